@@ -1,0 +1,18 @@
+"""Fixtures of the whole suite."""
+
+import os
+import pathlib
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import pytest
+
+SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(scope="session")
+def shared() -> pathlib.Path:
+    """The folder of corpora and reference outputs beside the checkout; the test skips without it."""
+    if not SHARED.is_dir():
+        pytest.skip("the shared corpora and reference outputs are not beside this checkout (../shared)")
+    return SHARED
