@@ -1,0 +1,47 @@
+"""Summarize text with TensorFlow and Keras.
+
+`import tfsum` is light: TensorFlow is loaded by the first use of a name that needs it (PEP 562).
+
+Example:
+    >>> import tfsum
+    >>> summarize = tfsum.load()                      # the shipped model
+    >>> print(summarize(text, sentences=3).summary)
+"""
+
+import importlib
+
+from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError
+
+__version__ = "0.1.0"
+
+# Public name -> the module that holds it.
+_LAZY = {
+    "load": "tfsum.export.summarizer",
+    "SentenceSplitter": "tfsum.text.sentence_splitter",
+    "WordPiece": "tfsum.text.word_piece",
+    "Bert": "tfsum.models.bert",
+    "BertSumExt": "tfsum.models.bert_sum_ext",
+}
+
+__all__ = [
+    "__version__",
+    "Error",
+    "DataError",
+    "CheckpointError",
+    "RecipeError",
+    "ExportError",
+    *_LAZY,
+]
+
+
+def __getattr__(name: str):
+    """Import the module behind a public name at its first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}")
+    value = getattr(importlib.import_module(_LAZY[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
