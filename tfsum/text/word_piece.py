@@ -1,0 +1,149 @@
+"""WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer gives, byte for byte."""
+
+import os
+from collections import Counter
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfsum.errors import Error
+from tfsum.text.normalizer import fast_bert_model
+
+
+class Vocabulary:
+    """A checked list of word pieces and the ids of the special ones.
+
+    Args:
+        words: The pieces in the order of their ids, with [PAD] at 0, [CLS], [SEP] and the unknown token; [MASK] may
+            be missing (`mask_id` is None then).
+        unknown_token: The piece that stands for a word with no pieces.
+        source: What a message calls the list, for example the file it came from.
+
+    Raises:
+        tfsum.Error: It is empty, a piece is empty or twice in it, or a special token is missing or misplaced.
+    """
+
+    def __init__(self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary"):
+        self.words, self._source = list(words), source
+        self._id_of = {word: i for i, word in enumerate(self.words)}
+        self._check()
+        self.pad_id = self._special("[PAD]")
+        self.unk_id = self._special(unknown_token)
+        self.cls_id = self._special("[CLS]")
+        self.sep_id = self._special("[SEP]")
+        self.mask_id = self._id_of.get("[MASK]")
+        if self.pad_id != 0:
+            raise Error(f"{source}: found [PAD] at id {self.pad_id}, expected at 0 (padding is id 0 everywhere in tfsum); "
+                        f"move it to the first line and train or convert with that vocabulary")
+
+    def _check(self) -> None:
+        if not self.words:
+            raise Error(f"{self._source}: found no word pieces, expected one a line; is it the right file?")
+        if "" in self._id_of:
+            raise Error(f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; remove the line "
+                        f"if the ids of the later pieces are right without it")
+        if len(self._id_of) != len(self.words):
+            twice = [word for word, count in Counter(self.words).items() if count > 1]
+            lines = [i + 1 for i, word in enumerate(self.words) if word == twice[0]]
+            raise Error(f"{self._source}: {len(twice)} word pieces stand there more than once, the first is {twice[0]!r} "
+                        f"on lines {lines}; expected each once, rename all but one (for example to [unused1])")
+
+    def _special(self, token: str) -> int:
+        if token not in self._id_of:
+            raise Error(f"{self._source}: found {len(self.words)} word pieces but no {token}, expected it among them; "
+                        f"use a BERT vocabulary or add a line {token}")
+        return self._id_of[token]
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike, unknown_token: str = "[UNK]") -> "Vocabulary":
+        """Reads a vocab.txt: UTF-8, one piece a line, the line number (from 0) is the id."""
+        try:
+            with open(path, encoding="utf-8", newline="\n") as file:
+                text = file.read()
+        except (OSError, UnicodeDecodeError) as error:
+            raise Error(f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, one piece a line"
+                        ) from error
+        lines = text.removesuffix("\n").split("\n") if text else []  # splitlines would also cut at U+2028
+        return cls([line.removesuffix("\r") for line in lines], unknown_token, source=str(path))
+
+
+class WordPiece(tf.Module):
+    """BERT's tokenizer as graph operations: cleaning, lowering, splitting, longest match first.  (Devlin et al. 2019)
+
+    Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a "[SEP]" written in
+    a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in an exported `tf.Module`.
+
+    Args:
+        vocabulary: The word pieces in the order of their ids; [PAD] is the first.
+        lowercase: Whether letters are lowered.
+        strip_accents: Whether text is decomposed and accents dropped; None means "as `lowercase`", as in BERT.
+        unknown_token: The piece of a word that cannot be built from pieces.
+        max_characters: Words with more characters become the unknown token.
+        ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which any host has.
+
+    Raises:
+        tfsum.Error: The vocabulary or an option is not as expected.
+    """
+
+    def __init__(self, vocabulary: Sequence[str] | Vocabulary, lowercase: bool = True,
+                 strip_accents: bool | None = None, unknown_token: str = "[UNK]", max_characters: int = 100,
+                 ops: str = "text"):
+        super().__init__(name="word_piece")
+        if ops not in ("text", "core"):
+            raise Error(f'WordPiece: found ops={ops!r}, expected "text" (TF Text, fast) or "core" (any TensorFlow)')
+        if not isinstance(vocabulary, Vocabulary):
+            vocabulary = Vocabulary(vocabulary, unknown_token)
+        strip_accents = lowercase if strip_accents is None else strip_accents
+        self.lowercase, self.strip_accents, self.ops = bool(lowercase), bool(strip_accents), ops
+        self.unknown_token, self.max_characters = unknown_token, max_characters
+        self._words = vocabulary
+        self.pad_id, self.unk_id, self.mask_id = vocabulary.pad_id, vocabulary.unk_id, vocabulary.mask_id
+        self.cls_id, self.sep_id = vocabulary.cls_id, vocabulary.sep_id
+        with tf.init_scope():
+            self._tokenizer = _TextOps(self)
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike, **options) -> "WordPiece":
+        """Makes the tokenizer of a vocab.txt; the options are those of the class."""
+        return cls(Vocabulary.from_file(path, options.get("unknown_token", "[UNK]")), **options)
+
+    @property
+    def vocabulary(self) -> list[str]:
+        """The word pieces in the order of their ids."""
+        return list(self._words.words)
+
+    def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        """Turns texts (N,) string into word piece ids (N, P) int32, without [CLS] and [SEP]; row_splits are int64."""
+        return self._tokenizer.tokenize(tf.convert_to_tensor(strings, tf.string))
+
+    def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        """Turns texts (N,) string into ids (N, P + 2) int32 with [CLS] before and [SEP] after."""
+        ids = self.tokenize(strings)
+        edge = tf.ones([ids.nrows(), 1], tf.int32)
+        return tf.concat([edge * self.cls_id, ids, edge * self.sep_id], axis=1)
+
+
+class _TextOps(tf.Module):
+    """The way through TF Text: FastBertNormalize, white space, FastWordpiece; needs three of its op libraries."""
+
+    def __init__(self, settings: WordPiece):
+        super().__init__(name="text_ops")
+        import tensorflow_text as text  # only here: the core-op way must run without it
+
+        model = tf.constant(fast_bert_model(settings.lowercase, settings.strip_accents))
+        self._normalizer = text.FastBertNormalizer(model_buffer=model)
+        self._splitter = text.WhitespaceTokenizer()
+        # Bytes are not what BERT counts: words of too many characters are replaced before, none is left to this limit.
+        self._pieces = text.FastWordpieceTokenizer(
+            vocab=settings.vocabulary, max_bytes_per_word=4 * settings.max_characters, token_out_type=tf.int32,
+            unknown_token=settings.unknown_token, no_pretokenization=True)
+        self._unknown, self._max_characters = settings.unknown_token, settings.max_characters
+
+    def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
+        valid = tf.strings.unicode_transcode(strings, "UTF-8", "UTF-8", errors="ignore")
+        words = self._splitter.tokenize(self._normalizer.normalize(valid))
+        flat = words.flat_values
+        too_long = tf.strings.length(flat, unit="UTF8_CHAR") > self._max_characters
+        pieces = self._pieces.tokenize(tf.where(too_long, self._unknown, flat))
+        splits = tf.gather(pieces.row_splits, words.row_splits)
+        return tf.RaggedTensor.from_row_splits(pieces.flat_values, splits, validate=False)
