@@ -1,0 +1,82 @@
+"""Corpus files as people write them, broken ones included."""
+
+import collections
+import csv
+import gzip
+import json
+
+import pytest
+
+from tfsum.data.readers import read_corpus
+from tfsum.errors import DataError
+
+ROWS = [
+    {"id": "a", "text": 'One, "two".\nThree.', "summary": "One\nThree"},
+    {"id": "b", "text": "텍스트 하나.", "summary": "하나"},
+]
+
+
+def _write(path, rows):
+    name = path.name.removesuffix(".gz")
+    opener = gzip.open if path.suffix == ".gz" else open
+    with opener(path, "wt", encoding="utf-8", newline="") as file:
+        if name.endswith(".jsonl"):
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        else:
+            writer = csv.DictWriter(file, ROWS[0], delimiter="\t" if name.endswith("tsv") else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+@pytest.mark.parametrize("name", ["c.jsonl", "c.jsonl.gz", "c.csv", "c.tsv", "c.tsv.gz"])
+def test_every_format_gives_the_same_documents(tmp_path, name):
+    assert list(read_corpus(_write(tmp_path / name, ROWS))) == ROWS
+
+
+def test_counts_names_and_missing_ids(tmp_path):
+    rows = [{"body": ["x", "y"], "abstract": "s"}, {"body": " ", "abstract": ""}, {"body": "x\ny", "abstract": "s"}]
+    counts = collections.Counter()
+    found = list(read_corpus(_write(tmp_path / "c.jsonl", rows), text="body", summary="abstract", counts=counts))
+    assert [d["id"] for d in found] == ["1", "2", "3"] and found[0]["text"] == "x\ny"
+    assert counts == {"documents": 3, "empty": 1, "without_summary": 1, "duplicates": 1}
+
+
+def test_a_corpus_without_summaries(tmp_path):
+    path = _write(tmp_path / "c.jsonl", [{"text": "x"}])
+    assert list(read_corpus(path, summary=None)) == [{"id": "1", "text": "x", "summary": ""}]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("c.jsonl", b'{"text": "a", "summary": "b"}\n{"text": 3, "summary": "b"}\n', r"c.jsonl:2: field 'text': found int 3"),
+        ("c.jsonl", b'{"text": "a"}\n', r"c.jsonl:1: field 'summary': found fields text"),
+        ("c.jsonl", b"{oops}\n", r"c.jsonl:1: not JSON"),
+        ("c.jsonl", b"[1]\n", r"c.jsonl:1: found a list"),
+        ("c.jsonl", b'{"text": "\xff"}\n', r"c.jsonl: bytes after line 0 are not UTF-8"),
+        ("c.csv", b"id,text\n1,a\n", r"c.csv:2: field 'summary': found fields id, text"),
+        ("c.csv", b"text,summary\na,b,c\n", r"c.csv:2: found 3 cells, expected 2"),
+        ("c.csv", b"", r"c.csv:1: the file is empty"),
+        ("c.csv", b'text,summary\n"a"b,c\n', r"c.csv:2: .*expected after"),
+        ("c.jsonl.gz", b"not gzip", r"c.jsonl.gz: cannot be read after line 0"),
+        ("c.docx", b"", r"c.docx: the name ends in '.docx'"),
+    ],
+)
+def test_errors_name_the_place(tmp_path, name, content, message):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        list(read_corpus(tmp_path / name))
+
+
+def test_a_cell_longer_than_the_library_allows(tmp_path):
+    rows = [{"id": "a", "text": "word " * 60_000, "summary": "s"}]
+    assert list(read_corpus(_write(tmp_path / "c.csv", rows))) == rows
+
+
+@pytest.mark.reference
+def test_the_news_corpus(shared):
+    counts = collections.Counter()
+    for _ in read_corpus(shared / "data/news/validation.jsonl.gz", counts=counts):
+        pass
+    assert counts == {"documents": 500, "empty": 0, "without_summary": 0, "duplicates": 0}
