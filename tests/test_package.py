@@ -14,9 +14,8 @@ def fresh_python(code: str) -> str:
 
 
 def test_import_loads_no_heavy_library():
-    loaded = json.loads(
-        fresh_python("import sys, json, tfsum, tfsum.errors, tfsum.cli.main; print(json.dumps(sorted(sys.modules)))")
-    )
+    code = "import sys, json, tfsum, tfsum.errors, tfsum.cli.main; print(json.dumps(sorted(sys.modules)))"
+    loaded = json.loads(fresh_python(code))
     heavy = {"tensorflow", "keras", "tensorflow_text", "numpy", "torch"} & set(loaded)
     assert not heavy, f"`import tfsum` loads {heavy}"
 

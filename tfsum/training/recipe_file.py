@@ -1,0 +1,237 @@
+"""Recipes: TOML files whose keys are the keyword arguments of the functions and classes they configure.
+
+A recipe is checked against a schema, section by section, and every mistake is told at once:
+
+    schema = {"train": keys_of(train, "model", "dataset"), "export": {"ops": Key((str,), "core")}}
+    recipe = read_recipe("training/news.toml", schema, overrides=["train.learning_rate=1e-4"])
+"""
+
+import dataclasses
+import difflib
+import inspect
+import pathlib
+import tomllib
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from tfsum.errors import RecipeError
+
+SECTIONS = ("data", "text", "model", "train", "evaluate", "export")
+
+REQUIRED = inspect.Parameter.empty
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    """What one key of a recipe may hold.
+
+    Attributes:
+        types: the Python types allowed; empty for any. `type(None)` among them means that it may stay unset.
+        default: the value where the recipe is silent, or `REQUIRED`.
+        choices: the only values allowed; empty for any.
+    """
+
+    types: tuple[type, ...] = ()
+    default: Any = REQUIRED
+    choices: tuple = ()
+
+    def wants(self) -> str:
+        """What to write here, in words."""
+        if self.choices:
+            return " or ".join(repr(choice) for choice in self.choices)
+        names = [kind.__name__ for kind in self.types if kind is not type(None)]
+        return " or ".join(dict.fromkeys(names))
+
+    def accept(self, value: Any) -> Any:
+        """The value as the function wants it (an int becomes a float where only floats go).
+
+        Raises:
+            ValueError: the value is none of those allowed.
+        """
+        if self.choices and value not in self.choices:
+            raise ValueError
+        if not self.types or type(value) in self.types:
+            return value
+        if type(value) is int and float in self.types:
+            return float(value)
+        raise ValueError
+
+
+Schema = Mapping[str, Mapping[str, Any]]
+
+
+def keys_of(function: Callable, *without: str) -> dict[str, Key]:
+    """The keys that a recipe may set for a function or class: its keyword arguments.
+
+    Args:
+        function: the function or class that the section configures.
+        without: arguments that the program gives itself and a recipe may not set.
+
+    Returns:
+        A dict of argument name -> `Key`, in the order of the signature.
+    """
+    target = function.__init__ if inspect.isclass(function) else function
+    hints = typing.get_type_hints(target)
+    keys = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in without or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        kinds, choices = _allowed(hints.get(name, Any))
+        if parameter.default is None and kinds:
+            kinds += (type(None),)
+        keys[name] = Key(kinds, parameter.default, choices)
+    return keys
+
+
+def read_recipe(
+    path: str | pathlib.Path, schema: Schema, overrides: Iterable[str] = ()
+) -> dict[str, dict[str, Any]]:
+    """Read a recipe, apply overrides, check it, fill in the defaults.
+
+    Args:
+        path: the TOML file.
+        schema: section -> key -> a `Key`, a type (the key is then required) or a default value (which
+            tells its type).
+        overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings).
+
+    Returns:
+        section -> key -> value, with every key of the schema.
+
+    Raises:
+        RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
+    """
+    path = pathlib.Path(path)
+    given = _parse(path)
+    mistakes = _override(given, overrides)
+    resolved, more = check(given, schema)
+    if mistakes + more:
+        raise RecipeError("\n  ".join([f"{path}: {len(mistakes + more)} mistake(s)", *mistakes, *more]))
+    return resolved
+
+
+def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """Compare a parsed recipe with a schema.
+
+    Returns:
+        The recipe with its defaults filled in, and a list of mistakes in words (empty when it is right).
+    """
+    mistakes = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
+    resolved = {}
+    for section, keys in schema.items():
+        table = given.get(section, {})
+        if not isinstance(table, dict):
+            mistakes.append(f"{section}: expected a section [{section}], found the value {table!r}")
+            continue
+        mistakes += [_unknown_key(section, name, schema) for name in table if name not in keys]
+        resolved[section] = {}
+        for name, rule in keys.items():
+            value, mistake = _value_of(section, name, table, _as_key(rule))
+            mistakes += [mistake] if mistake else []
+            resolved[section][name] = value
+    return resolved, mistakes
+
+
+def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tuple[Any, str]:
+    """The value of one key and, where it is wrong, what is wrong with it."""
+    if name not in table:
+        if key.default is REQUIRED:
+            return None, f"[{section}] {name} is missing; it has no default, write a {key.wants() or 'value'}"
+        return key.default, ""
+    try:
+        return key.accept(table[name]), ""
+    except ValueError:
+        found = table[name]
+        return None, f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
+
+
+def _as_key(rule: Any) -> Key:
+    """A schema entry in its full form."""
+    if isinstance(rule, Key):
+        return rule
+    if isinstance(rule, type):
+        return Key((rule,))
+    return Key(() if rule is None else (type(rule),), rule)
+
+
+def _allowed(hint: Any) -> tuple[tuple[type, ...], tuple]:
+    """The plain types and the literal values that a type hint allows; (), () where it cannot be checked."""
+    origin = typing.get_origin(hint)
+    if origin is typing.Literal:
+        choices = typing.get_args(hint)
+        return tuple(dict.fromkeys(type(choice) for choice in choices)), choices
+    if origin in (typing.Union, types.UnionType):
+        parts = [_allowed(part) for part in typing.get_args(hint)]
+        if any(not kinds for kinds, _ in parts):
+            return (), ()
+        # Literal | float: the numbers beside the literals cannot be listed, so the types alone are checked.
+        literal = all(choices or kinds == (type(None),) for kinds, choices in parts)
+        return sum((kinds for kinds, _ in parts), ()), sum((c for _, c in parts), ()) if literal else ()
+    kind = origin or hint
+    if kind in (str, int, float, bool, dict, type(None)):
+        return (kind,), ()
+    if kind is None:
+        return (type(None),), ()
+    if isinstance(kind, type) and issubclass(kind, pathlib.PurePath):
+        return (str,), ()
+    if kind is tuple or (isinstance(kind, type) and kind is not object and issubclass(list, kind)):
+        return (list,), ()
+    return (), ()
+
+
+def _parse(path: pathlib.Path) -> dict[str, Any]:
+    """The file as nested dicts."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise RecipeError(f"{path}: no such recipe; the shipped ones lie in training/") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RecipeError(f"{path}: not TOML: {error}") from error
+    except OSError as error:
+        raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
+    """Put `section.key=VALUE` texts into a parsed recipe; tells which of them are not of that form."""
+    mistakes = []
+    for text in overrides:
+        place, equals, value = text.partition("=")
+        section, dot, name = place.strip().partition(".")
+        if not (equals and dot and section and name):
+            mistakes.append(f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4")
+            continue
+        table = given.setdefault(section, {})
+        if isinstance(table, dict):
+            table[name] = _toml_value(value.strip())
+    return mistakes
+
+
+def _toml_value(text: str) -> Any:
+    """A value as TOML reads it; what TOML refuses is a bare word, which a shell user means as a string."""
+    try:
+        parsed = tomllib.loads(f"value = {text}")
+    except tomllib.TOMLDecodeError:
+        return text
+    return parsed["value"] if len(parsed) == 1 else text
+
+
+def _unknown_section(name: str, table: Any, schema: Schema) -> str:
+    near = difflib.get_close_matches(name, schema, n=1)
+    kind = f"section [{name}]" if isinstance(table, dict) else f"key {name} outside of a section"
+    return f"unknown {kind}; " + (
+        f"did you mean [{near[0]}]?" if near else "expected " + " ".join(f"[{section}]" for section in schema)
+    )
+
+
+def _unknown_key(section: str, name: str, schema: Schema) -> str:
+    """What to say of a key that its section does not know: the nearest there, else where it belongs."""
+    elsewhere = [other for other, keys in schema.items() if other != section and name in keys]
+    near = difflib.get_close_matches(name, schema[section], n=1)
+    if elsewhere:
+        cure = f"it belongs in [{elsewhere[0]}]"
+    elif near:
+        cure = f"did you mean {near[0]}?"
+    else:
+        cure = "its keys are " + ", ".join(sorted(schema[section]))
+    return f"[{section}] {name}: unknown key; {cure}"

@@ -1,0 +1,67 @@
+"""Writes a resolved recipe beside its run, so that the run can be had again from that file alone."""
+
+import json
+import math
+import os
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from tfsum.errors import RecipeError
+
+
+def write_recipe(
+    recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path, header: str = ""
+) -> pathlib.Path:
+    """Write a recipe as TOML; `read_recipe` gives the same back.
+
+    Args:
+        recipe: section -> key -> value; values are plain scalars, paths, or lists of them.
+        path: the file, replaced as a whole or not at all.
+        header: comment lines for the top of the file, without `#`.
+
+    Returns:
+        The path.
+
+    Raises:
+        RecipeError: a value that TOML cannot hold.
+    """
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(to_toml(recipe, header), encoding="utf-8")
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    return path
+
+
+def to_toml(recipe: Mapping[str, Mapping[str, Any]], header: str = "") -> str:
+    """The text of a recipe file."""
+    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    for section, table in recipe.items():
+        lines += ["", f"[{section}]"]
+        for name, value in table.items():
+            # TOML knows no null: what is not set is left out, and said.
+            written = None if value is None else _value(f"[{section}] {name}", value)
+            lines.append(f"# {name} is not set" if written is None else f"{name} = {written}")
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _value(place: str, value: Any) -> str:
+    """One value in TOML's writing."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else str(value)
+    if isinstance(value, str | os.PathLike):
+        # JSON's escapes are TOML's, but for the one control character that JSON leaves as it is.
+        return json.dumps(os.fspath(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_value(place, item) for item in value) + "]"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{json.dumps(str(k))} = {_value(place, v)}" for k, v in value.items()) + "}"
+    raise RecipeError(f"{place}: {type(value).__name__} {value!r} has no form in TOML; give a number or text")
