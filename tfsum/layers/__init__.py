@@ -1,0 +1,21 @@
+"""The layers of a Transformer, in Keras alone: they run on every backend that Keras has."""
+
+from tfsum.layers.dropout import Dropout, dropout_step
+from tfsum.layers.encoder import Encoder, EncoderLayer
+from tfsum.layers.masks import look_ahead_mask, padding_mask
+from tfsum.layers.multi_head_attention import MultiHeadAttention
+from tfsum.layers.positional_encoding import PositionalEncoding, positional_encoding
+from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+
+__all__ = [
+    "Dropout",
+    "Encoder",
+    "EncoderLayer",
+    "MultiHeadAttention",
+    "PositionalEncoding",
+    "PositionwiseFeedForward",
+    "dropout_step",
+    "look_ahead_mask",
+    "padding_mask",
+    "positional_encoding",
+]

@@ -1,0 +1,88 @@
+"""Multi-head attention (Vaswani et al. 2017, section 3.2)."""
+
+import keras
+from keras import ops
+
+from tfsum.errors import Error
+from tfsum.layers.dropout import Dropout
+from tfsum.layers.masks import additive_mask
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class MultiHeadAttention(keras.layers.Layer):
+    """Attention of H heads: softmax(Q K^T / sqrt(D/H)) V in each, concatenated and projected.
+
+    Self-attention when only `query` is given, cross-attention when `value` is. Heads are contiguous slices of
+    the D columns, as in the original BERT and BertSum, whose weights fit as they are.
+
+    Args:
+        num_heads: H, a divisor of `d_model`.
+        d_model: width D of the queries, keys, values and the output.
+        dropout: share of the attention weights set to 0 in training.
+        kernel_initializer: initializer of the four kernels (D, D).
+
+    Raises:
+        Error: `num_heads` does not divide `d_model`.
+    """
+
+    def __init__(self, num_heads: int, d_model: int, dropout: float = 0.0,
+                 kernel_initializer="glorot_uniform", **kwargs):
+        super().__init__(**kwargs)
+        if num_heads < 1 or d_model % num_heads:
+            raise Error(f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
+                        "choose num_heads among the divisors of d_model")
+        self.num_heads = num_heads
+        self.d_model = d_model
+        self.dropout = dropout
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+
+        def dense(name):
+            # Cloned: one initializer object would give all four kernels the same values.
+            return keras.layers.Dense(d_model, kernel_initializer=self.kernel_initializer.clone(), name=name)
+
+        self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
+        self.output_projection = dense("output")
+        self.drop = Dropout(dropout, name="dropout")
+
+    def build(self, input_shape=None):
+        for layer in (self.query, self.key, self.value, self.output_projection):
+            layer.build((None, None, self.d_model))
+        self.built = True
+
+    def call(self, query, value=None, attention_mask=None, training=None, return_attention_weights=False):
+        """Attends.
+
+        Args:
+            query: float tensor (B, Tq, D).
+            value: float tensor (B, Tk, D) that keys and values are made of; `query` by default.
+            attention_mask: bool tensor that broadcasts to (B, H, Tq, Tk), True is visible; all by default. A query
+                that may see nothing gets a finite answer (the mean of all values).
+            return_attention_weights: also return the weights, as they are after dropout.
+
+        Returns:
+            float tensor (B, Tq, D), or with it the weights (B, H, Tq, Tk).
+        """
+        value = query if value is None else value
+        q = self._heads(self.query(query) * (self.d_model // self.num_heads) ** -0.5)
+        k, v = self._heads(self.key(value)), self._heads(self.value(value))
+        scores = ops.cast(ops.matmul(q, ops.swapaxes(k, 2, 3)), "float32")  # (B, H, Tq, Tk)
+        if attention_mask is not None:
+            scores = scores + additive_mask(attention_mask)
+        weights = self.drop(ops.cast(ops.softmax(scores), self.compute_dtype), training=training)
+        context = ops.swapaxes(ops.matmul(weights, v), 1, 2)  # (B, Tq, H, D/H)
+        output = self.output_projection(ops.reshape(context, ops.shape(query)))
+        return (output, weights) if return_attention_weights else output
+
+    def _heads(self, x):
+        """(B, T, D) -> (B, H, T, D/H)."""
+        batch, length = ops.shape(x)[0], ops.shape(x)[1]
+        return ops.swapaxes(ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2)
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "num_heads": self.num_heads,
+            "d_model": self.d_model,
+            "dropout": self.dropout,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }

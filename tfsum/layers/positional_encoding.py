@@ -1,0 +1,92 @@
+"""Sinusoidal positions (Vaswani et al. 2017, "Attention Is All You Need", section 3.5)."""
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfsum.errors import Error
+from tfsum.layers.dropout import Dropout
+
+
+def positional_encoding(length, d_model: int):
+    """Encodes the positions 0..length-1 as interleaved sines and cosines.
+
+    Column i of position p is sin(p / 10000^(2(i//2)/D)) where i is even and the cosine of the same angle
+    where i is odd. Angles and values are float32 whatever the dtype policy: in bfloat16 the angle at
+    position 5000 would be off by whole turns.
+
+    Args:
+        length: number of positions T, a Python int or an int scalar tensor.
+        d_model: number of columns D.
+
+    Returns:
+        float32 tensor (T, D).
+
+    Raises:
+        Error: `d_model` is not a positive number.
+    """
+    return encode_positions(ops.arange(length, dtype="int32"), d_model)
+
+
+def encode_positions(positions, d_model: int):
+    """Encodes given positions; `positional_encoding` says how.
+
+    Args:
+        positions: int tensor of any shape (...).
+        d_model: number of columns D.
+
+    Returns:
+        float32 tensor (..., D).
+    """
+    if d_model < 1:
+        raise Error(f"positional_encoding: d_model is {d_model}; it must be at least 1")
+    pairs = np.arange((d_model + 1) // 2, dtype=np.float64)
+    frequencies = np.power(10000.0, -2.0 * pairs / d_model).astype(np.float32)
+    angles = ops.expand_dims(ops.cast(positions, "float32"), -1) * frequencies  # (..., D/2)
+    interleaved = ops.stack([ops.sin(angles), ops.cos(angles)], axis=-1)  # (..., D/2, 2)
+    flat = ops.reshape(interleaved, (*ops.shape(angles)[:-1], 2 * len(frequencies)))
+    return flat[..., :d_model]
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class PositionalEncoding(keras.layers.Layer):
+    """Adds sinusoidal positions to vectors: (B, T, D) -> (B, T, D).
+
+    Args:
+        scale: multiply the vectors by sqrt(D) first, as the Transformer does with its embeddings
+            (section 3.4); BertSum's inter-sentence encoder adds the positions to them as they are.
+        dropout: share of the sums set to 0 in training (section 5.4).
+    """
+
+    def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs):
+        super().__init__(**kwargs)
+        self.scale = scale
+        self.dropout = dropout
+        self.drop = Dropout(dropout, name="dropout")
+
+    def build(self, input_shape):
+        self.built = True
+
+    def call(self, x, first_position=None, training=None):
+        """Adds the positions.
+
+        Args:
+            x: float tensor (B, T, D).
+            first_position: int tensor (B,), the position of each row's first vector; 0 by default.
+
+        Returns:
+            float tensor (B, T, D) of the compute dtype.
+        """
+        d_model = x.shape[-1]
+        positions = ops.expand_dims(ops.arange(ops.shape(x)[1], dtype="int32"), 0)  # (1, T)
+        if first_position is not None:
+            positions = positions + ops.expand_dims(ops.cast(first_position, "int32"), 1)  # (B, T)
+        if self.scale:
+            x = x * ops.cast(d_model**0.5, x.dtype)
+        encoded = encode_positions(positions, d_model)
+        # The sum is taken in float32: bfloat16 keeps 8 bits, too few to tell position 100 from 101.
+        total = ops.cast(ops.cast(x, "float32") + encoded, self.compute_dtype)
+        return self.drop(total, training=training)
+
+    def get_config(self):
+        return {**super().get_config(), "scale": self.scale, "dropout": self.dropout}

@@ -1,0 +1,73 @@
+"""The position-wise feed-forward network (Vaswani et al. 2017, section 3.3)."""
+
+import keras
+from keras import ops
+
+from tfsum.errors import Error
+from tfsum.layers.dropout import Dropout
+
+
+def gelu_erf(x):
+    """GELU in its exact form, x Phi(x): that of Hugging Face's BERT (Hendrycks and Gimpel 2016)."""
+    return ops.gelu(x, approximate=False)
+
+
+def gelu_tanh(x):
+    """GELU's tanh approximation: that of Google's BERT and of BertSum's inter-sentence encoder."""
+    return ops.gelu(x, approximate=True)
+
+
+ACTIVATIONS = {"gelu": gelu_erf, "gelu_tanh": gelu_tanh, "relu": ops.relu}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class PositionwiseFeedForward(keras.layers.Layer):
+    """Two dense layers applied at each position: (B, T, D) -> (B, T, D).
+
+    Positions never mix, so padding needs no mask here.
+
+    Args:
+        d_model: width D of input and output.
+        feed_forward_width: width F between the two.
+        activation: "relu" (the paper's), "gelu" (erf) or "gelu_tanh".
+        dropout: share of the F activations set to 0 in training.
+        kernel_initializer: initializer of both kernels.
+
+    Raises:
+        Error: an activation of another name.
+    """
+
+    def __init__(self, d_model: int, feed_forward_width: int, activation: str = "relu", dropout: float = 0.0,
+                 kernel_initializer="glorot_uniform", **kwargs):
+        super().__init__(**kwargs)
+        if activation not in ACTIVATIONS:
+            raise Error(f"PositionwiseFeedForward: activation {activation!r}; known are {', '.join(ACTIVATIONS)}")
+        self.d_model = d_model
+        self.feed_forward_width = feed_forward_width
+        self.activation = activation
+        self.dropout = dropout
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        initializer = self.kernel_initializer
+        self.inner = keras.layers.Dense(feed_forward_width, ACTIVATIONS[activation],
+                                        kernel_initializer=initializer.clone(), name="inner")
+        self.outer = keras.layers.Dense(d_model, kernel_initializer=initializer.clone(), name="outer")
+        self.drop = Dropout(dropout, name="dropout")
+
+    def build(self, input_shape=None):
+        self.inner.build((None, None, self.d_model))
+        self.outer.build((None, None, self.feed_forward_width))
+        self.built = True
+
+    def call(self, x, training=None):
+        """(B, T, D) -> (B, T, D)."""
+        return self.outer(self.drop(self.inner(x), training=training))
+
+    def get_config(self):
+        return {
+            **super().get_config(),
+            "d_model": self.d_model,
+            "feed_forward_width": self.feed_forward_width,
+            "activation": self.activation,
+            "dropout": self.dropout,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }

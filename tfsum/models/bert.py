@@ -1,0 +1,166 @@
+"""BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3)."""
+
+import keras
+from keras import ops
+
+from tfsum.errors import Error
+from tfsum.layers import Dropout, Encoder, padding_mask
+from tfsum.models import model_folder
+
+ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
+               "gelu_tanh": "gelu_tanh", "relu": "relu"}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class Bert(keras.Model):
+    """The encoder of BERT: token ids in, a vector for each token out.
+
+    Embedding = word + position + segment, normalized; then post-norm encoder layers. The arguments have the
+    names of Hugging Face's `config.json`.
+
+    Args:
+        vocab_size: V.
+        hidden_size: D.
+        num_hidden_layers: number of encoder layers.
+        num_attention_heads: H.
+        intermediate_size: F.
+        hidden_act: "gelu" (erf, Hugging Face's), "gelu_new" (tanh, Google's) or "relu".
+        hidden_dropout_prob: dropout after the embedding and before each residual.
+        attention_probs_dropout_prob: dropout on the attention weights.
+        max_position_embeddings: the longest T.
+        type_vocab_size: number of segments.
+        initializer_range: standard deviation of the truncated normal that initializes every matrix.
+        layer_norm_eps: epsilon of the normalizations.
+
+    Raises:
+        Error: an unknown `hidden_act`.
+    """
+
+    def __init__(self, vocab_size: int = 30522, hidden_size: int = 768, num_hidden_layers: int = 12,
+                 num_attention_heads: int = 12, intermediate_size: int = 3072, hidden_act: str = "gelu",
+                 hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
+                 max_position_embeddings: int = 512, type_vocab_size: int = 2,
+                 initializer_range: float = 0.02, layer_norm_eps: float = 1e-12, name: str = "bert", **kwargs):
+        super().__init__(name=name, **kwargs)
+        if hidden_act not in ACTIVATIONS:
+            raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
+        self.config = {
+            "vocab_size": vocab_size,
+            "hidden_size": hidden_size,
+            "num_hidden_layers": num_hidden_layers,
+            "num_attention_heads": num_attention_heads,
+            "intermediate_size": intermediate_size,
+            "hidden_act": hidden_act,
+            "hidden_dropout_prob": hidden_dropout_prob,
+            "attention_probs_dropout_prob": attention_probs_dropout_prob,
+            "max_position_embeddings": max_position_embeddings,
+            "type_vocab_size": type_vocab_size,
+            "initializer_range": initializer_range,
+            "layer_norm_eps": layer_norm_eps,
+        }
+
+        def normal():
+            return keras.initializers.TruncatedNormal(stddev=initializer_range)
+
+        def embedding(rows, table):
+            return keras.layers.Embedding(rows, hidden_size, normal(), name=table)
+
+        self.word_embeddings = embedding(vocab_size, "word_embeddings")
+        self.position_embeddings = embedding(max_position_embeddings, "position_embeddings")
+        self.segment_embeddings = embedding(type_vocab_size, "segment_embeddings")
+        self.embedding_norm = keras.layers.LayerNormalization(epsilon=layer_norm_eps, name="embedding_norm")
+        self.embedding_drop = Dropout(hidden_dropout_prob, name="embedding_dropout")
+        self.encoder = Encoder(
+            num_hidden_layers,
+            d_model=hidden_size,
+            num_heads=num_attention_heads,
+            feed_forward_width=intermediate_size,
+            activation=ACTIVATIONS[hidden_act],
+            norm="post",
+            dropout=hidden_dropout_prob,
+            attention_dropout=attention_probs_dropout_prob,
+            epsilon=layer_norm_eps,
+            kernel_initializer=normal(),
+            name="encoder",
+        )
+        self.pooler = keras.layers.Dense(hidden_size, "tanh", kernel_initializer=normal(), name="pooler")
+
+    def build(self, input_shape=None):
+        if self.built:
+            return
+        width = self.config["hidden_size"]
+        for table in (self.word_embeddings, self.position_embeddings, self.segment_embeddings):
+            table.build((None, None))
+        self.embedding_norm.build((None, None, width))
+        self.encoder.build(None)
+        self.pooler.build((None, width))
+        self.built = True
+
+    def call(self, token_ids, segment_ids=None, training=None, return_all=False):
+        """Encodes token ids.
+
+        Args:
+            token_ids: int tensor (B, T); 0 is padding. Or a dict of `token_ids` and `segment_ids`.
+            segment_ids: int tensor (B, T); zeros by default.
+            return_all: also return every layer's output and attention weights.
+
+        Returns:
+            dict of `sequence_output` (B, T, D) and `pooled_output` (B, D); with `return_all` also
+            `hidden_states`, the embedding and each layer's output, and `attentions`, each layer's (B, H, T, T).
+
+        Raises:
+            Error: T is larger than `max_position_embeddings`.
+        """
+        if isinstance(token_ids, dict):
+            token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
+        x = self.embed(token_ids, segment_ids, training)
+        mask = padding_mask(token_ids)[:, None, None, :]  # (B, 1, 1, T)
+        sequence, hidden_states, attentions = self.encoder(
+            x, attention_mask=mask, training=training, return_all=True)
+        outputs = {"sequence_output": sequence, "pooled_output": self.pooler(sequence[:, 0])}
+        if return_all:
+            outputs |= {"hidden_states": hidden_states, "attentions": attentions}
+        return outputs
+
+    def embed(self, token_ids, segment_ids=None, training=None):
+        """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D)."""
+        length = ops.shape(token_ids)[1]
+        longest = self.config["max_position_embeddings"]
+        if isinstance(length, int) and length > longest:
+            raise Error(f"Bert: {length} tokens in a row, and the model has positions for {longest}; cut the text "
+                        "into windows, or load the model with max_position_embeddings=...")
+        if segment_ids is None:
+            segment_ids = ops.zeros_like(token_ids)
+        x = self.word_embeddings(token_ids) + self.segment_embeddings(segment_ids)
+        x = self.embedding_norm(x + self.position_embeddings(ops.arange(length)))
+        return self.embedding_drop(x, training=training)
+
+    @classmethod
+    def from_pretrained(cls, folder, **changes):
+        """Reads a model folder of tfsum or of Hugging Face (config.json, model.safetensors).
+
+        Args:
+            folder: path of the folder; tensor names may have the prefix `bert.` or not.
+            **changes: arguments that differ from the folder's config: dropout rates, or
+                `max_position_embeddings`, whose further rows repeat the last one (nlpyang/PreSumm, `max_pos`).
+
+        Returns:
+            a built `Bert` with the folder's weights.
+
+        Raises:
+            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape.
+        """
+        return model_folder.load_bert(cls, folder, changes)
+
+    def save_pretrained(self, folder):
+        """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""
+        self.build()
+        model_folder.save(folder, {"model_type": "bert", "architectures": ["BertModel"], **self.config},
+                          model_folder.bert_tensors(self))
+
+    def get_config(self):
+        return {**super().get_config(), **self.config, "name": self.name}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)

@@ -1,0 +1,214 @@
+"""BertSumExt: BERT that scores the sentences of a document (Liu 2019, "Fine-tune BERT for Extractive
+Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
+
+import json
+
+import keras
+from keras import ops
+
+from tfsum.errors import CheckpointError, Error
+from tfsum.layers import padding_mask
+from tfsum.models import model_folder
+from tfsum.models.bert import Bert
+from tfsum.models.model import Model
+from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer
+
+POOLINGS = ("cls", "mean")
+HEADS = ("classifier", "transformer")
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class BertSumExt(Model):
+    """BERT, one vector for each sentence, and a head that scores them.
+
+    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `sentence_starts` (B, S), the position of
+    each sentence's [CLS], -1 where there is none; `labels` (B, S) beside them train it. A row longer than
+    `window_length` is a row of windows, each `window_length` long (padded with 0) and encoded apart from the
+    others; `sentence_starts` count through the whole row, and the head sees all its sentences.
+
+    Args:
+        bert: a `Bert`, or the dict of its arguments.
+        head: "classifier" or "transformer".
+        pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its tokens from
+            its [CLS] to its [SEP].
+        window_length: tokens in a window; the encoder's `max_position_embeddings` by default.
+        head_layers: layers of the transformer head.
+        head_num_heads: its attention heads.
+        head_feed_forward_width: its feed-forward width.
+        head_dropout: its dropout.
+        loss_reduction: "mean" over the real sentences of the global batch, or "sum" (the original's).
+
+    Raises:
+        Error: an unknown head, pooling or reduction, or windows longer than the encoder.
+    """
+
+    def __init__(self, bert, head: str = "transformer", pooling: str = "cls", window_length: int | None = None,
+                 head_layers: int = 2, head_num_heads: int = 8, head_feed_forward_width: int = 2048,
+                 head_dropout: float = 0.1, loss_reduction: str = "mean", name: str = "bert_sum_ext", **kwargs):
+        super().__init__(name=name, **kwargs)
+        for argument, value, known in (("head", head, HEADS), ("pooling", pooling, POOLINGS),
+                                       ("loss_reduction", loss_reduction, ("mean", "sum"))):
+            if value not in known:
+                raise Error(f"BertSumExt: {argument} is {value!r}; known are {', '.join(known)}")
+        self.bert = Bert(**{**bert, "name": "bert"}) if isinstance(bert, dict) else bert
+        longest = self.bert.config["max_position_embeddings"]
+        self.window_length = window_length or longest
+        if self.window_length > longest:
+            raise Error(f"BertSumExt: windows of {self.window_length} tokens, and the encoder has positions for "
+                        f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}")
+        self.pooling = pooling
+        self.loss_reduction = loss_reduction
+        self.config = {"head": head, "pooling": pooling, "window_length": self.window_length,
+                       "head_layers": head_layers, "head_num_heads": head_num_heads,
+                       "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
+                       "loss_reduction": loss_reduction}
+        width = self.bert.config["hidden_size"]
+        if head == "classifier":
+            self.head = ClassifierHead(width, name="head")
+        else:
+            self.head = InterSentenceTransformer(width, head_layers, head_num_heads, head_feed_forward_width,
+                                                 head_dropout, name="head")
+
+    def build(self, input_shape=None):
+        if not self.built:
+            self.bert.build()
+            self.head.build(None)
+            self.built = True
+
+    def call(self, inputs, training=None):
+        """Scores sentences.
+
+        Args:
+            inputs: dict of `token_ids` (B, T), `segment_ids` (B, T), `sentence_starts` (B, S).
+
+        Returns:
+            float32 logits (B, S); those of places without a sentence mean nothing.
+        """
+        starts = inputs["sentence_starts"]
+        vectors = self.sentence_vectors(inputs["token_ids"], inputs["segment_ids"], starts, training=training)
+        return self.score_sentences(vectors, starts >= 0, training=training)
+
+    def sentence_vectors(self, token_ids, segment_ids, sentence_starts, training=None):
+        """Encodes the windows and pools the tokens of each sentence.
+
+        Args:
+            token_ids: int tensor (B, T), T at most `window_length`, or rows of windows (see the class).
+            segment_ids: int tensor (B, T).
+            sentence_starts: int tensor (B, S), -1 for none.
+
+        Returns:
+            float tensor (B, S, D), 0 where there is no sentence.
+        """
+        token_ids, segment_ids, count, length = self._windows(token_ids, segment_ids)
+        sentence_starts = ops.cast(sentence_starts, "int32")
+        sequence = self.bert(ops.reshape(token_ids, (-1, length)), ops.reshape(segment_ids, (-1, length)),
+                             training=training)["sequence_output"]
+        width = self.bert.config["hidden_size"]
+        sequence = ops.reshape(sequence, (-1, count * length, width))  # (B, T, D)
+        present = ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
+        if self.pooling == "cls":
+            return ops.take_along_axis(sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1) * present
+        return _mean_of_sentences(sequence, padding_mask(token_ids), sentence_starts) * present
+
+    def _windows(self, token_ids, segment_ids):
+        """Pads (B, T) so that whole windows fill it: the two tensors, the number of windows, their length."""
+        total = ops.shape(token_ids)[1]
+        if isinstance(total, int):
+            length = max(1, min(total, self.window_length))
+        else:
+            length = ops.maximum(1, ops.minimum(total, self.window_length))
+        count = -(-total // length)
+        missing = [[0, 0], [0, count * length - total]]
+        return ops.pad(token_ids, missing), ops.pad(segment_ids, missing), count, length
+
+    def score_sentences(self, vectors, sentence_mask, first_position=None, training=None):
+        """Applies the head: vectors (B, S, D), bool mask (B, S), places (B,) -> float32 logits (B, S)."""
+        return self.head(vectors, sentence_mask, first_position=first_position, training=training)
+
+    def predict_step(self, data):
+        """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        probabilities = ops.sigmoid(self(inputs, training=False))
+        return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
+
+    def summed_loss(self, x, y, training):
+        """Binary cross-entropy summed over the real sentences; labels may lie between 0 and 1."""
+        labels = ops.cast(x["labels"] if y is None else y, "float32")
+        logits = ops.cast(self(x, training=training), "float32")
+        # -(y ln p + (1-y) ln(1-p)) with p = sigmoid(logit), in the form that never overflows
+        loss = ops.maximum(logits, 0.0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
+        return ops.sum(ops.where(x["sentence_starts"] >= 0, loss, 0.0))
+
+    def loss_weight(self, x, y):
+        """The number of real sentences: float32 scalar."""
+        return ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
+
+    @classmethod
+    def from_pretrained(cls, folder, **changes):
+        """Reads a model folder.
+
+        Args:
+            folder: path of a folder that `save_pretrained` wrote.
+            **changes: arguments of the class that differ from the folder's.
+
+        Returns:
+            a built `BertSumExt`.
+
+        Raises:
+            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape.
+        """
+        config = model_folder.read_json(f"{folder}/config.json")
+        if "bert_sum_ext" not in config:
+            raise CheckpointError(f"{folder}/config.json: not a BertSumExt ('bert_sum_ext' is missing); "
+                                  "Bert.from_pretrained reads an encoder alone")
+        model = cls(model_folder.bert_config(folder), **{**config["bert_sum_ext"], **changes})
+        model.build()
+        tensors = model_folder.read_tensors(folder)
+        head = {k: v for k, v in tensors.items() if k.startswith("head.")}
+        model_folder.assign_bert(model.bert, {k: v for k, v in tensors.items() if k not in head}, folder)
+        model_folder.assign(model_folder.variables_by_path(model.head), model.head_names(), head, folder)
+        return model
+
+    def head_names(self):
+        """(name in the file, path of the variable, transposed) of the head's weights."""
+        return [("head." + p.replace("/", "."), p, False) for p in model_folder.variables_by_path(self.head)]
+
+    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
+        """Writes a model folder.
+
+        Args:
+            folder: path.
+            vocabulary: the word pieces, for vocab.txt.
+            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+        """
+        self.build()
+        variables = model_folder.variables_by_path(self.head)
+        tensors = model_folder.bert_tensors(self.bert, "bert.")
+        tensors |= {name: variables[path].numpy() for name, path, _ in self.head_names()}
+        extra = {}
+        if vocabulary is not None:
+            extra["vocab.txt"] = "\n".join(vocabulary) + "\n"
+        if settings is not None:
+            extra["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+        config = {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
+        model_folder.save(folder, config, tensors, extra)
+
+    def get_config(self):
+        return {"name": self.name, "bert": self.bert.config, **self.config}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)
+
+
+def _mean_of_sentences(sequence, real, starts):
+    """Means over the tokens of each sentence: (B, T, D), bool (B, T), (B, S) -> (B, S, D)."""
+    length = ops.shape(sequence)[1]
+    # A sentence ends where the next begins; the last one where the row does. Padding between windows is not real.
+    later = ops.where(starts >= 0, starts, length)
+    ends = ops.concatenate([later[:, 1:], ops.full_like(later[:, :1], length)], axis=1)
+    position = ops.arange(length)[None, None, :]
+    inside = (position >= starts[..., None]) & (position < ends[..., None]) & real[:, None, :]  # (B, S, T)
+    count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)
+    total = ops.matmul(ops.cast(inside, sequence.dtype), sequence)
+    return ops.cast(ops.cast(total, "float32") / count, sequence.dtype)

@@ -1,0 +1,71 @@
+"""What the models of tfsum share: an exact loss, and a `fit` that is exact on every strategy."""
+
+import keras
+from keras import ops
+
+
+class Model(keras.Model):
+    """A `keras.Model` whose loss is a sum over real targets divided by their number in the global batch.
+
+    Subclasses say what is summed (`summed_loss`) and what it is divided by (`loss_weight`). Under TensorFlow
+    `fit` and `evaluate` then take the exact step of `tfsum.training.exact_step`: padding, replicas and
+    micro-batches (`micro_batches`, set before `fit`) change neither losses nor gradients.
+    """
+
+    micro_batches = 1
+
+    def summed_loss(self, x, y, training):
+        """Sums the losses of the real targets of a batch.
+
+        Args:
+            x: the inputs, a dict of tensors whose dimension 0 is the batch.
+            y: the labels, or None where `x` holds them.
+            training: whether dropout is on.
+
+        Returns:
+            float32 scalar tensor.
+        """
+        raise NotImplementedError
+
+    def loss_weight(self, x, y):
+        """Counts what the summed loss is divided by: float32 scalar tensor."""
+        raise NotImplementedError
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        """The loss of one batch (backends without the exact step train on it)."""
+        weight = ops.maximum(self.loss_weight(x, y), 1.0)
+        return self.summed_loss(x, y, training) / weight
+
+    def compile(self, *args, **kwargs):
+        super().compile(*args, **kwargs)
+        if keras.backend.backend() == "tensorflow" and self.optimizer is not None:
+            _exact_step().take_reduced_gradients(self.optimizer)
+
+    def make_train_function(self, force=False):
+        if keras.backend.backend() != "tensorflow":
+            return super().make_train_function(force)
+        if self.train_function is None or force:
+            self.train_function = _exact_step().train_function(self)
+        return self.train_function
+
+    def make_test_function(self, force=False):
+        if keras.backend.backend() != "tensorflow":
+            return super().make_test_function(force)
+        if self.test_function is None or force:
+            self.test_function = _exact_step().test_function(self)
+        return self.test_function
+
+    def _maybe_symbolic_build(self, iterator=None, data_batch=None):
+        # Keras's own averages the first batch over the replicas, which fails where they differ in shape.
+        if keras.backend.backend() != "tensorflow":
+            return super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
+        if self.optimizer is not None and not self.optimizer.built:
+            with self.distribute_strategy.scope():
+                self.optimizer.build(self.trainable_variables)
+
+
+def _exact_step():
+    # The one way from models to training, taken only when a model is compiled under TensorFlow.
+    from tfsum.training import exact_step
+
+    return exact_step

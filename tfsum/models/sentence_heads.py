@@ -1,0 +1,83 @@
+"""The heads of BertSumExt: sentence vectors in, one logit a sentence out (Liu 2019, section 2.3)."""
+
+import keras
+from keras import ops
+
+from tfsum.layers import Encoder, PositionalEncoding
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class ClassifierHead(keras.layers.Layer):
+    """One linear unit: each sentence is judged alone (nlpyang/BertSum, `Classifier`).
+
+    Args:
+        d_model: width D of the sentence vectors.
+    """
+
+    def __init__(self, d_model: int, **kwargs):
+        super().__init__(**kwargs)
+        self.d_model = d_model
+        self.score = keras.layers.Dense(1, dtype="float32", name="score")
+
+    def build(self, input_shape=None):
+        self.score.build((None, None, self.d_model))
+        self.built = True
+
+    def call(self, vectors, sentence_mask, first_position=None, training=None):
+        """Sentence vectors (B, S, D) and their bool mask (B, S) -> float32 logits (B, S)."""
+        return self.score(vectors)[..., 0]
+
+    def get_config(self):
+        return {**super().get_config(), "d_model": self.d_model}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class InterSentenceTransformer(keras.layers.Layer):
+    """A pre-norm encoder over the sentences of a document (nlpyang/BertSum, `TransformerInterEncoder`).
+
+    Positions are added without scaling, the first layer's attention reads its input unnormalized, the
+    feed-forward network has the tanh GELU, and epsilon is 1e-6.
+
+    Args:
+        d_model: width D of the sentence vectors.
+        num_layers: number of encoder layers.
+        num_heads: H.
+        feed_forward_width: F.
+        dropout: everywhere in the layers.
+    """
+
+    def __init__(self, d_model: int, num_layers: int = 2, num_heads: int = 8, feed_forward_width: int = 2048,
+                 dropout: float = 0.1, **kwargs):
+        super().__init__(**kwargs)
+        self._config = {"d_model": d_model, "num_layers": num_layers, "num_heads": num_heads,
+                        "feed_forward_width": feed_forward_width, "dropout": dropout}
+        self.positions = PositionalEncoding(name="positions")
+        self.encoder = Encoder(num_layers, normalize_first_input=False, d_model=d_model, num_heads=num_heads,
+                               feed_forward_width=feed_forward_width, activation="gelu_tanh", norm="pre",
+                               dropout=dropout, attention_dropout=dropout, activation_dropout=dropout,
+                               epsilon=1e-6, name="encoder")
+        self.score = keras.layers.Dense(1, dtype="float32", name="score")
+
+    def build(self, input_shape=None):
+        self.encoder.build(None)
+        self.score.build((None, None, self._config["d_model"]))
+        self.built = True
+
+    def call(self, vectors, sentence_mask, first_position=None, training=None):
+        """Judges the sentences of a document together.
+
+        Args:
+            vectors: float tensor (B, S, D).
+            sentence_mask: bool tensor (B, S), True where there is a sentence.
+            first_position: int tensor (B,), the place in its document of each row's first sentence; 0 by default.
+
+        Returns:
+            float32 logits (B, S).
+        """
+        x = vectors * ops.cast(sentence_mask, vectors.dtype)[..., None]
+        x = self.positions(x, first_position=first_position)
+        x = self.encoder(x, attention_mask=sentence_mask[:, None, None, :], training=training)
+        return self.score(x)[..., 0]
+
+    def get_config(self):
+        return {**super().get_config(), **self._config}
