@@ -29,9 +29,9 @@ ELEMENTS = {
     "ComplexDoubleStorage": "<c16",
 }
 ALLOWED = (
-    "argparse.Namespace, collections.OrderedDict, collections.defaultdict, dict, list, set, frozenset, tuple, "
-    "torch.Size, torch._utils._rebuild_tensor_v2, torch._utils._rebuild_parameter, torch.<type>Storage, "
-    "and as names without code models.optimizers.Optimizer and torch.optim.*"
+    "argparse.Namespace, collections.OrderedDict, collections.defaultdict, dict, list, tuple, set, "
+    "frozenset, torch.Size, torch._utils._rebuild_tensor_v2, torch._utils._rebuild_parameter, "
+    "torch.<type>Storage, and as names without code models.optimizers.Optimizer and torch.optim.*"
 )
 
 

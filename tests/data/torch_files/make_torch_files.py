@@ -17,7 +17,7 @@ DTYPES = "float16 float32 float64 bfloat16 int8 int16 int32 int64 uint8 bool"
 
 
 def tensors() -> dict[str, torch.Tensor]:
-    """One tensor of every dtype, and views that are not contiguous, shared, repeated, empty or without axes."""
+    """One tensor of every dtype, and views: transposed, shared, repeated, empty, without axes."""
     made = {
         f"dtype.{name}": torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, name)) for name in DTYPES.split()
     }
