@@ -1,0 +1,123 @@
+"""The front door: verbs, help, exit statuses, and where things are printed."""
+
+import importlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+import tfsum
+from tfsum.cli import main as front
+from tfsum.cli.main import VERBS, main
+from tfsum.errors import Error, RecipeError
+
+
+class Verb:
+    """A verb that does what the test wants."""
+
+    EXAMPLES = ""
+
+    def __init__(self, deed):
+        self.deed = deed
+
+    def add_arguments(self, parser):
+        pass
+
+    def run(self, arguments):
+        return self.deed()
+
+
+@pytest.fixture
+def doctor_does(monkeypatch):
+    """Puts a deed behind the verb `doctor`."""
+
+    def put(deed):
+        monkeypatch.setattr(front.importlib, "import_module", lambda name: Verb(deed))
+
+    return put
+
+
+def raiser(error):
+    def deed():
+        raise error
+
+    return deed
+
+
+@pytest.mark.parametrize("status", [0, 1, 2, 75])
+def test_the_status_of_the_verb_is_that_of_the_command(doctor_does, status):
+    doctor_does(lambda: status)
+    assert main(["doctor"]) == status
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(Error("the corpus is empty"), 1), (RecipeError("[train] x: unknown"), 2)]
+)
+def test_an_error_is_told_on_stderr_without_a_traceback(doctor_does, capsys, error, status):
+    doctor_does(raiser(error))
+    assert main(["doctor"]) == status
+    out, err = capsys.readouterr()
+    assert (out, err) == ("", f"tfsum: error: {error}\n")
+
+
+def test_a_stranger_error_is_not_hidden(doctor_does):
+    doctor_does(raiser(ZeroDivisionError()))
+    with pytest.raises(ZeroDivisionError):
+        main(["doctor"])
+
+
+def test_an_interrupt_has_the_shell_status(doctor_does, capsys):
+    doctor_does(raiser(KeyboardInterrupt()))
+    assert main(["doctor"]) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["sumarize", "x.txt"], "unknown verb 'sumarize'; did you mean 'summarize'?"),
+        (["zzz"], "unknown verb 'zzz'; the verbs are summarize, prepare"),
+        ([], "required: VERB"),
+        (["doctor", "--formt", "json"], "unrecognized arguments: --formt"),
+    ],
+)
+def test_a_wrong_call_is_2_and_says_what_is_right(capsys, argv, words):
+    assert main(argv) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and words in err
+
+
+def test_help_lists_every_verb_and_loads_none(capsys):
+    code = "import sys, tfsum.cli.main as m; m.main(['--help']); print(*sys.modules, file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.findall(r"^    (\w+)\b", done.stdout, re.MULTILINE) == list(VERBS)
+    loaded = done.stderr.split()
+    assert "tensorflow" not in loaded and not any(f"tfsum.cli.{verb}" in loaded for verb in VERBS)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(capsys, verb):
+    assert main([verb, "--help"]) == 0
+    out = capsys.readouterr().out
+    assert f"tfsum {verb}" in importlib.import_module(f"tfsum.cli.{verb}").EXAMPLES
+    assert "examples:" in out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_a_verb_needs_no_tensorflow(verb):
+    code = f"import sys; from tfsum.cli.main import main; main(['{verb}', '--help']); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "tensorflow" not in done.stdout.split() and "keras" not in done.stdout.split()
+
+
+def test_version(capsys):
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"tfsum {tfsum.__version__}\n"
+
+
+def test_output_cut_off_by_its_reader_is_quiet():
+    code = "import sys; from tfsum.cli.main import main; sys.exit(main(['doctor', '--help']))"
+    command = f"{sys.executable} -c \"{code}\" | true"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr

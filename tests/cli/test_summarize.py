@@ -1,0 +1,119 @@
+"""`tfsum summarize`: what it reads, what it prints, and where; the model is a stand-in."""
+
+import io
+import json
+import types
+
+import pytest
+
+import tfsum
+from tfsum.cli import summarize
+from tfsum.cli.main import main
+
+TEXT = "One came. Two went. Three stayed."
+
+
+def lead(texts, sentences):
+    """The stand-in: sentences end at ". "; an empty text gets a warning."""
+    for text in texts:
+        parts = [part.strip(".") + "." for part in text.strip().split(". ") if part][:sentences]
+        starts = [text.index(part) for part in parts]
+        yield types.SimpleNamespace(
+            summary=" ".join(parts),
+            sentences=parts,
+            scores=[0.5] * len(parts),
+            offsets=[(start, start + len(part)) for start, part in zip(starts, parts)],
+            coverage=1.0,
+            warnings=[] if parts else ["the text has no sentence"],
+        )
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The models that were asked for."""
+    models = []
+
+    def load(path=None):
+        models.append(path)
+        return lambda texts, sentences=3: list(lead(texts, sentences))
+
+    monkeypatch.setitem(vars(tfsum), "load", load)
+    monkeypatch.setattr(summarize, "load_tensorflow", lambda: None)
+    return models
+
+
+@pytest.fixture
+def article(tmp_path):
+    path = tmp_path / "article.txt"
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def stdin(monkeypatch, data: bytes):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_a_file_gives_a_sentence_a_line(asked, article, capsys):
+    assert main(["summarize", str(article), "-n", "2"]) == 0
+    assert capsys.readouterr() == ("One came.\nTwo went.\n", "")
+    assert asked == [None]
+
+
+def test_standard_input_and_json(asked, monkeypatch, capsys):
+    stdin(monkeypatch, TEXT.encode())
+    assert main(["summarize", "-n", "2", "--format", "json", "--model", "m/1"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["sentences"] == ["One came.", "Two went."] and asked == ["m/1"]
+    assert [TEXT[start:end] for start, end in answer["offsets"]] == answer["sentences"]
+    assert set(answer) == {"file", "summary", "sentences", "scores", "offsets", "coverage", "warnings"}
+
+
+def test_several_files_have_headings_and_json_lines(asked, article, tmp_path, capsys):
+    other = tmp_path / "other.txt"
+    other.write_text("바다가 보인다. Yes.", encoding="utf-8")
+    assert main(["summarize", str(article), str(other), "-n", "1"]) == 0
+    assert capsys.readouterr().out == f"==> {article} <==\nOne came.\n\n==> {other} <==\n바다가 보인다.\n\n"
+    main(["summarize", str(article), str(other), "--format", "json"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["file"] for line in lines] == [str(article), str(other)]
+
+
+def test_more_files_than_a_batch(asked, tmp_path, capsys):
+    paths = [tmp_path / f"{i}.txt" for i in range(summarize.BATCH * 2 + 1)]
+    for i, path in enumerate(paths):
+        path.write_text(f"Number {i} came.")
+    assert main(["summarize", *map(str, paths), "--format", "json"]) == 0
+    answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [answer["summary"] for answer in answers] == [f"Number {i} came." for i in range(len(paths))]
+
+
+def test_warnings_and_broken_bytes_go_to_stderr(asked, monkeypatch, capsys):
+    stdin(monkeypatch, b"")
+    assert main(["summarize"]) == 0
+    out, err = capsys.readouterr()
+    assert out.strip() == "" and err == "tfsum: -: warning: the text has no sentence\n"
+    stdin(monkeypatch, b"\xef\xbb\xbfcaf\xe9 here.")
+    assert main(["summarize"]) == 0
+    out, err = capsys.readouterr()
+    assert out == "caf\ufffd here.\n" and "1 place(s) were not UTF-8" in err
+
+
+def test_utf_16_is_an_error_with_the_cure(asked, tmp_path, capsys):
+    path = tmp_path / "wide.txt"
+    path.write_text(TEXT, encoding="utf-16")
+    assert main(["summarize", str(path)]) == 1
+    assert "found UTF-16, expected UTF-8; mend with iconv" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["absent.txt"], "no such file: absent.txt"),
+        (["-n", "0"], "--sentences 0: expected at least 1"),
+        (["-", "-"], "can be read only once"),
+        (["-n", "two"], "invalid int value: 'two'"),
+    ],
+)
+def test_wrong_calls(asked, argv, words, capsys):
+    assert main(["summarize", *argv]) == 2
+    assert words in capsys.readouterr().err and not asked
