@@ -34,8 +34,8 @@ def extractive_batches(
     """Batches of documents of about equal length, as many as a budget of padded tokens holds.
 
     Each sentence is `[CLS] pieces [SEP]`, its segment the place in its window modulo 2. A document of one window is padded to
-    the longest of its batch. One of K > 1 windows has each padded to `window_length`, side by side, and shares its batch
-    only with documents of K windows; `sentence_starts` index the whole row. The records are held in memory (4 bytes a
+    the longest of its batch. One of K > 1 windows has them side by side, each but the last padded to `window_length`, and
+    shares its batch only with documents of K windows; `sentence_starts` index the whole row. The records are held in memory (4 bytes a
     piece), which makes a resume exact and free: `skip_batches` are planned and not built.
 
     Args:

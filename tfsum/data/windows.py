@@ -28,7 +28,7 @@ class WindowedDocuments:
         labels: (S,) float32.
         first_sentence: (D + 1,) int64.
         windows: (D,) int64 number of windows.
-        length: (D,) int64 positions: of the one window, or windows * window_length.
+        length: (D,) int64 positions up to the last [SEP]: all windows but the last are padded to `window_length`.
         used: (D,) int64 positions that hold a token.
         counts: what was cut or left out.
     """
@@ -102,7 +102,7 @@ def load_windows(
         labels=labels[keep],
         first_sentence=np.concatenate([[0], np.cumsum(np.bincount(owner[keep], minlength=len(sentence_counts)))]),
         windows=windows,
-        length=np.where(windows > 1, windows * window_length, end),
+        length=end,
         used=np.bincount(owner[keep], kept_counts[keep] + 2, len(sentence_counts)).astype(np.int64),
         counts=counts,
     )
