@@ -13,7 +13,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="FOLDER", help="a model folder, such as BEST of a training run")
-    add("destination", metavar="DESTINATION", help="the SavedModel's folder, .../NAME/VERSION; must not exist")
+    add("destination", metavar="DESTINATION", help="the SavedModel to write, NAME/VERSION")
     add(
         "--ops",
         choices=("core", "text"),

@@ -1,0 +1,67 @@
+"""What the pages show can be done: commands parse, names and files exist, both languages show the same."""
+
+import ast
+import pathlib
+import re
+import shlex
+
+import pytest
+
+import tfsum
+from tfsum.cli.main import parse
+from tfsum.export.shipped import shipped_models
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PAGES = [ROOT / "README.md", ROOT / "README.ko.md"]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: pathlib.Path, language: str) -> list[str]:
+    return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+
+
+def commands(page: pathlib.Path) -> list[list[str]]:
+    """The words of every `tfsum` command of a page, without the pipes and commands around it."""
+    found = []
+    for line in "".join(blocks(page, "bash")).replace("\\\n", " ").splitlines():
+        for command in re.split(r"&&|\|", line.split("   #")[0]):
+            words = shlex.split(command)
+            if words and pathlib.Path(words[0]).name == "tfsum":
+                found.append(words[1:])
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_command_is_one_that_tfsum_understands(page):
+    found = commands(page)
+    assert {"summarize", "train", "evaluate", "export", "verify"} <= {words[0] for words in found}
+    for words in found:
+        assert callable(parse(words).run), words
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_python_block_parses_and_names_what_there_is(page):
+    for code in blocks(page, "python"):
+        ast.parse(code)
+    for name in re.findall(r"\btfsum\.([A-Za-z]\w*)", page.read_text(encoding="utf-8")):
+        assert name in tfsum.__all__, f"{page.name} names tfsum.{name}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_every_folder_named_in_the_layout_exists(page):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:tfsum|training|saved_models|examples)/(?:\w+/)?)`", text):
+        assert (ROOT / name).is_dir(), name
+
+
+def test_both_pages_show_the_same_code():
+    english, korean = (BLOCK.findall(re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8"))) for page in PAGES)
+    assert english == korean
+
+
+@pytest.mark.skipif("bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet")
+@pytest.mark.parametrize("block", [0, 1])
+def test_the_python_blocks_run(block, monkeypatch, capsys):
+    monkeypatch.chdir(ROOT)
+    exec(compile(blocks(PAGES[0], "python")[block], f"README.md, python block {block}", "exec"), {})
+    assert capsys.readouterr().out.strip()
