@@ -9,8 +9,8 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
          pair: tf.RaggedTensor | None = None) -> dict[str, tf.Tensor]:
     """Lays out [CLS] ids [SEP], or [CLS] ids [SEP] pair [SEP], in rows of one length.
 
-    What is too long is cut at the end, from the longer of the two texts first and from `pair` when they are equally
-    long (`_truncate_seq_pair` of google-research/bert).
+    What is too long is cut at the end, from the longer of the two texts first and from `pair` when they are
+    equally long (`_truncate_seq_pair` of google-research/bert).
 
     Args:
         ids: Word pieces without special tokens, (B, P) int32.
@@ -20,15 +20,16 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
         pair: Word pieces of the second texts, (B, P) int32.
 
     Returns:
-        `token_ids` (B, length) int32 padded with 0, `mask` (B, length) bool (True = real), `segment_ids` (B, length)
-        int32 (1 for `pair` and its [SEP]), `pieces_cut` (B,) int32, and with a pair `pair_pieces_cut` (B,) int32.
+        `token_ids` (B, length) int32 padded with 0, `mask` (B, length) bool (True = real), `segment_ids`
+        (B, length) int32 (1 for `pair` and its [SEP]), `pieces_cut` (B,) int32, and with a pair
+        `pair_pieces_cut` (B,) int32.
 
     Raises:
         tfsum.Error: `length` leaves no room for the special tokens.
     """
     special = 2 if pair is None else 3
     if length < special:
-        raise Error(f"pack: found length={length}, expected at least {special}: the special tokens alone need {special}")
+        raise Error(f"pack: found length={length}, expected at least {special}, the special tokens alone")
     ids, room = ids.with_row_splits_dtype(tf.int64), length - special
     first = ids.row_lengths()
     keep = tf.minimum(first, room)
@@ -52,36 +53,38 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
 
 def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, window_length: int, cls_id: int,
                  sep_id: int) -> dict[str, tf.Tensor]:
-    """Packs documents into windows of whole sentences: [CLS] s1 [SEP] [CLS] s2 [SEP] ...  (Liu and Lapata 2019)
+    """Packs documents into windows of whole sentences: [CLS] s1 [SEP] [CLS] s2 [SEP] ...  (Liu 2019)
 
-    A window takes the next sentence as long as it fits; no window holds two documents. A sentence that is longer than
-    a window is cut to fit, and counted; an empty one is [CLS] [SEP].
+    A window takes the next sentence as long as it fits; no window holds two documents. A sentence that is
+    longer than a window is cut to fit, and counted; an empty one is [CLS] [SEP].
 
     Args:
-        pieces: Word pieces without special tokens, (N, P) int32: all sentences of the batch, document by document.
+        pieces: Word pieces without special tokens, (N, P) int32: all sentences of the batch, document by
+            document.
         sentences_per_document: (B,) integers that sum to N; 0 gives no window.
         window_length: Tokens that a window may hold; at least 3.
         cls_id: Id of [CLS].
         sep_id: Id of [SEP].
 
     Returns:
-        `token_ids`, `segment_ids` (W, T) int32, T the longest window of the batch; `segment_ids` are the place of the
-        sentence in its window mod 2. `sentence_starts` (W, S) int32, positions of [CLS], -1 beyond the last.
-        `windows_per_document` (B,), `window_of_sentence`, `place_in_window`, `pieces_cut` (N,) int32.
+        `token_ids`, `segment_ids` (W, T) int32, T the longest window of the batch; `segment_ids` are the
+        place of the sentence in its window mod 2. `sentence_starts` (W, S) int32, positions of [CLS], -1
+        beyond the last. `windows_per_document` (B,), `window_of_sentence`, `place_in_window`, `pieces_cut`
+        (N,) int32.
 
     Raises:
         tfsum.Error: `window_length` has no room for a piece.
     """
     if window_length < 3:
-        raise Error(f"pack_windows: found window_length={window_length}, expected at least 3 ([CLS], a piece, [SEP])")
+        raise Error(f"pack_windows: found window_length={window_length}, expected at least 3: "
+                    "[CLS], a piece and [SEP]")
     pieces = pieces.with_row_splits_dtype(tf.int64)
     lengths = pieces.row_lengths()
     keep = tf.minimum(lengths, window_length - 2)
     cost = keep + 2
     before = tf.concat([[0], tf.cumsum(cost)], 0)  # (N + 1,) tokens before each sentence
-    document_ends = tf.cumsum(tf.cast(sentences_per_document, tf.int64))
-    document_starts = document_ends - tf.cast(sentences_per_document, tf.int64)
-    opens = _window_openings(before, document_starts, document_ends, window_length)
+    counts = tf.cast(sentences_per_document, tf.int64)
+    opens = _window_openings(before, counts, window_length)
 
     window_of = tf.cumsum(opens) - 1
     first = tf.where(opens > 0)[:, 0]  # (W,) first sentence of each window
@@ -90,7 +93,7 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
     windows = tf.size(first, tf.int64)
     per_window = tf.math.unsorted_segment_sum(tf.ones_like(cost), window_of, windows)
     tokens_per_window = tf.math.unsorted_segment_sum(cost, window_of, windows)
-    opened = tf.concat([[0], tf.cumsum(opens)], 0)
+    opened = tf.gather(tf.concat([[0], tf.cumsum(opens)], 0), tf.concat([[0], tf.cumsum(counts)], 0))
 
     def rows(values: tf.Tensor, row_lengths: tf.Tensor, fill: int) -> tf.Tensor:
         ragged = tf.RaggedTensor.from_row_lengths(tf.cast(values, tf.int32), row_lengths, validate=False)
@@ -102,37 +105,41 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
         "token_ids": rows(laid_out.flat_values, tokens_per_window, 0),
         "segment_ids": rows(tf.repeat(place % 2, cost), tokens_per_window, 0),
         "sentence_starts": rows(before[:-1] - tf.gather(before, first_of), per_window, -1),
-        "windows_per_document": tf.cast(tf.gather(opened, document_ends) - tf.gather(opened, document_starts), tf.int32),
+        "windows_per_document": tf.cast(opened[1:] - opened[:-1], tf.int32),
         "window_of_sentence": tf.cast(window_of, tf.int32),
         "place_in_window": tf.cast(place, tf.int32),
         "pieces_cut": tf.cast(lengths - keep, tf.int32),
     }
 
 
-def _window_openings(before: tf.Tensor, document_starts: tf.Tensor, document_ends: tf.Tensor,
-                     window_length: int) -> tf.Tensor:
+def _window_openings(before: tf.Tensor, counts: tf.Tensor, window_length: int) -> tf.Tensor:
     """Marks the sentences that open a window: (N,) int64 of 0 and 1.
 
-    The first sentence that does not fit behind a window's opening is known for every sentence at once; one loop then
-    follows it in all documents together, as many turns as the longest document has windows.
+    For every sentence the first that does not fit behind it is known at once; what is reached from the
+    documents' first sentences is found by doubling the jumps, so that the turns grow with the logarithm of
+    the windows.
     """
-    after = tf.searchsorted(before, before[:-1] + window_length, side="right", out_type=tf.int64) - 1
-    done = tf.size(before, tf.int64) - 1  # documents that are done mark the slot behind the last sentence, and stay there
-    after = tf.concat([after, [done]], 0)
+    ends = tf.cumsum(counts)
+    done = tf.size(before, tf.int64) - 1  # behind the last sentence: finished documents stay in this slot
+    jump = tf.searchsorted(before, before[:-1] + window_length, side="right", out_type=tf.int64) - 1
+    jump = tf.concat([tf.where(jump < tf.repeat(ends, counts), jump, done), [done]], 0)
+    first = tf.where(counts > 0, ends - counts, done)
+    opens = tf.scatter_nd(first[:, None], tf.ones_like(first), tf.shape(before, tf.int64))
 
-    def mark(current: tf.Tensor, opens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        opens = tf.tensor_scatter_nd_update(opens, current[:, None], tf.ones_like(current))
-        following = tf.gather(after, current)
-        return tf.where(following < document_ends, following, done), opens
+    def unfinished(jump: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
+        return tf.reduce_any(tf.gather(jump, first) < done)
 
-    current = tf.where(document_starts < document_ends, document_starts, done)
-    _, opens = tf.while_loop(lambda current, opens: tf.reduce_any(current < done), mark,
-                             (current, tf.zeros_like(before)))
-    return opens[:-1]
+    def double(jump: tf.Tensor, opens: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        reached = tf.gather(jump, tf.where(opens > 0)[:, 0])
+        opens = tf.tensor_scatter_nd_update(opens, reached[:, None], tf.ones_like(reached))
+        return tf.gather(jump, jump), opens
+
+    _, opens = tf.while_loop(unfinished, double, (jump, opens))
+    return tf.minimum(opens[:-1], 1)
 
 
 def _take(ragged: tf.RaggedTensor, keep: tf.Tensor) -> tf.RaggedTensor:
     """The first `keep` (B,) values of each row of (B, P)."""
-    place = tf.range(tf.size(ragged.flat_values, tf.int64)) - tf.repeat(ragged.row_starts(), ragged.row_lengths())
-    kept = tf.boolean_mask(ragged.flat_values, place < tf.repeat(keep, ragged.row_lengths()))
+    kept_until = tf.repeat(ragged.row_starts() + keep, ragged.row_lengths())
+    kept = tf.boolean_mask(ragged.flat_values, tf.range(tf.size(kept_until, tf.int64)) < kept_until)
     return tf.RaggedTensor.from_row_lengths(tf.cast(kept, tf.int32), keep, validate=False)
