@@ -55,7 +55,8 @@ def test_every_folder_named_in_the_layout_exists(page):
 
 
 def test_both_pages_show_the_same_code():
-    english, korean = (BLOCK.findall(re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8"))) for page in PAGES)
+    texts = [re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8")) for page in PAGES]  # without comments
+    english, korean = map(BLOCK.findall, texts)
     assert english == korean
 
 
