@@ -81,7 +81,7 @@ def keys_of(function: Callable, *without: str) -> dict[str, Key]:
         kinds, choices = _allowed(hints.get(name, Any))
         if parameter.default is None and kinds:
             kinds += (type(None),)
-        keys[name] = Key(kinds, parameter.default, choices)
+        keys[name] = Key(tuple(dict.fromkeys(kinds)), parameter.default, choices)
     return keys
 
 
