@@ -1,0 +1,102 @@
+"""Documents of any length through a model: windows in groups, then all sentences of a document through the head.
+
+Every loop here takes a bounded number of rows at a time, each padded only to the longest of its own, so that
+neither a long document nor a large batch asks for memory beyond its sentence vectors.
+"""
+
+import tensorflow as tf
+
+from tfsum.export.stored_weights import StoredWeights
+
+WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
+SENTENCES_IN_HEAD = 512  # the head's attention is quadratic too: a longer document goes through it in even blocks
+BLOCKS_AT_ONCE = 8
+
+
+def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width: int) -> tf.Tensor:
+    """Encodes packed windows.
+
+    Args:
+        weights: the model.
+        values: what `weights.read()` gave.
+        windows: what `tfsum.text.packing.pack_windows` gave.
+        width: D.
+
+    Returns:
+        float32 (N, D), a vector for each sentence of the batch, in order.
+    """
+    token_ids, segment_ids = windows["token_ids"], windows["segment_ids"]
+    starts, window_of = windows["sentence_starts"], windows["window_of_sentence"]
+    lengths = tf.math.count_nonzero(token_ids, axis=1, dtype=tf.int32)
+    order = tf.argsort(lengths, stable=True)  # windows of one length together: less padding
+
+    def encode(rows: tf.Tensor) -> tf.Tensor:
+        length = tf.reduce_max(tf.gather(lengths, rows))
+        begins = tf.gather(starts, rows)
+        sentences = tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32))
+        begins = begins[:, :sentences]
+        vectors = weights.call("sentence_vectors", values, tf.gather(token_ids, rows)[:, :length],
+                               tf.gather(segment_ids, rows)[:, :length], begins)
+        return tf.boolean_mask(vectors, begins >= 0)
+
+    encoded = _in_groups(encode, order, WINDOWS_AT_ONCE, width)
+    # encoded holds the sentences window by window in `order`: find each sentence's row there
+    held = tf.math.count_nonzero(starts >= 0, axis=1, dtype=tf.int32)
+    before = tf.cumsum(tf.gather(held, order), exclusive=True)
+    first = tf.scatter_nd(order[:, tf.newaxis], before, tf.shape(order))
+    return tf.gather(encoded, tf.gather(first, window_of) + windows["place_in_window"])
+
+
+def score_documents(weights: StoredWeights, values: dict, vectors: tf.Tensor, per_document: tf.Tensor) -> tf.Tensor:
+    """Scores all sentences, those of a document together.
+
+    Args:
+        weights: the model.
+        values: what `weights.read()` gave.
+        vectors: float32 (N, D), document by document.
+        per_document: int (B,), sentences of each; they sum to N.
+
+    Returns:
+        float32 logits (N,).
+    """
+    first, size, place = _even_blocks(tf.cast(per_document, tf.int32))
+
+    def score(rows: tf.Tensor) -> tf.Tensor:
+        sizes = tf.gather(size, rows)
+        here = tf.range(tf.reduce_max(sizes))
+        real = here < sizes[:, tf.newaxis]
+        index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + here, 0)
+        logits = weights.call("score_sentences", values, tf.gather(vectors, index), real,
+                              first_position=tf.gather(place, rows))
+        return tf.boolean_mask(logits, real)[:, tf.newaxis]
+
+    return _in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, 1)[:, 0]
+
+
+def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Cuts documents into blocks of at most `SENTENCES_IN_HEAD`, as even as can be.
+
+    Returns:
+        int32 (R,) each: the first sentence of a block in the batch, its sentences, its place in its document.
+    """
+    blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
+    owner = tf.repeat(tf.range(tf.size(blocks)), blocks)
+    number = tf.range(tf.size(owner)) - tf.gather(tf.cumsum(blocks, exclusive=True), owner)
+    share = tf.cast(tf.gather(per_document, owner), tf.int64)  # int64: 2^31 / 512 sentences would overflow a product
+    parts, number = tf.cast(tf.gather(blocks, owner), tf.int64), tf.cast(number, tf.int64)
+    place = tf.cast(share * number // parts, tf.int32)
+    end = tf.cast(share * (number + 1) // parts, tf.int32)
+    return tf.gather(tf.cumsum(per_document, exclusive=True), owner) + place, end - place, place
+
+
+def _in_groups(function, rows: tf.Tensor, group: int, width: int) -> tf.Tensor:
+    """Applies `function` to `group` of the `rows` at a time and concatenates what it gives, (n, width) each."""
+    total = tf.size(rows)
+    groups = (total + group - 1) // group
+    parts = tf.TensorArray(tf.float32, groups, element_shape=[None, width], infer_shape=False)
+
+    def step(i, parts):
+        return i + 1, parts.write(i, function(rows[i * group:(i + 1) * group]))
+
+    _, parts = tf.while_loop(lambda i, _: i < groups, step, (0, parts), parallel_iterations=1)
+    return tf.reshape(parts.concat(), [-1, width])

@@ -1,0 +1,70 @@
+"""How much of a text a vocabulary covers: the sign that a text is in a language that the model never learned."""
+
+import unicodedata
+from collections import Counter
+
+import numpy as np
+import tensorflow as tf
+
+OTHER, BEGINS, CONTINUES = 0, 1, 2  # of a piece: no word (punctuation, numbers), a word's first, a later one
+WELL_COVERED = 1000  # pieces of one script that make a vocabulary one of that script
+
+
+class KnownWords(tf.Module):
+    """Counts the words of a text that a vocabulary holds whole.
+
+    Args:
+        role: int8 array (V,): `OTHER`, `BEGINS` or `CONTINUES` for each piece.
+        known: bool array (V,): whether the piece alone is a known word.
+    """
+
+    def __init__(self, role: np.ndarray, known: np.ndarray):
+        super().__init__(name="known_words")
+        self._role, self._known = tf.constant(role), tf.constant(known)
+
+    def share(self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> tf.Tensor:
+        """Share of each document's words that are one piece of the vocabulary.
+
+        Args:
+            pieces: word pieces (N, P) of sentences.
+            owner: (N,) the document of each sentence.
+            documents: B.
+
+        Returns:
+            float32 (B,); 1 where a document has no words.
+        """
+        role, known = tf.gather(self._role, pieces.flat_values), tf.gather(self._known, pieces.flat_values)
+        goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[:tf.size(role)]
+        document = tf.gather(owner, pieces.value_rowids())
+
+        def total(condition):
+            return tf.math.unsorted_segment_sum(tf.cast(condition, tf.float32), document, documents)
+
+        words = total(role == BEGINS)
+        return tf.where(words > 0, total((role == BEGINS) & known & ~goes_on) / tf.maximum(words, 1.0), 1.0)
+
+
+def known_words(vocabulary: list[str], unk_id: int) -> KnownWords:
+    """Makes the counter of a vocabulary.
+
+    A single character of another script than ASCII counts as known only where the vocabulary holds many pieces
+    of that script: an English vocabulary spells Korean in letters and holds a few hundred Chinese characters.
+    """
+    bodies = [piece.removeprefix("##") for piece in vocabulary]
+    scripts = [_script(body) for body in bodies]
+    pieces_of = Counter(scripts)
+    role, known = np.zeros(len(vocabulary), np.int8), np.zeros(len(vocabulary), bool)
+    for i, (piece, body, script) in enumerate(zip(vocabulary, bodies, scripts)):
+        if script or i == unk_id:
+            role[i] = CONTINUES if piece != body else BEGINS
+        covered = len(body) > 1 or body.isascii() or pieces_of[script] >= WELL_COVERED
+        known[i] = i != unk_id and covered
+    return KnownWords(role, known)
+
+
+def _script(body: str) -> str:
+    """The script of a piece's first letter, as its Unicode name begins; "" where it has none or is special."""
+    if body.startswith("[") and body.endswith("]"):
+        return ""
+    letter = next((c for c in body if unicodedata.category(c)[0] in "LM"), "")
+    return unicodedata.name(letter, "").partition(" ")[0] if letter else ""

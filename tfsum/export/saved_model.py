@@ -1,0 +1,163 @@
+"""A model folder to a SavedModel folder `NAME/VERSION`, whole or not at all."""
+
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+
+import tensorflow as tf
+
+import tfsum
+from tfsum.errors import ExportError
+from tfsum.export import golden, model_card, warmup
+from tfsum.export.extractive import ExtractiveSummarizer
+from tfsum.export.verification import verify
+from tfsum.models import BertSumExt
+from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.word_piece import WordPiece
+
+FORMAT_VERSION = 1
+TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "newline": "sentence"}  # BERT's own, where nothing is said
+
+
+def export_extractive(model_folder, destination, ops: str = "core", max_sentences: int = 10, sentences: int = 3,
+                      block_trigrams: bool = True, storage: str = "float32") -> pathlib.Path:
+    """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
+
+    Args:
+        model_folder: a model folder (`BertSumExt.save_pretrained`) with vocab.txt and tfsum.json.
+        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
+        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
+        max_sentences: N, the most sentences of a summary.
+        sentences: how many `serving_default` gives.
+        block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
+        storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
+        CheckpointError: the model folder cannot be read.
+    """
+    source, destination = pathlib.Path(model_folder), version_folder(destination)
+    settings = read_settings(source)
+    module = build(source, settings, ops, max_sentences, sentences, block_trigrams, storage)
+    description = describe(source, settings, module, ops, storage)
+    with whole_or_nothing(destination) as part:
+        tf.saved_model.save(module, str(part), signatures=module.signatures())
+        shutil.copyfile(source / "vocab.txt", part / "assets" / "vocab.txt")
+        extra = part / "assets.extra"
+        extra.mkdir()
+        write_json(extra / "tfsum.json", description)
+        loaded = tf.saved_model.load(str(part))
+        write_json(extra / "golden.json", golden.record(loaded, max_sentences))
+        warmup.write(extra / "tf_serving_warmup_requests", destination.parent.name, golden.TEXTS[:2])
+        verify(part, loaded)
+    model_card.write(destination, description, source)
+    return destination
+
+
+def version_folder(destination) -> pathlib.Path:
+    """`.../NAME/VERSION` for that itself, or for `.../NAME` with the next integer.
+
+    Raises:
+        ExportError: there is something of that name.
+    """
+    path = pathlib.Path(destination)
+    if not (path.name.isascii() and path.name.isdigit()):
+        if path.exists() and not path.is_dir():
+            raise ExportError(f"{path}: is a file; expected a folder NAME or NAME/VERSION")
+        there = [int(p.name) for p in path.glob("*") if p.name.isascii() and p.name.isdigit()]
+        path = path / str(max(there, default=0) + 1)
+    if path.exists():
+        raise ExportError(f"{path}: is there already; a version never changes: give another number, or "
+                          f"{path.parent} alone for the next one")
+    return path
+
+
+def read_settings(source: pathlib.Path) -> dict:
+    """Reads a model folder's tfsum.json; {} where there is none."""
+    if not (source / "vocab.txt").is_file():
+        raise ExportError(f"{source}: has no vocab.txt; an export needs a whole model folder "
+                          "(config.json, model.safetensors, vocab.txt, tfsum.json)")
+    path = source / "tfsum.json"
+    try:
+        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise ExportError(f"{path}: cannot be read as JSON ({error}); write it again") from None
+    if not isinstance(settings, dict) or not isinstance(settings.get("text", {}), dict):
+        raise ExportError(f"{path}: expected an object whose \"text\" is an object of text settings")
+    return settings
+
+
+def build(source, settings: dict, ops: str, max_sentences: int, sentences: int, block_trigrams: bool,
+          storage: str) -> ExtractiveSummarizer:
+    """Makes the module of a model folder; the arguments are those of `export_extractive`."""
+    text = {**TEXT_SETTINGS, **settings.get("text", {})}
+    model = BertSumExt.from_pretrained(str(source))
+    word_piece = WordPiece.from_file(str(source / "vocab.txt"), lowercase=text["lowercase"],
+                                     strip_accents=text["strip_accents"], ops=ops)
+    rows = model.bert.config["vocab_size"]
+    if len(word_piece.vocabulary) > rows:
+        raise ExportError(f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
+                          f"{rows} rows for them; take the vocabulary that it was trained with")
+    window = int(text.get("window_length") or model.window_length)
+    if window > model.window_length:
+        raise ExportError(f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}")
+    return ExtractiveSummarizer(model, word_piece, SentenceSplitter(text["newline"]), window, max_sentences,
+                                sentences, block_trigrams, storage)
+
+
+def describe(source, settings: dict, module: ExtractiveSummarizer, ops: str, storage: str) -> dict:
+    """The content of assets.extra/tfsum.json: all that the model folder says, and what was exported how."""
+    recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
+    text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}
+    return {
+        **settings,
+        "format_version": FORMAT_VERSION, "tfsum": tfsum.__version__, "tensorflow": tf.__version__,
+        "kind": "extractive", "ops": ops, "storage": storage, "text": text,
+        "max_sentences": module.max_sentences, "sentences": module.default_sentences,
+        "block_trigrams": module.default_block,
+        "recipe_sha256": hashlib.sha256(recipe.encode()).hexdigest() if recipe else None,
+        "config": json.loads((source / "config.json").read_text(encoding="utf-8")),
+        "weights": module.weights.table(),
+    }
+
+
+def write_json(path: pathlib.Path, value: dict) -> None:
+    path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+@contextlib.contextmanager
+def whole_or_nothing(destination: pathlib.Path):
+    """Gives a temporary folder beside `destination` that takes its name at the end, or vanishes on any failure.
+
+    Raises:
+        ExportError: the folder cannot be written; what tfsum itself raised passes through.
+    """
+    made = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
+    part = None
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        # A leading dot: a server that watches NAME takes only integers for versions.
+        part = pathlib.Path(tempfile.mkdtemp(prefix=f".{destination.name}.part-", dir=destination.parent))
+        part.chmod(0o755)
+        yield part
+        os.rename(part, destination)
+    except BaseException as error:
+        if part is not None:
+            shutil.rmtree(part, ignore_errors=True)
+        for folder in made:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+        if isinstance(error, OSError | tf.errors.OpError):
+            reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
+            raise ExportError(f"{destination}: cannot be written ({reason}); nothing was left behind. Free space or "
+                              "choose another folder") from error
+        raise
+
+

@@ -1,0 +1,100 @@
+"""The weights of a model as an export stores them, and the model called on what is read back from them.
+
+A Keras model that hangs on the exported module is stored twice and fails in sessions, so the module holds plain
+variables of its own, and the model is called functionally (`keras.StatelessScope`) on tensors read from them.
+"""
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tfsum.errors import ExportError
+
+STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of the word embedding int8 with a scale
+WORD_EMBEDDING = "bert/word_embeddings/embeddings"
+UNUSED = "bert/pooler/"  # the vector of a whole text, which no head of sentences reads
+
+
+def quantize_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rounds each row to int8 times a scale of its own.
+
+    Args:
+        table: float array (V, D).
+
+    Returns:
+        int8 (V, D) in -127..127 and float32 scales (V,); row i is about rows[i] * scales[i].
+    """
+    scales = np.abs(table).max(axis=1) / 127.0
+    divisors = np.where(scales > 0, scales, 1.0)[:, None]
+    return np.rint(table / divisors).astype(np.int8), scales.astype(np.float32)
+
+
+class StoredWeights(tf.Module):
+    """Each weight that a `BertSumExt` reads, stored once, by the name of its variable.
+
+    Args:
+        model: a built `BertSumExt`; it is taken over: its word embedding and its pooler are replaced.
+        storage: "float32", "float16", or "small", which also rounds the word embedding's rows to int8.
+
+    Raises:
+        ExportError: an unknown storage, or weights that are not finite in it.
+    """
+
+    def __init__(self, model, storage: str = "float32"):
+        super().__init__(name="weights")
+        if storage not in STORAGES:
+            raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
+        used = {_path(v, model): v for v in model.variables if not v.path.endswith("seed_generator_state")}
+        used = {path: v for path, v in used.items() if not path.startswith(UNUSED)}
+        table = used.pop(WORD_EMBEDDING)
+        dtype = tf.float32 if storage == "float32" else tf.float16
+        self.stored = {path: _variable(path, v.numpy(), dtype) for path, v in used.items()}
+        if storage == "small":
+            rows, scales = quantize_rows(_finite(WORD_EMBEDDING, table.numpy()))
+            self.word_rows = tf.Variable(rows, trainable=False, name=WORD_EMBEDDING)
+            self.word_scales = tf.Variable(scales, trainable=False, name=WORD_EMBEDDING + "_scale")
+        else:
+            self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table.numpy(), dtype), None
+        # What would pull the whole float32 table and the pooler into the graph gives way to functions.
+        model.bert.word_embeddings = self._word_vectors
+        model.bert.pooler = lambda first: first
+        self._reach = lambda: (model, list(used.items()))  # in a closure, where no tracking sees it
+
+    def table(self) -> dict[str, list]:
+        """What is stored: the name of each weight -> [dtype, shape]."""
+        return {v.name.partition(":")[0]: [v.dtype.name, v.shape.as_list()] for v in self.variables}
+
+    def _word_vectors(self, token_ids):
+        rows = tf.cast(tf.gather(self.word_rows, token_ids), tf.float32)
+        if self.word_scales is None:
+            return rows
+        return rows * tf.gather(self.word_scales, token_ids)[..., tf.newaxis]
+
+    def read(self) -> dict[str, tf.Tensor]:
+        """All weights but the word embedding as float32 tensors: once a request, before its loops."""
+        return {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
+
+    def call(self, method: str, values: dict[str, tf.Tensor], *inputs, **options):
+        """Calls a method of the model with weights from `read`."""
+        model, used = self._reach()
+        with keras.StatelessScope(state_mapping=[(variable, values[path]) for path, variable in used]):
+            return getattr(model, method)(*inputs, training=False, **options)
+
+
+def _path(variable, model) -> str:
+    parts = variable.path.split("/")
+    return "/".join(parts[parts.index(model.name) + 1:] if model.name in parts else parts)
+
+
+def _finite(name: str, value: np.ndarray) -> np.ndarray:
+    wrong = int(value.size - np.isfinite(value).sum())
+    if wrong:
+        raise ExportError(f"{name}: {wrong} of {value.size} values are infinite or not a number; train again, or "
+                          "store it as float32 if they are only too large for float16")
+    return value
+
+
+def _variable(name: str, value: np.ndarray, dtype: tf.DType) -> tf.Variable:
+    with np.errstate(over="ignore"):
+        narrow = value.astype(dtype.as_numpy_dtype)
+    return tf.Variable(_finite(name, narrow), trainable=False, name=name)
