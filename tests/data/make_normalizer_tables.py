@@ -1,8 +1,8 @@
-"""Reads BERT's text normalization out of Hugging Face `tokenizers`, one code point at a time, into a small file.
+"""Reads BERT's text normalization out of Hugging Face `tokenizers`, code point by code point, into a file.
 
-Cleaning, spacing of Chinese characters, NFD, dropping accents and lowering each act on one code point alone, and so
-does the splitting at punctuation: the whole way from a text to "words between spaces" is a table. It is committed,
-because a new Unicode version in a dependency must not change what a shipped model reads.
+Cleaning, spacing of Chinese characters, NFD, dropping accents and lowering each act on one code point alone,
+and so does the splitting at punctuation: the whole way from a text to "words between spaces" is a table. It
+is committed, because a new Unicode version in a dependency must not change what a shipped model reads.
 
     python tests/data/make_normalizer_tables.py            # writes tfsum/text/normalizer_tables.npz
 """
@@ -21,7 +21,7 @@ SETTINGS = {  # name: (lowercase, strip_accents)
     "cased": (False, False),
     "cased_strip_accents": (False, True),
 }
-SELF = -1  # stands for the code point itself in `values`, so that 97,000 spaced ideographs compress to nothing
+SELF = -1  # the code point itself in `values`: 97,000 spaced ideographs compress to nothing
 
 
 def valid_code_points() -> list[int]:
@@ -52,7 +52,7 @@ def code_point_map(lowercase: bool, strip_accents: bool) -> dict[int, str]:
 
 
 def compact(changed: dict[int, str]) -> dict[str, np.ndarray]:
-    """A map as three arrays: steps between points, lengths of the values, code points of the values end to end."""
+    """A map as three arrays: steps between points, lengths of the values, the values end to end."""
     points = np.array(sorted(changed), np.int32)
     values = [[SELF if ord(c) == p else ord(c) for c in changed[p]] for p in points.tolist()]
     return {

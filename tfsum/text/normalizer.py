@@ -1,4 +1,4 @@
-"""BERT's text normalization as a committed table of code points, and the model that FastBertNormalize reads."""
+"""BERT's text normalization as a committed table of code points, and the model FastBertNormalize reads."""
 
 import functools
 import pathlib
@@ -19,7 +19,8 @@ class CodePointMap:
     Attributes:
         points: (M,) int32, the changed code points in rising order.
         lengths: (M,) int32, the number of code points of each value; 0 deletes.
-        values: (sum of lengths,) int32, the values end to end. Words are surrounded by U+0020, the only space left.
+        values: (sum of lengths,) int32, the values end to end. Words are surrounded by U+0020, the only
+            space left.
     """
 
     points: np.ndarray
@@ -48,8 +49,9 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
     if not TABLES.is_file():
         raise Error(f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
                     f"`python tests/data/make_normalizer_tables.py` in a checkout")
-    name = {(True, True): "uncased", (True, False): "uncased_keep_accents",
-            (False, False): "cased", (False, True): "cased_strip_accents"}[bool(lowercase), bool(strip_accents)]
+    name = "uncased" if lowercase else "cased"
+    if bool(lowercase) != bool(strip_accents):
+        name += "_strip_accents" if strip_accents else "_keep_accents"
     with np.load(TABLES) as tables:
         points = np.cumsum(tables[f"{name}_steps"], dtype=np.int32)
         lengths = tables[f"{name}_lengths"].astype(np.int32)
@@ -59,9 +61,9 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
 
 @functools.cache
 def fast_bert_model(lowercase: bool = True, strip_accents: bool = True) -> np.ndarray:
-    """Builds the flatbuffer that TF Text's FastBertNormalize op reads, from our own map: (bytes,) uint8, some 1.4 MB.
+    """Builds the flatbuffer that TF Text's FastBertNormalize op reads: (bytes,) uint8, some 1.4 MB.
 
-    TF Text's builder only makes its own two maps, which differ from BERT's on some 4,000 code points.
+    It holds our own map: TF Text's builder only makes two, which differ from BERT's on 4,000 code points.
     """
     trie = _Trie(load_code_point_map(lowercase, strip_accents).as_dict())
     return _flatbuffer(trie.units, trie.pool, trie.nul)
@@ -70,9 +72,10 @@ def fast_bert_model(lowercase: bool = True, strip_accents: bool = True) -> np.nd
 class _Trie:
     """A double-array trie over UTF-8 in the layout of darts-clone: child = position ^ offset ^ byte.
 
-    A unit holds its byte (bits 0-7), whether a leaf hangs below it (bit 8) and the offset (from bit 10, shifted by 8
-    more when bit 9 is set). A leaf has the top bit set and holds a value: bit 30 "differs", bits 6-29 the offset in
-    the pool, bits 0-5 the length in bytes. Equal subtrees share one block: the 137,468 private-use points cost one.
+    A unit holds its byte (bits 0-7), whether a leaf hangs below it (bit 8) and the offset (from bit 10,
+    shifted by 8 more when bit 9 is set). A leaf has the top bit set and holds a value: bit 30 "differs",
+    bits 6-29 the offset in the pool, bits 0-5 the length in bytes. Equal subtrees share one block: the
+    137,468 private-use points cost one.
     """
 
     def __init__(self, mapping: dict[int, str]):

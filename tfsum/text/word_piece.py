@@ -1,4 +1,4 @@
-"""WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer gives, byte for byte."""
+"""WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer gives."""
 
 import os
 from collections import Counter
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.text.normalizer import fast_bert_model
+from tfsum.text.core_word_piece import CoreWordPiece
+from tfsum.text.normalizer import fast_bert_model, load_code_point_map
 
 
 class Vocabulary:
     """A checked list of word pieces and the ids of the special ones.
 
     Args:
-        words: The pieces in the order of their ids, with [PAD] at 0, [CLS], [SEP] and the unknown token; [MASK] may
-            be missing (`mask_id` is None then).
+        words: The pieces in the order of their ids, with [PAD] at 0, [CLS], [SEP] and the unknown token;
+            [MASK] may be missing (`mask_id` is None then).
         unknown_token: The piece that stands for a word with no pieces.
         source: What a message calls the list, for example the file it came from.
 
@@ -33,25 +34,26 @@ class Vocabulary:
         self.sep_id = self._special("[SEP]")
         self.mask_id = self._id_of.get("[MASK]")
         if self.pad_id != 0:
-            raise Error(f"{source}: found [PAD] at id {self.pad_id}, expected at 0 (padding is id 0 everywhere in tfsum); "
-                        f"move it to the first line and train or convert with that vocabulary")
+            raise Error(f"{source}: found [PAD] at id {self.pad_id}, expected at 0 as all padding; "
+                        "move it to the first line and train or convert with that vocabulary")
 
     def _check(self) -> None:
         if not self.words:
             raise Error(f"{self._source}: found no word pieces, expected one a line; is it the right file?")
         if "" in self._id_of:
-            raise Error(f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; remove the line "
-                        f"if the ids of the later pieces are right without it")
+            raise Error(f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; "
+                        "remove the line if the ids of the later pieces are right without it")
         if len(self._id_of) != len(self.words):
             twice = [word for word, count in Counter(self.words).items() if count > 1]
             lines = [i + 1 for i, word in enumerate(self.words) if word == twice[0]]
-            raise Error(f"{self._source}: {len(twice)} word pieces stand there more than once, the first is {twice[0]!r} "
-                        f"on lines {lines}; expected each once, rename all but one (for example to [unused1])")
+            raise Error(f"{self._source}: found {len(twice)} word pieces more than once, the first is "
+                        f"{twice[0]!r} on lines {lines}; expected each once; rename all but one, "
+                        "for example to [unused1]")
 
     def _special(self, token: str) -> int:
         if token not in self._id_of:
-            raise Error(f"{self._source}: found {len(self.words)} word pieces but no {token}, expected it among them; "
-                        f"use a BERT vocabulary or add a line {token}")
+            raise Error(f"{self._source}: found {len(self.words)} word pieces but no {token}, expected it "
+                        f"among them; use a BERT vocabulary or add a line {token}")
         return self._id_of[token]
 
     @classmethod
@@ -61,25 +63,28 @@ class Vocabulary:
             with open(path, encoding="utf-8", newline="\n") as file:
                 text = file.read()
         except (OSError, UnicodeDecodeError) as error:
-            raise Error(f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, one piece a line"
-                        ) from error
+            raise Error(f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, "
+                        "one piece a line") from error
         lines = text.removesuffix("\n").split("\n") if text else []  # splitlines would also cut at U+2028
         return cls([line.removesuffix("\r") for line in lines], unknown_token, source=str(path))
 
 
 class WordPiece(tf.Module):
-    """BERT's tokenizer as graph operations: cleaning, lowering, splitting, longest match first.  (Devlin et al. 2019)
+    """BERT's tokenizer as graph operations: cleaning, lowering, splitting, longest match.  (Devlin 2019)
 
-    Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a "[SEP]" written in
-    a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in an exported `tf.Module`.
+    Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a "[SEP]"
+    written in a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in an exported
+    `tf.Module`.
 
     Args:
         vocabulary: The word pieces in the order of their ids; [PAD] is the first.
         lowercase: Whether letters are lowered.
-        strip_accents: Whether text is decomposed and accents dropped; None means "as `lowercase`", as in BERT.
+        strip_accents: Whether text is decomposed and accents dropped; None means "as `lowercase`", as in
+            BERT.
         unknown_token: The piece of a word that cannot be built from pieces.
         max_characters: Words with more characters become the unknown token.
-        ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which any host has.
+        ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which any host
+            has.
 
     Raises:
         tfsum.Error: The vocabulary or an option is not as expected.
@@ -90,7 +95,7 @@ class WordPiece(tf.Module):
                  ops: str = "text"):
         super().__init__(name="word_piece")
         if ops not in ("text", "core"):
-            raise Error(f'WordPiece: found ops={ops!r}, expected "text" (TF Text, fast) or "core" (any TensorFlow)')
+            raise Error(f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)')
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary, unknown_token)
         strip_accents = lowercase if strip_accents is None else strip_accents
@@ -100,7 +105,11 @@ class WordPiece(tf.Module):
         self.pad_id, self.unk_id, self.mask_id = vocabulary.pad_id, vocabulary.unk_id, vocabulary.mask_id
         self.cls_id, self.sep_id = vocabulary.cls_id, vocabulary.sep_id
         with tf.init_scope():
-            self._tokenizer = _TextOps(self)
+            if ops == "text":
+                self._tokenizer = _TextOps(self)
+            else:
+                mapping = load_code_point_map(self.lowercase, self.strip_accents)
+                self._tokenizer = CoreWordPiece(vocabulary.words, self.unk_id, mapping, max_characters)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, **options) -> "WordPiece":
@@ -113,7 +122,7 @@ class WordPiece(tf.Module):
         return list(self._words.words)
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
-        """Turns texts (N,) string into word piece ids (N, P) int32, without [CLS] and [SEP]; row_splits are int64."""
+        """Turns texts (N,) string into ids (N, P) int32 without [CLS] and [SEP]; row_splits are int64."""
         return self._tokenizer.tokenize(tf.convert_to_tensor(strings, tf.string))
 
     def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
@@ -124,7 +133,7 @@ class WordPiece(tf.Module):
 
 
 class _TextOps(tf.Module):
-    """The way through TF Text: FastBertNormalize, white space, FastWordpiece; needs three of its op libraries."""
+    """The way through three op libraries of TF Text: FastBertNormalize, white space, FastWordpiece."""
 
     def __init__(self, settings: WordPiece):
         super().__init__(name="text_ops")
@@ -133,10 +142,10 @@ class _TextOps(tf.Module):
         model = tf.constant(fast_bert_model(settings.lowercase, settings.strip_accents))
         self._normalizer = text.FastBertNormalizer(model_buffer=model)
         self._splitter = text.WhitespaceTokenizer()
-        # Bytes are not what BERT counts: words of too many characters are replaced before, none is left to this limit.
         self._pieces = text.FastWordpieceTokenizer(
-            vocab=settings.vocabulary, max_bytes_per_word=4 * settings.max_characters, token_out_type=tf.int32,
-            unknown_token=settings.unknown_token, no_pretokenization=True)
+            vocab=settings.vocabulary, unknown_token=settings.unknown_token, token_out_type=tf.int32,
+            max_bytes_per_word=4 * settings.max_characters,  # never met: BERT counts characters, before this
+            no_pretokenization=True)
         self._unknown, self._max_characters = settings.unknown_token, settings.max_characters
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
