@@ -193,5 +193,5 @@ def _without_buffers(tensors: Mapping, prefix: str, path) -> dict:
         expected = np.asarray(positional_encoding(*positions.shape[1:]))[None] if sound else None
         if expected is None or np.abs(positions - expected).max(initial=0.0) > POSITION_ERROR:
             raise CheckpointError(f"{path}: {prefix}{POSITIONS} {list(positions.shape)} is not the table of "
-                                  "sines and cosines that BertSum adds to its sentences: another kind of head")
+                                  "sines and cosines that BertSum adds to its sentences")
     return {name: value for name, value in weights.items() if name.removeprefix(prefix) not in UNUSED}
