@@ -35,8 +35,10 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
         begins = tf.gather(starts, rows)
         sentences = tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32))
         begins = begins[:, :sentences]
-        vectors = weights.call("sentence_vectors", values, tf.gather(token_ids, rows)[:, :length],
-                               tf.gather(segment_ids, rows)[:, :length], begins)
+        ids, segments = tf.gather(token_ids, rows)[:, :length], tf.gather(segment_ids, rows)[:, :length]
+        with weights.model(values) as model:
+            sequence = model.bert.encode(ids, segments, training=False)[0]  # a row is one window: no need to cut it
+            vectors = model.pool_sentences(sequence, ids, begins)
         return tf.boolean_mask(vectors, begins >= 0)
 
     encoded = _in_groups(encode, order, WINDOWS_AT_ONCE, width)
@@ -66,8 +68,9 @@ def score_documents(weights: StoredWeights, values: dict, vectors: tf.Tensor, pe
         here = tf.range(tf.reduce_max(sizes))
         real = here < sizes[:, tf.newaxis]
         index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + here, 0)
-        logits = weights.call("score_sentences", values, tf.gather(vectors, index), real,
-                              first_position=tf.gather(place, rows))
+        with weights.model(values) as model:
+            logits = model.score_sentences(tf.gather(vectors, index), real, first_position=tf.gather(place, rows),
+                                           training=False)
         return tf.boolean_mask(logits, real)[:, tf.newaxis]
 
     return _in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, 1)[:, 0]

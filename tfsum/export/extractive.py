@@ -88,10 +88,10 @@ class ExtractiveSummarizer(tf.Module):
                                   tf.TensorSpec([None, None], tf.int32, name="sentence_starts")])
     def score_ids(self, token_ids, segment_ids, sentence_starts):
         """Scores sentences of documents that are packed already; 0 where there is none."""
-        values = self.weights.read()
-        vectors = self.weights.call("sentence_vectors", values, token_ids, segment_ids, sentence_starts)
         real = sentence_starts >= 0
-        logits = self.weights.call("score_sentences", values, vectors, real)
+        with self.weights.model(self.weights.read()) as model:
+            vectors = model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)
+            logits = model.score_sentences(vectors, real, training=False)
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])

@@ -4,6 +4,8 @@ A Keras model that hangs on the exported module is stored twice and fails in ses
 variables of its own, and the model is called functionally (`keras.StatelessScope`) on tensors read from them.
 """
 
+import contextlib
+
 import keras
 import numpy as np
 import tensorflow as tf
@@ -33,7 +35,7 @@ class StoredWeights(tf.Module):
     """Each weight that a `BertSumExt` reads, stored once, by the name of its variable.
 
     Args:
-        model: a built `BertSumExt`; it is taken over: its word embedding and its pooler are replaced.
+        model: a built `BertSumExt`; it is taken over: its word embedding is replaced.
         storage: "float32", "float16", or "small", which also rounds the word embedding's rows to int8.
 
     Raises:
@@ -55,9 +57,7 @@ class StoredWeights(tf.Module):
             self.word_scales = tf.Variable(scales, trainable=False, name=WORD_EMBEDDING + "_scale")
         else:
             self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table.numpy(), dtype), None
-        # What would pull the whole float32 table and the pooler into the graph gives way to functions.
-        model.bert.word_embeddings = self._word_vectors
-        model.bert.pooler = lambda first: first
+        model.bert.word_embeddings = self._word_vectors  # the layer would pull the whole float32 table into the graph
         self._reach = lambda: (model, list(used.items()))  # in a closure, where no tracking sees it
 
     def table(self) -> dict[str, list]:
@@ -74,11 +74,12 @@ class StoredWeights(tf.Module):
         """All weights but the word embedding as float32 tensors: once a request, before its loops."""
         return {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
 
-    def call(self, method: str, values: dict[str, tf.Tensor], *inputs, **options):
-        """Calls a method of the model with weights from `read`."""
+    @contextlib.contextmanager
+    def model(self, values: dict[str, tf.Tensor]):
+        """Gives the model, whose weights are the `values` of `read` as long as the context lasts."""
         model, used = self._reach()
         with keras.StatelessScope(state_mapping=[(variable, values[path]) for path, variable in used]):
-            return getattr(model, method)(*inputs, training=False, **options)
+            yield model
 
 
 def _path(variable, model) -> str:
