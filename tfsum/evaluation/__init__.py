@@ -1,0 +1,1 @@
+"""How good summaries are: ROUGE in every script, baselines, bootstrap intervals, the report."""

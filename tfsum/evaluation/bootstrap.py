@@ -1,0 +1,39 @@
+"""Percentile bootstrap intervals of means over documents (Efron 1979; for summaries, Lin 2004)."""
+
+import numpy as np
+
+from tfsum.errors import Error
+
+
+def bootstrap_intervals(
+    values: np.ndarray, samples: int = 1000, seed: int = 0, level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of the means of several columns, all from the same resampled documents.
+
+    A column may be a difference of two systems: it is then the paired bootstrap of that difference.
+
+    Args:
+        values: (D, ...) one row a document.
+        samples: resamples of D documents with replacement.
+        seed: of the resamples.
+        level: share of the resampled means inside.
+
+    Returns:
+        The lower and the upper ends, each of the shape of a row.
+
+    Raises:
+        Error: if there is no document or no sample, or the level is not between 0 and 1.
+    """
+    values = np.asarray(values, np.float64)
+    if not len(values) or samples < 1 or not 0 < level < 1:
+        raise Error(
+            f"bootstrap: {len(values)} documents, {samples} samples and level {level} were given; "
+            "expected 1 or more of both and a level between 0 and 1"
+        )
+    random = np.random.default_rng(seed)
+    columns = values.reshape(len(values), -1)
+    # How often each document is drawn says as much as the draws, and a mean becomes a product.
+    even = np.full(len(values), 1 / len(values))
+    means = np.stack([random.multinomial(len(values), even) @ columns for _ in range(samples)]) / len(values)
+    ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return tuple(end.reshape(values.shape[1:]) for end in ends)

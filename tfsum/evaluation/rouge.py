@@ -1,0 +1,105 @@
+"""ROUGE-1, ROUGE-2 and ROUGE-Lsum by the `rouge-score` package, with words of every script.
+
+The package knows the letters a-z alone: a Korean or Chinese summary has no word for it and scores 0. Here its tokenizer
+still reads all that is written in Latin letters, so that English scores are the package's own to the last bit, and
+the rest is read by `tfsum.text.words`: characters of scripts without spaces one by one, other words whole, no stemming.
+"""
+
+import functools
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
+from rouge_score.tokenizers import DefaultTokenizer, Tokenizer
+
+from tfsum.errors import Error
+from tfsum.text.words import split_words
+
+METRICS = ("rouge1", "rouge2", "rougeLsum")
+
+# Every script but Latin (with its additions and ligatures) and general punctuation.
+_OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")
+
+
+class EnglishTokenizer(Tokenizer):
+    """The words of `rouge-score` with its stemmer; runs of other scripts by our own rules."""
+
+    def __init__(self):
+        self._latin = DefaultTokenizer(use_stemmer=True)
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of `text` in order."""
+        words = []
+        for i, run in enumerate(_OTHER_SCRIPTS.split(text)):
+            words += split_words(run) if i % 2 else self._latin.tokenize(run)
+        return words
+
+
+class PlainTokenizer(Tokenizer):
+    """Whole lower-cased words of every script, without stemming: for languages other than English."""
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of `text` in order."""
+        return split_words(text)
+
+
+def score_pair(
+    summary: str | Sequence[str], reference: str | Sequence[str], english: bool = True
+) -> dict[str, tuple[float, float, float]]:
+    """Scores one summary against one reference.
+
+    Args:
+        summary: its sentences, or a string with one a line.
+        reference: the same of the reference.
+        english: stem Latin words and read a-z alone, as `rouge-score` with `use_stemmer=True` does; False keeps whole
+            words of every alphabet (German, French, Vietnamese...). Scripts other than Latin score alike in both.
+
+    Returns:
+        Precision, recall and F (0 to 1) of each of `METRICS`; 0 where a side has no word.
+    """
+    scores = _scorer(english).score(_lines(reference), _lines(summary))
+    return {metric: tuple(scores[metric]) for metric in METRICS}
+
+
+def score_each(
+    summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
+) -> np.ndarray:
+    """Scores every summary against its reference.
+
+    Args:
+        summaries: (D,) summaries, each as for `score_pair`.
+        references: (D,) references.
+        english: see `score_pair`.
+
+    Returns:
+        (D, 3, 3) float64: documents, `METRICS`, precision recall F.
+
+    Raises:
+        Error: if the numbers of summaries and references differ, or there is none.
+    """
+    if len(summaries) != len(references) or not len(references):
+        raise Error(
+            f"ROUGE: {len(summaries)} summaries and {len(references)} references; expected as many of both, 1 or more"
+        )
+    pairs = zip(summaries, references, strict=True)
+    scores = (score_pair(summary, reference, english) for summary, reference in pairs)
+    return np.array([[score[metric] for metric in METRICS] for score in scores])
+
+
+def score_summaries(
+    summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
+) -> dict[str, float]:
+    """Mean F of each metric over all documents, in points (0 to 100); arguments and errors as `score_each`."""
+    means = score_each(summaries, references, english)[:, :, 2].mean(0)
+    return {metric: 100 * float(mean) for metric, mean in zip(METRICS, means, strict=True)}
+
+
+@functools.cache
+def _scorer(english: bool) -> RougeScorer:
+    return RougeScorer(list(METRICS), tokenizer=EnglishTokenizer() if english else PlainTokenizer())
+
+
+def _lines(text: str | Sequence[str]) -> str:
+    """One sentence a line; a line break inside a sentence is a blank."""
+    return text if isinstance(text, str) else "\n".join(" ".join(sentence.split("\n")) for sentence in text)
