@@ -14,7 +14,10 @@ def _documents(number, seed=0, longest=30):
     """Random documents: lists of (pieces, label)."""
     random = np.random.default_rng(seed)
     return [
-        [(random.integers(10, 99, random.integers(0, longest)).tolist(), float(random.random() < 0.2)) for _ in range(n)]
+        [
+            (random.integers(10, 99, random.integers(0, longest)).tolist(), float(random.random() < 0.2))
+            for _ in range(n)
+        ]
         for n in random.integers(1, 12, number)
     ]
 
@@ -71,14 +74,20 @@ def test_every_document_comes_once_and_as_laid_out_by_hand(tmp_path, window_leng
             )
             assert batch["token_ids"].shape.num_elements() <= 400
             for ids, segments, starts, labels in _rows(batch):
-                length = next(len(e[0]) for e in expected if e[2] == starts and e[0] == tuple(ids[: len(e[0])]))
+                length = next(
+                    len(e[0]) for e in expected if e[2] == starts and e[0] == tuple(ids[: len(e[0])])
+                )
                 assert not ids[length:].any() and not segments[length:].any()
-                found.append((tuple(ids[:length].tolist()), tuple(segments[:length].tolist()), starts, labels))
+                found.append(
+                    (tuple(ids[:length].tolist()), tuple(segments[:length].tolist()), starts, labels)
+                )
         assert sorted(found) == expected
 
 
 def _epochs(path, **options):
-    batches = extractive_batches(path, tokens_per_batch=300, window_length=50, cls_id=CLS, sep_id=SEP, **options)
+    batches = extractive_batches(
+        path, tokens_per_batch=300, window_length=50, cls_id=CLS, sep_id=SEP, **options
+    )
     return [{k: v.numpy().tobytes() for k, v in batch.items()} for batch in batches]
 
 
@@ -99,7 +108,11 @@ def test_the_report_counts_what_is_cut(tmp_path):
     report = batches_report(path, tokens_per_batch=64, window_length=16, max_windows=2)
     assert report["documents"] == 2 and report["sentences"] == 7 and report["batches"] == 1
     assert report["sentences_cut"] == 1 and report["pieces_cut"] == 16
-    assert report["sentences_dropped"] == 1 and report["windows_dropped"] == 1 and report["documents_shortened"] == 1
+    assert (
+        report["sentences_dropped"] == 1
+        and report["windows_dropped"] == 1
+        and report["documents_shortened"] == 1
+    )
     assert report["tokens"] == 16 + 5 + 4 * 6 and report["padded_tokens"] == 2 * 28
 
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from tfsum.data.oracle import greedy_labels, soft_labels
-from tfsum.text.words import joined_words, split_words
 from tfsum.errors import DataError
+from tfsum.text.words import joined_words, split_words
 
 SENTENCES = ["the cat sat", "a dog ran far away", "the cat sat on the mat", "birds sing"]
 

@@ -14,7 +14,7 @@ from tfsum.data.prepare import prepare
 from tfsum.data.records import read_records
 from tfsum.errors import DataError, Error
 
-WORDS = "the cat sat on mat a dog ran far away . ? ##s".split()
+WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "far", "away", ".", "?", "##s"]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
 TEXT = "The cat sat on the mat. A dog ran far away."
 
@@ -41,7 +41,7 @@ def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
     third = documents[2]
     assert third["sentences"] == [b"The cat sat on the mat.", b"A dog ran far away."] + [b"The cats sat."] * 2
     ids = {word: i for i, word in enumerate(VOCABULARY)}
-    split = "the cat sat on the mat . a dog ran far away . the cat ##s sat . the cat ##s sat .".split()
+    split = ["the", "cat", "sat", "on", "the", "mat", ".", "a", "dog", "ran", "far", "away", ".", "the", "cat", "##s", "sat", ".", "the", "cat", "##s", "sat", "."]
     assert third["pieces"] == [ids[piece] for piece in split] and third["piece_counts"] == [7, 6, 5, 5]
     assert third["labels"] == greedy_labels([s.decode() for s in third["sentences"]], "a dog ran")
     assert counts["documents"] == 6 and counts["sentences"] == 12 + 15 and counts["dropped"] == 3
@@ -50,7 +50,9 @@ def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
 
 
 def test_cuts_are_counted(corpus, tmp_path):
-    counts = prepare(corpus, tmp_path / "out", tmp_path, shards=1, max_sentences=1, window_length=6, progress=False)
+    counts = prepare(
+        corpus, tmp_path / "out", tmp_path, shards=1, max_sentences=1, window_length=6, progress=False
+    )
     assert counts["sentences"] == 6 and counts["sentences_beyond"] == 6 + 15 and counts["relabelled"] == 6
     assert counts["cut"] == 6 and counts["pieces_cut"] == 6 * 3
     assert all(d["piece_counts"] == [4] for d in _documents(tmp_path / "out"))
@@ -60,7 +62,15 @@ def test_soft_labels_and_other_columns(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
     (tmp_path / "c.csv").write_text(f"body,abstract\n{TEXT},the dog ran\n")
     columns = {"text": "body", "summary": "abstract"}
-    prepare(tmp_path / "c.csv", tmp_path / "out", tmp_path, labels="soft", shards=1, columns=columns, progress=False)
+    prepare(
+        tmp_path / "c.csv",
+        tmp_path / "out",
+        tmp_path,
+        labels="soft",
+        shards=1,
+        columns=columns,
+        progress=False,
+    )
     (document,) = _documents(tmp_path / "out")
     assert document["labels"][1] > 0.9 and 0.0 < document["labels"][0] < 1.0
 
@@ -117,7 +127,11 @@ def test_processes_write_the_same_and_a_killed_run_goes_on(corpus, tmp_path):
     command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "two"), str(tmp_path)]
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
-    while not list((tmp_path / "two").glob("*.tfrecord")) and first.poll() is None and time.monotonic() < deadline:
+    while (
+        not list((tmp_path / "two").glob("*.tfrecord"))
+        and first.poll() is None
+        and time.monotonic() < deadline
+    ):
         time.sleep(0.01)
     if first.poll() is None:
         os.killpg(first.pid, signal.SIGKILL)

@@ -35,9 +35,15 @@ def test_every_format_gives_the_same_documents(tmp_path, name):
 
 
 def test_counts_names_and_missing_ids(tmp_path):
-    rows = [{"body": ["x", "y"], "abstract": "s"}, {"body": " ", "abstract": ""}, {"body": "x\ny", "abstract": "s"}]
+    rows = [
+        {"body": ["x", "y"], "abstract": "s"},
+        {"body": " ", "abstract": ""},
+        {"body": "x\ny", "abstract": "s"},
+    ]
     counts = collections.Counter()
-    found = list(read_corpus(_write(tmp_path / "c.jsonl", rows), text="body", summary="abstract", counts=counts))
+    found = list(
+        read_corpus(_write(tmp_path / "c.jsonl", rows), text="body", summary="abstract", counts=counts)
+    )
     assert [d["id"] for d in found] == ["1", "2", "3"] and found[0]["text"] == "x\ny"
     assert counts == {"documents": 3, "empty": 1, "without_summary": 1, "duplicates": 1}
 
@@ -50,7 +56,11 @@ def test_a_corpus_without_summaries(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("c.jsonl", b'{"text": "a", "summary": "b"}\n{"text": 3, "summary": "b"}\n', r"c.jsonl:2: field 'text': found int 3"),
+        (
+            "c.jsonl",
+            b'{"text": "a", "summary": "b"}\n{"text": 3, "summary": "b"}\n',
+            r"c.jsonl:2: field 'text': found int 3",
+        ),
         ("c.jsonl", b'{"text": "a"}\n', r"c.jsonl:1: field 'summary': found fields text"),
         ("c.jsonl", b"{oops}\n", r"c.jsonl:1: not JSON"),
         ("c.jsonl", b"[1]\n", r"c.jsonl:1: found a list"),

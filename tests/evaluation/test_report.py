@@ -81,7 +81,9 @@ def test_both_forms_say_the_same_and_repeat():
     content = json.loads(report.to_json())
     assert content["systems"] == report.systems and content["settings"]["seed"] == 4
     text = report.to_text().splitlines()
-    assert text[0].split()[:3] == ["system", "rouge1", "F"] and text[-1].startswith("2 documents; sentences 3")
+    assert text[0].split()[:3] == ["system", "rouge1", "F"] and text[-1].startswith(
+        "2 documents; sentences 3"
+    )
     assert text[1].startswith("model") and "50.00 (0.00, 100.00)" in text[1]
     assert "difference to lead" in text
 

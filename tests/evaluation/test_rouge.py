@@ -17,7 +17,9 @@ ENGLISH = st.text(st.sampled_from("abcdeings éüß'’-–.,!?\n 012$“”…�
 
 @given(ENGLISH, ENGLISH)
 def test_english_is_the_packages_own(summary, reference):
-    assert score_pair(summary, reference) == {m: tuple(s) for m, s in PACKAGE.score(reference, summary).items()}
+    assert score_pair(summary, reference) == {
+        m: tuple(s) for m, s in PACKAGE.score(reference, summary).items()
+    }
 
 
 @pytest.mark.reference

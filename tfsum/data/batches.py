@@ -144,7 +144,9 @@ def plan_epoch(
     return plan if random is None else [plan[i] for i in random.permutation(len(plan))]
 
 
-def assemble(documents: WindowedDocuments, rows: np.ndarray, cls_id: int, sep_id: int) -> dict[str, np.ndarray]:
+def assemble(
+    documents: WindowedDocuments, rows: np.ndarray, cls_id: int, sep_id: int
+) -> dict[str, np.ndarray]:
     """The arrays of one batch.
 
     Args:
@@ -164,7 +166,9 @@ def assemble(documents: WindowedDocuments, rows: np.ndarray, cls_id: int, sep_id
     of, inside = _ragged(counts)  # (p,) for the p pieces of the batch
     token_ids = np.zeros((len(rows), int(documents.length[rows].max())), np.int32)
     token_ids[row, start] = cls_id
-    token_ids[row[of], start[of] + 1 + inside] = documents.pieces[documents.first_piece[sentence][of] + inside]
+    token_ids[row[of], start[of] + 1 + inside] = documents.pieces[
+        documents.first_piece[sentence][of] + inside
+    ]
     token_ids[row, start + 1 + counts] = sep_id
     segment_ids = np.zeros_like(token_ids)
     of, inside = _ragged(counts + 2)
@@ -173,7 +177,12 @@ def assemble(documents: WindowedDocuments, rows: np.ndarray, cls_id: int, sep_id
     sentence_starts[row, column] = start
     labels = np.zeros(sentence_starts.shape, np.float32)
     labels[row, column] = documents.labels[sentence]
-    return {"token_ids": token_ids, "segment_ids": segment_ids, "sentence_starts": sentence_starts, "labels": labels}
+    return {
+        "token_ids": token_ids,
+        "segment_ids": segment_ids,
+        "sentence_starts": sentence_starts,
+        "labels": labels,
+    }
 
 
 def _ragged(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

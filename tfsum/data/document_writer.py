@@ -44,7 +44,7 @@ class DocumentWriter:
 
     def write(self, path: str, documents: list[dict[str, str]]) -> dict[str, int]:
         """Writes a shard of `documents`; returns its counts."""
-        counts = collections.Counter({name: 0 for name in COUNTS})
+        counts = collections.Counter(dict.fromkeys(COUNTS, 0))
         write_shard(path, self._records(documents, counts))
         return dict(counts) | {"read": len(documents)}
 
@@ -57,7 +57,9 @@ class DocumentWriter:
                 if record is not None:
                     yield record
 
-    def _record(self, document: dict[str, str], sentences: list[bytes], counts: collections.Counter) -> bytes | None:
+    def _record(
+        self, document: dict[str, str], sentences: list[bytes], counts: collections.Counter
+    ) -> bytes | None:
         if not sentences:
             counts["empty"] += 1
             return None

@@ -43,17 +43,23 @@ class Manifest:
             content = json.loads(file.read_text(encoding="utf-8"))
             found, shards = content["settings"], content["shards"]
         except (ValueError, KeyError, TypeError) as error:
-            raise DataError(f"{file}: not a manifest of tfsum prepare ({error}); remove it to begin anew") from error
+            raise DataError(
+                f"{file}: not a manifest of tfsum prepare ({error}); remove it to begin anew"
+            ) from error
         names = sorted(name for name in settings | found if settings.get(name) != found.get(name))
         if names:
             changes = ", ".join(f"{name} {found.get(name)!r} (now {settings.get(name)!r})" for name in names)
-            raise Error(f"{folder}: was prepared with other settings: {changes}; choose another folder or remove it")
+            raise Error(
+                f"{folder}: was prepared with other settings: {changes}; choose another folder or remove it"
+            )
         return cls(folder, settings, shards)
 
     def forget_missing(self, names: list[str]) -> None:
         """Drops finished shards whose file is gone, and half-written files that a killed run left behind."""
         self.shards = {
-            name: counts for name, counts in self.shards.items() if name in names and (self.folder / name).is_file()
+            name: counts
+            for name, counts in self.shards.items()
+            if name in names and (self.folder / name).is_file()
         }
         for name in names:
             (self.folder / f"{name}.partial").unlink(missing_ok=True)

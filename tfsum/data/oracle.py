@@ -8,8 +8,8 @@ A set of n-grams is a Python integer with one bit an n-gram, so that a union is 
 import math
 from collections.abc import Sequence
 
-from tfsum.text.words import joined_words
 from tfsum.errors import DataError
+from tfsum.text.words import joined_words
 
 # An n-gram order of one document: the sentences' sets, the mask of the summary's bits and the summary's size.
 _Sets = tuple[list[int], int, int]

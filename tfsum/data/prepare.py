@@ -14,7 +14,6 @@ from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.errors import DataError, Error
 
 
-
 def prepare(
     corpus: str | pathlib.Path,
     out_dir: str | pathlib.Path,

@@ -86,10 +86,12 @@ def _rows(path: pathlib.Path) -> Iterator[tuple[int, dict]]:
             for line, row in rows:
                 yield line, row
     except (OSError, EOFError) as error:
-        raise DataError(f"{path}: cannot be read after line {line} ({error}); expected a whole {kind} file") from error
+        raise DataError(
+            f"{path}: cannot be read after line {line} ({error}); expected a whole {kind} file"
+        ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: bytes after line {line} are not UTF-8 ({error.reason} at {error.object[error.start:error.end]!r}); "
+            f"{path}: bytes after line {line} are not UTF-8 ({error.reason} at {error.object[error.start : error.end]!r}); "
             "convert the file to UTF-8"
         ) from error
 
@@ -106,7 +108,9 @@ def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
                 "expected one object a line"
             ) from error
         if not isinstance(row, dict):
-            raise DataError(f"{path}:{line}: found a {type(row).__name__}, expected an object with named fields")
+            raise DataError(
+                f"{path}:{line}: found a {type(row).__name__}, expected an object with named fields"
+            )
         yield line, row
 
 
@@ -116,7 +120,9 @@ def _table_rows(path: pathlib.Path, file, kind: str) -> Iterator[tuple[int, dict
     try:
         header = [name.strip() for name in next(reader, [])]
         if not header:
-            raise DataError(f"{path}:1: the file is empty, expected a header line with the names of its columns")
+            raise DataError(
+                f"{path}:1: the file is empty, expected a header line with the names of its columns"
+            )
         for cells in reader:
             if not cells:
                 continue
@@ -127,7 +133,9 @@ def _table_rows(path: pathlib.Path, file, kind: str) -> Iterator[tuple[int, dict
                 )
             yield reader.line_num, dict(zip(header, cells))
     except csv.Error as error:
-        raise DataError(f"{path}:{reader.line_num}: {error}; quote cells and double the quotes inside them") from error
+        raise DataError(
+            f"{path}:{reader.line_num}: {error}; quote cells and double the quotes inside them"
+        ) from error
 
 
 def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | None = None) -> str:
@@ -138,7 +146,9 @@ def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | N
     if default is not None and isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
-        found = f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
+        found = (
+            f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
+        )
         raise DataError(
             f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings); "
             "fill it in, or name the right field"

@@ -22,7 +22,11 @@ _FEATURES = {
 
 
 def make_record(
-    id: str, pieces: Sequence[Sequence[int]], labels: Sequence[float], sentences: Sequence[bytes], summary: str
+    id: str,
+    pieces: Sequence[Sequence[int]],
+    labels: Sequence[float],
+    sentences: Sequence[bytes],
+    summary: str,
 ) -> bytes:
     """One document as a serialized `tf.train.Example`.
 
@@ -116,7 +120,9 @@ def shard_paths(paths: str | pathlib.Path | Sequence[str | pathlib.Path]) -> lis
         found = [pathlib.Path(path) for path in paths]
     missing = [str(path) for path in found if not path.is_file()]
     if missing or not found:
-        raise DataError(f"records: {', '.join(missing) or 'no file'} not found; write them with `tfsum prepare`")
+        raise DataError(
+            f"records: {', '.join(missing) or 'no file'} not found; write them with `tfsum prepare`"
+        )
     return found
 
 

@@ -100,7 +100,9 @@ def load_windows(
         start=start[keep],
         place=place[keep],
         labels=labels[keep],
-        first_sentence=np.concatenate([[0], np.cumsum(np.bincount(owner[keep], minlength=len(sentence_counts)))]),
+        first_sentence=np.concatenate(
+            [[0], np.cumsum(np.bincount(owner[keep], minlength=len(sentence_counts)))]
+        ),
         windows=windows,
         length=end,
         used=np.bincount(owner[keep], kept_counts[keep] + 2, len(sentence_counts)).astype(np.int64),

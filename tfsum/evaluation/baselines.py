@@ -37,9 +37,7 @@ def random_pick(documents: Documents, sentences: int = 3, seed: int = 0) -> list
     return [_draw(document, sentences, seed) for document in documents]
 
 
-def oracle(
-    documents: Documents, labels: Sequence[Sequence[float]], sentences: int = 3
-) -> list[list[str]]:
+def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: int = 3) -> list[list[str]]:
     """The labelled sentences: what the best extract of the training labels would score.
 
     Args:

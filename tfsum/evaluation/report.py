@@ -38,10 +38,18 @@ class Report:
     def to_text(self) -> str:
         """The report as a table: F with its interval for each metric, then the difference to the baseline."""
         width = max(len("system"), *map(len, self.systems))
-        lines = [f"{'system':<{width}}" + "".join(f"  {metric + ' F (95 %)':<24}" for metric in METRICS) + "  sentences"]
+        lines = [
+            f"{'system':<{width}}"
+            + "".join(f"  {metric + ' F (95 %)':<24}" for metric in METRICS)
+            + "  sentences"
+        ]
         for name, scores in self.systems.items():
             cells = (_cell(scores[metric], "f", "low", "high") for metric in METRICS)
-            lines.append(f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells) + f"  {scores['sentences']:9.2f}")
+            lines.append(
+                f"{name:<{width}}"
+                + "".join(f"  {cell:<24}" for cell in cells)
+                + f"  {scores['sentences']:9.2f}"
+            )
         lines += ["", f"difference to {self.baseline}"]
         for name, scores in self.systems.items():
             if name != self.baseline:
@@ -98,18 +106,27 @@ def evaluate(
         )
     _check_sizes(systems, references)
     scores = {name: score_each(summaries, references, english) for name, summaries in systems.items()}
-    settings = {"sentences": sentences, "words": "english" if english else "plain", "samples": samples, "seed": seed}
+    settings = {
+        "sentences": sentences,
+        "words": "english" if english else "plain",
+        "samples": samples,
+        "seed": seed,
+    }
     table = _table(scores, baseline, samples, seed)
     for name, summaries in systems.items():
         table[name]["sentences"] = float(np.mean([len(summary) for summary in summaries]))
     return Report(len(references), baseline, settings, table)
 
 
-def _baselines(documents: Summaries, references: Sequence, label, sentences: int, seed: int) -> dict[str, list]:
+def _baselines(
+    documents: Summaries, references: Sequence, label, sentences: int, seed: int
+) -> dict[str, list]:
     added = {"lead": lead(documents, sentences), "random": random_pick(documents, sentences, seed)}
     if label is not None:
         pairs = zip(documents, references, strict=True)
-        added["oracle"] = oracle(documents, [label(document, reference) for document, reference in pairs], sentences)
+        added["oracle"] = oracle(
+            documents, [label(document, reference) for document, reference in pairs], sentences
+        )
     return added
 
 
