@@ -1,30 +1,55 @@
 """Turn a model folder into a SavedModel that takes raw strings and returns summaries."""
 
 import argparse
+import pathlib
 
 from tfsum.cli.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
-  tfsum export runs/news/best saved_models/bert_sum_ext_news_en/1
-  tfsum export runs/news/best served/news/1 --ops text
+  tfsum export runs/news/best saved_models/my_model/1
+  tfsum export runs/news/best saved_models/my_model --storage small  # its next version, small
+  tfsum export runs/news/best served/my_model --ops text
 """
+
+# What is not given here is left to the library's own default.
+UNSET = argparse.SUPPRESS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="FOLDER", help="a model folder, such as BEST of a training run")
-    add("destination", metavar="DESTINATION", help="the SavedModel to write, NAME/VERSION")
+    add("model", metavar="FOLDER", help="a model folder, such as the best of a training run")
+    add("destination", metavar="DESTINATION", help="NAME/VERSION, or NAME for its next version")
     add(
         "--ops",
         choices=("core", "text"),
-        default="core",
-        help="core: any host of TensorFlow loads it; text: faster, for hosts with TF Text's operations",
+        default=UNSET,
+        help="core (default): any host loads it; text: faster, for hosts with TF Text's operations",
+    )
+    add(
+        "--storage",
+        choices=("float32", "float16", "small"),
+        default=UNSET,
+        help="of the weights: float32 (default), float16, or small (float16 with int8 rows of the embedding)",
+    )
+    add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of serving_default (default 3)")
+    add("--max-sentences", type=int, default=UNSET, metavar="N", help="width of the outputs (default 10)")
+    add(
+        "--keep-repeats",
+        dest="block_trigrams",
+        action="store_false",
+        default=UNSET,
+        help="let serving_default choose sentences that share three words in a row with a chosen one",
     )
 
 
 def run(arguments: argparse.Namespace) -> int:
+    options = vars(arguments).copy()
+    model, destination = options.pop("model"), options.pop("destination")
+    del options["run"], options["parser"]
+    if not pathlib.Path(model).is_dir():
+        arguments.parser.error(f"no such folder: {model}")
     load_tensorflow()
-    from tfsum.export import export_extractive
+    import tfsum.export
 
-    print(export_extractive(arguments.model, arguments.destination, ops=arguments.ops))
+    print(tfsum.export.export_extractive(model, destination, **options))
     return 0

@@ -1,14 +1,16 @@
 """Train a model from a recipe; interrupt it, run it again, it goes on where it was."""
 
 import argparse
+import contextlib
+import sys
 
 from tfsum.cli.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum train training/bert_sum_ext_news.toml
-  tfsum train training/bert_sum_ext_news.toml --set train.learning_rate=1e-4 --set train.seed=2
+  tfsum train training/bert_sum_ext_news.toml --set train.learning_rate=1e-4
 
-exit status 75 where it was stopped (Ctrl-C or SIGTERM) with its state saved.
+prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its state saved.
 """
 
 
@@ -26,8 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     load_tensorflow()
-    from tfsum.training.recipes import load_recipe, train
+    from tfsum.training import recipes
 
-    recipe = load_recipe(arguments.recipe, overrides=arguments.overrides)
-    print(train(recipe))
+    # Keras and the preparing print as they go; only the folder at the end is a result.
+    with contextlib.redirect_stdout(sys.stderr):
+        best = recipes.train(recipes.load_recipe(arguments.recipe, overrides=arguments.overrides))
+    print(best)
     return 0

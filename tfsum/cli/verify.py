@@ -1,26 +1,29 @@
-"""Replay the golden answers that a SavedModel was exported with, here and now."""
+"""Check an exported model: its signatures, its weights, and its answers of the day of export."""
 
 import argparse
 import json
+import pathlib
 
 from tfsum.cli.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/1
 
-exit status 1 where an answer differs from that of the day of export.
+exit status 1 where something is not as it was on that day; standard error tells what.
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="FOLDER", help="a SavedModel that tfsum exported (.../NAME/VERSION)")
+    parser.add_argument("model", metavar="FOLDER", help="a SavedModel that tfsum exported, .../NAME/VERSION")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default text")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if not pathlib.Path(arguments.model).is_dir():
+        arguments.parser.error(f"no such folder: {arguments.model}")
     load_tensorflow()
-    from tfsum.export import verify
+    import tfsum.export
 
-    report = verify(arguments.model)
-    print(json.dumps(report) if arguments.format == "json" else report)
+    report = tfsum.export.verify(arguments.model)
+    print(json.dumps(report, ensure_ascii=False) if arguments.format == "json" else report)
     return 0

@@ -1,0 +1,67 @@
+"""`tfsum export` and `tfsum verify`: the words of the command become the arguments of the functions."""
+
+import inspect
+import json
+
+import pytest
+
+import tfsum.export
+from tfsum.cli import export, verify
+from tfsum.cli.main import main, parse
+from tfsum.errors import ExportError
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """The calls of the library."""
+    calls = []
+
+    def export_extractive(*arguments, **options):
+        calls.append((arguments, options))
+        return "served/news/1"
+
+    def verified(folder):
+        calls.append(folder)
+        return {"weights": 103}
+
+    monkeypatch.setitem(vars(tfsum.export), "export_extractive", export_extractive)
+    monkeypatch.setitem(vars(tfsum.export), "verify", verified)
+    monkeypatch.setattr(export, "load_tensorflow", lambda: None)
+    monkeypatch.setattr(verify, "load_tensorflow", lambda: None)
+    return calls
+
+
+def test_export_passes_on_what_was_given_and_prints_the_folder(called, tmp_path, capsys):
+    assert main(["export", str(tmp_path), "served/news"]) == 0
+    assert called == [((str(tmp_path), "served/news"), {})]
+    assert capsys.readouterr().out == "served/news/1\n"
+    main(["export", str(tmp_path), "x", "--ops", "text", "--storage", "small", "-n", "2", "--keep-repeats"])
+    assert called[1][1] == {"ops": "text", "storage": "small", "sentences": 2, "block_trigrams": False}
+
+
+def test_every_option_of_export_is_an_argument_of_the_function():
+    pytest.importorskip("tensorflow")
+    words = "export m d --ops text --storage small -n 2 --max-sentences 5 --keep-repeats".split()
+    options = vars(parse(words)).keys() - {"run", "parser", "model", "destination"}
+    assert options <= set(inspect.signature(tfsum.export.export_extractive).parameters)
+
+
+def test_verify_prints_the_report(called, tmp_path, capsys):
+    assert main(["verify", str(tmp_path), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"weights": 103}
+
+
+def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, capsys):
+    def wrong(folder):
+        raise ExportError(f"{folder}: the score of sentence 2 is 0.4, it was 0.7")
+
+    monkeypatch.setitem(vars(tfsum.export), "verify", wrong)
+    assert main(["verify", str(tmp_path)]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and "it was 0.7" in err
+
+
+@pytest.mark.parametrize("words", [["verify", "absent"], ["export", "absent", "x"]])
+def test_a_missing_folder_is_a_wrong_call(called, words, capsys):
+    assert main(words) == 2
+    assert "no such folder: absent" in capsys.readouterr().err and not called
