@@ -15,5 +15,7 @@ __all__ = list(_LAZY)
 
 def __getattr__(name: str):
     if name not in _LAZY:
-        raise AttributeError(f"module 'tfsum.export' has no attribute {name!r}; it offers {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'tfsum.export' has no attribute {name!r}; it offers {', '.join(__all__)}"
+        )
     return getattr(importlib.import_module(_LAZY[name]), name)

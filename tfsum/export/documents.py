@@ -9,7 +9,9 @@ import tensorflow as tf
 from tfsum.export.stored_weights import StoredWeights
 
 WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
-SENTENCES_IN_HEAD = 512  # the head's attention is quadratic too: a longer document goes through it in even blocks
+SENTENCES_IN_HEAD = (
+    512  # the head's attention is quadratic too: a longer document goes through it in even blocks
+)
 BLOCKS_AT_ONCE = 8
 
 
@@ -37,7 +39,9 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
         begins = begins[:, :sentences]
         ids, segments = tf.gather(token_ids, rows)[:, :length], tf.gather(segment_ids, rows)[:, :length]
         with weights.model(values) as model:
-            sequence = model.bert.encode(ids, segments, training=False)[0]  # a row is one window: no need to cut it
+            sequence = model.bert.encode(ids, segments, training=False)[
+                0
+            ]  # a row is one window: no need to cut it
             vectors = model.pool_sentences(sequence, ids, begins)
         return tf.boolean_mask(vectors, begins >= 0)
 
@@ -49,7 +53,9 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
     return tf.gather(encoded, tf.gather(first, window_of) + windows["place_in_window"])
 
 
-def score_documents(weights: StoredWeights, values: dict, vectors: tf.Tensor, per_document: tf.Tensor) -> tf.Tensor:
+def score_documents(
+    weights: StoredWeights, values: dict, vectors: tf.Tensor, per_document: tf.Tensor
+) -> tf.Tensor:
     """Scores all sentences, those of a document together.
 
     Args:
@@ -69,8 +75,9 @@ def score_documents(weights: StoredWeights, values: dict, vectors: tf.Tensor, pe
         real = here < sizes[:, tf.newaxis]
         index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + here, 0)
         with weights.model(values) as model:
-            logits = model.score_sentences(tf.gather(vectors, index), real, first_position=tf.gather(place, rows),
-                                           training=False)
+            logits = model.score_sentences(
+                tf.gather(vectors, index), real, first_position=tf.gather(place, rows), training=False
+            )
         return tf.boolean_mask(logits, real)[:, tf.newaxis]
 
     return _in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, 1)[:, 0]
@@ -85,7 +92,9 @@ def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tens
     blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
     owner = tf.repeat(tf.range(tf.size(blocks)), blocks)
     number = tf.range(tf.size(owner)) - tf.gather(tf.cumsum(blocks, exclusive=True), owner)
-    share = tf.cast(tf.gather(per_document, owner), tf.int64)  # int64: 2^31 / 512 sentences would overflow a product
+    share = tf.cast(
+        tf.gather(per_document, owner), tf.int64
+    )  # int64: 2^31 / 512 sentences would overflow a product
     parts, number = tf.cast(tf.gather(blocks, owner), tf.int64), tf.cast(number, tf.int64)
     place = tf.cast(share * number // parts, tf.int32)
     end = tf.cast(share * (number + 1) // parts, tf.int32)
@@ -99,7 +108,7 @@ def _in_groups(function, rows: tf.Tensor, group: int, width: int) -> tf.Tensor:
     parts = tf.TensorArray(tf.float32, groups, element_shape=[None, width], infer_shape=False)
 
     def step(i, parts):
-        return i + 1, parts.write(i, function(rows[i * group:(i + 1) * group]))
+        return i + 1, parts.write(i, function(rows[i * group : (i + 1) * group]))
 
     _, parts = tf.while_loop(lambda i, _: i < groups, step, (0, parts), parallel_iterations=1)
     return tf.reshape(parts.concat(), [-1, width])

@@ -35,13 +35,23 @@ class ExtractiveSummarizer(tf.Module):
         ExportError: the numbers of sentences do not fit each other, or an unknown storage.
     """
 
-    def __init__(self, model, word_piece: WordPiece, splitter: SentenceSplitter, window_length: int,
-                 max_sentences: int = 10, sentences: int = 3, block_trigrams: bool = True,
-                 storage: str = "float32"):
+    def __init__(
+        self,
+        model,
+        word_piece: WordPiece,
+        splitter: SentenceSplitter,
+        window_length: int,
+        max_sentences: int = 10,
+        sentences: int = 3,
+        block_trigrams: bool = True,
+        storage: str = "float32",
+    ):
         super().__init__(name="extractive_summarizer")
         if not 1 <= sentences <= max_sentences:
-            raise ExportError(f"sentences={sentences} and max_sentences={max_sentences}; expected "
-                              "1 <= sentences <= max_sentences, which is the width of the outputs")
+            raise ExportError(
+                f"sentences={sentences} and max_sentences={max_sentences}; expected "
+                "1 <= sentences <= max_sentences, which is the width of the outputs"
+            )
         self.word_piece, self.splitter = word_piece, splitter
         self.window_length, self.max_sentences = window_length, max_sentences
         self.default_sentences, self.default_block = sentences, block_trigrams
@@ -51,8 +61,12 @@ class ExtractiveSummarizer(tf.Module):
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
-        return {"serving_default": self.serve, "summarize": self.summarize, "score": self.score,
-                "score_ids": self.score_ids}
+        return {
+            "serving_default": self.serve,
+            "summarize": self.summarize,
+            "score": self.score,
+            "score_ids": self.score_ids,
+        }
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def serve(self, text):
@@ -60,9 +74,13 @@ class ExtractiveSummarizer(tf.Module):
         rows = tf.shape(text)
         return self._summarize(text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block))
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text"),
-                                  tf.TensorSpec([None], tf.int32, name="max_sentences"),
-                                  tf.TensorSpec([None], tf.bool, name="block_trigrams")])
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="text"),
+            tf.TensorSpec([None], tf.int32, name="max_sentences"),
+            tf.TensorSpec([None], tf.bool, name="block_trigrams"),
+        ]
+    )
     def summarize(self, text, max_sentences, block_trigrams):
         """Summarizes texts (B,) by at most `max_sentences` (B,) each, with or without `block_trigrams` (B,)."""
         rows = tf.shape(text)
@@ -79,13 +97,22 @@ class ExtractiveSummarizer(tf.Module):
         def rows(values, fill):
             return tf.RaggedTensor.from_row_lengths(values, per_document, validate=False).to_tensor(fill)
 
-        return {"start": rows(read["start"], -1), "end": rows(read["end"], -1),
-                "score": rows(tf.sigmoid(read["logits"]), 0.0), "count": read["count"],
-                "coverage": read["coverage"], "known": read["known"]}
+        return {
+            "start": rows(read["start"], -1),
+            "end": rows(read["end"], -1),
+            "score": rows(tf.sigmoid(read["logits"]), 0.0),
+            "count": read["count"],
+            "coverage": read["coverage"],
+            "known": read["known"],
+        }
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="token_ids"),
-                                  tf.TensorSpec([None, None], tf.int32, name="segment_ids"),
-                                  tf.TensorSpec([None, None], tf.int32, name="sentence_starts")])
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None], tf.int32, name="token_ids"),
+            tf.TensorSpec([None, None], tf.int32, name="segment_ids"),
+            tf.TensorSpec([None, None], tf.int32, name="sentence_starts"),
+        ]
+    )
     def score_ids(self, token_ids, segment_ids, sentence_starts):
         """Scores sentences of documents that are packed already; 0 where there is none."""
         real = sentence_starts >= 0
@@ -101,17 +128,23 @@ class ExtractiveSummarizer(tf.Module):
         sentences = split["sentences"]
         per_document = sentences.row_lengths()
         pieces = self.word_piece.tokenize(sentences.flat_values)
-        windows = pack_windows(pieces, per_document, self.window_length, self.word_piece.cls_id,
-                               self.word_piece.sep_id)
+        windows = pack_windows(
+            pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
+        )
         values = self.weights.read()
         vectors = sentence_vectors(self.weights, values, windows, self.width)
         logits = score_documents(self.weights, values, vectors, per_document)
         owner = sentences.value_rowids()
         documents = tf.size(text, tf.int64)
-        return {"sentences": sentences.flat_values, "start": split["start"].flat_values,
-                "end": split["end"].flat_values, "logits": logits, "count": tf.cast(per_document, tf.int32),
-                "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
-                "known": self.known_words.share(pieces, owner, documents)}
+        return {
+            "sentences": sentences.flat_values,
+            "start": split["start"].flat_values,
+            "end": split["end"].flat_values,
+            "logits": logits,
+            "count": tf.cast(per_document, tf.int32),
+            "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
+            "known": self.known_words.share(pieces, owner, documents),
+        }
 
     def _summarize(self, text, max_sentences, block_trigrams):
         read = self._read(text)
@@ -128,10 +161,16 @@ class ExtractiveSummarizer(tf.Module):
 
         sentences = pick(read["sentences"], "")
         joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
-        return {"summary": tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR), "sentences": sentences,
-                "start": pick(read["start"], -1), "end": pick(read["end"], -1),
-                "score": pick(tf.sigmoid(read["logits"]), 0.0), "count": count, "coverage": read["coverage"],
-                "known": read["known"]}
+        return {
+            "summary": tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR),
+            "sentences": sentences,
+            "start": pick(read["start"], -1),
+            "end": pick(read["end"], -1),
+            "score": pick(tf.sigmoid(read["logits"]), 0.0),
+            "count": count,
+            "coverage": read["coverage"],
+            "known": read["known"],
+        }
 
 
 def _coverage(sentences, pieces, pieces_cut, owner, documents) -> tf.Tensor:

@@ -4,11 +4,13 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = 1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
+SCORE_TOLERANCE = (
+    1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
+)
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
     "Mayor Anna Holt said repairs would take at least six months and cost about $4.2 million. Buses will use the "
-    "northern crossing until then. \"We cannot take any risk,\" she told reporters. Shops near the bridge fear for "
+    'northern crossing until then. "We cannot take any risk," she told reporters. Shops near the bridge fear for '
     "their trade. The bridge was built in 1931 and carries 18,000 cars a day.",
     "Seoul (AP) -- Scientists have found a new species of frog in the hills east of the city.\nThe animal is no "
     "longer than a fingernail, Dr. J. R. Kim of the U.S. Geological Survey said.\nIt was heard before it was seen. "
@@ -18,27 +20,39 @@ TEXTS = (
     "One sentence without an end",
     "안녕하세요. 오늘은 날씨가 좋습니다. 内容を読む。今日は晴れ。",
     "Caf\u00e9 na\u00efve \U0001f600! Rain fell. " * 3 + "The\u00a0end\u2026",
-    " ".join(f"Item {i} of the long report says that the number {i * 7} was counted twice in town {i % 13}."
-             for i in range(60)),
+    " ".join(
+        f"Item {i} of the long report says that the number {i * 7} was counted twice in town {i % 13}."
+        for i in range(60)
+    ),
 )
 
 
 def answers(model, texts, sentences: int, block_trigrams: bool) -> list[dict]:
     """What a loaded model says to each of the texts, as plain Python values."""
     given = model.signatures["summarize"](
-        text=tf.constant(list(texts), tf.string), max_sentences=tf.fill([len(texts)], sentences),
-        block_trigrams=tf.fill([len(texts)], block_trigrams))
+        text=tf.constant(list(texts), tf.string),
+        max_sentences=tf.fill([len(texts)], sentences),
+        block_trigrams=tf.fill([len(texts)], block_trigrams),
+    )
     given = {name: value.numpy() for name, value in given.items()}
-    every = {name: value.numpy() for name, value in model.signatures["score"](text=tf.constant(list(texts))).items()}
+    every = {
+        name: value.numpy()
+        for name, value in model.signatures["score"](text=tf.constant(list(texts))).items()
+    }
     rows = []
     for i in range(len(texts)):
         count, total = int(given["count"][i]), int(every["count"][i])
-        rows.append({
-            "summary": given["summary"][i].decode("utf-8"),
-            "start": given["start"][i, :count].tolist(), "end": given["end"][i, :count].tolist(),
-            "score": given["score"][i, :count].tolist(), "count": count,
-            "coverage": float(given["coverage"][i]),
-            "all_scores": every["score"][i, :total].tolist()})
+        rows.append(
+            {
+                "summary": given["summary"][i].decode("utf-8"),
+                "start": given["start"][i, :count].tolist(),
+                "end": given["end"][i, :count].tolist(),
+                "score": given["score"][i, :count].tolist(),
+                "count": count,
+                "coverage": float(given["coverage"][i]),
+                "all_scores": every["score"][i, :total].tolist(),
+            }
+        )
     return rows
 
 
@@ -46,7 +60,11 @@ def record(model, max_sentences: int) -> dict:
     """Asks a loaded model: the content of golden.json."""
     sentences = min(3, max_sentences)
     requests = [{"text": text, "max_sentences": sentences, "block_trigrams": True} for text in TEXTS]
-    return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers(model, TEXTS, sentences, True)}
+    return {
+        "score_tolerance": SCORE_TOLERANCE,
+        "requests": requests,
+        "answers": answers(model, TEXTS, sentences, True),
+    }
 
 
 def replay(model, recorded: dict, source) -> float:
@@ -69,13 +87,18 @@ def replay(model, recorded: dict, source) -> float:
         for name, value in expected.items():
             if name in ("score", "all_scores", "coverage"):
                 gaps = [abs(a - b) for a, b in zip(_list(found[name]), _list(value))]
-                far = len(_list(found[name])) != len(_list(value)) or max(gaps, default=0.0) > recorded["score_tolerance"]
+                far = (
+                    len(_list(found[name])) != len(_list(value))
+                    or max(gaps, default=0.0) > recorded["score_tolerance"]
+                )
                 worst = max([worst, *gaps])
             else:
                 far = found[name] != value
             if far:
-                raise ExportError(f"{source}: request {i} ({request['text'][:40]!r}): {name} is {found[name]!r}, and "
-                                  f"was {value!r} on the day of export; the model was changed or runs wrongly here")
+                raise ExportError(
+                    f"{source}: request {i} ({request['text'][:40]!r}): {name} is {found[name]!r}, and "
+                    f"was {value!r} on the day of export; the model was changed or runs wrongly here"
+                )
     return worst
 
 

@@ -34,7 +34,7 @@ class KnownWords(tf.Module):
             float32 (B,); 1 where a document has no words.
         """
         role, known = tf.gather(self._role, pieces.flat_values), tf.gather(self._known, pieces.flat_values)
-        goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[:tf.size(role)]
+        goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[: tf.size(role)]
         document = tf.gather(owner, pieces.value_rowids())
 
         def total(condition):

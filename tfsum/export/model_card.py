@@ -54,13 +54,25 @@ def text(name: str, description: dict) -> str:
             size *= length
         weights += size
     return CARD.format(
-        name=name, tfsum=description["tfsum"], kind=description["kind"], head=model.get("head"),
-        pooling=model.get("pooling"), layers=config["num_hidden_layers"], width=config["hidden_size"],
-        vocabulary=config["vocab_size"], window=description["text"]["window_length"], storage=description["storage"],
-        weights=weights, ops=description["ops"], sentences=description["sentences"],
-        max_sentences=description["max_sentences"], blocking="on" if description["block_trigrams"] else "off",
-        data=_told(description.get("data")), scores=_told(description.get("scores")),
-        licence=_told(description.get("licence")))
+        name=name,
+        tfsum=description["tfsum"],
+        kind=description["kind"],
+        head=model.get("head"),
+        pooling=model.get("pooling"),
+        layers=config["num_hidden_layers"],
+        width=config["hidden_size"],
+        vocabulary=config["vocab_size"],
+        window=description["text"]["window_length"],
+        storage=description["storage"],
+        weights=weights,
+        ops=description["ops"],
+        sentences=description["sentences"],
+        max_sentences=description["max_sentences"],
+        blocking="on" if description["block_trigrams"] else "off",
+        data=_told(description.get("data")),
+        scores=_told(description.get("scores")),
+        licence=_told(description.get("licence")),
+    )
 
 
 def _told(value) -> str:

@@ -20,11 +20,22 @@ from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
 FORMAT_VERSION = 1
-TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "newline": "sentence"}  # BERT's own, where nothing is said
+TEXT_SETTINGS = {
+    "lowercase": True,
+    "strip_accents": None,
+    "newline": "sentence",
+}  # BERT's own, where nothing is said
 
 
-def export_extractive(model_folder, destination, ops: str = "core", max_sentences: int = 10, sentences: int = 3,
-                      block_trigrams: bool = True, storage: str = "float32") -> pathlib.Path:
+def export_extractive(
+    model_folder,
+    destination,
+    ops: str = "core",
+    max_sentences: int = 10,
+    sentences: int = 3,
+    block_trigrams: bool = True,
+    storage: str = "float32",
+) -> pathlib.Path:
     """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
 
     Args:
@@ -74,42 +85,60 @@ def version_folder(destination) -> pathlib.Path:
         there = [int(p.name) for p in path.glob("*") if p.name.isascii() and p.name.isdigit()]
         path = path / str(max(there, default=0) + 1)
     if path.exists():
-        raise ExportError(f"{path}: is there already; a version never changes: give another number, or "
-                          f"{path.parent} alone for the next one")
+        raise ExportError(
+            f"{path}: is there already; a version never changes: give another number, or "
+            f"{path.parent} alone for the next one"
+        )
     return path
 
 
 def read_settings(source: pathlib.Path) -> dict:
     """Reads a model folder's tfsum.json; {} where there is none."""
     if not (source / "vocab.txt").is_file():
-        raise ExportError(f"{source}: has no vocab.txt; an export needs a whole model folder "
-                          "(config.json, model.safetensors, vocab.txt, tfsum.json)")
+        raise ExportError(
+            f"{source}: has no vocab.txt; an export needs a whole model folder "
+            "(config.json, model.safetensors, vocab.txt, tfsum.json)"
+        )
     path = source / "tfsum.json"
     try:
         settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
         raise ExportError(f"{path}: cannot be read as JSON ({error}); write it again") from None
     if not isinstance(settings, dict) or not isinstance(settings.get("text", {}), dict):
-        raise ExportError(f"{path}: expected an object whose \"text\" is an object of text settings")
+        raise ExportError(f'{path}: expected an object whose "text" is an object of text settings')
     return settings
 
 
-def build(source, settings: dict, ops: str, max_sentences: int, sentences: int, block_trigrams: bool,
-          storage: str) -> ExtractiveSummarizer:
+def build(
+    source, settings: dict, ops: str, max_sentences: int, sentences: int, block_trigrams: bool, storage: str
+) -> ExtractiveSummarizer:
     """Makes the module of a model folder; the arguments are those of `export_extractive`."""
     text = {**TEXT_SETTINGS, **settings.get("text", {})}
     model = BertSumExt.from_pretrained(str(source))
-    word_piece = WordPiece.from_file(str(source / "vocab.txt"), lowercase=text["lowercase"],
-                                     strip_accents=text["strip_accents"], ops=ops)
+    word_piece = WordPiece.from_file(
+        str(source / "vocab.txt"), lowercase=text["lowercase"], strip_accents=text["strip_accents"], ops=ops
+    )
     rows = model.bert.config["vocab_size"]
     if len(word_piece.vocabulary) > rows:
-        raise ExportError(f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
-                          f"{rows} rows for them; take the vocabulary that it was trained with")
+        raise ExportError(
+            f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
+            f"{rows} rows for them; take the vocabulary that it was trained with"
+        )
     window = int(text.get("window_length") or model.window_length)
     if window > model.window_length:
-        raise ExportError(f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}")
-    return ExtractiveSummarizer(model, word_piece, SentenceSplitter(text["newline"]), window, max_sentences,
-                                sentences, block_trigrams, storage)
+        raise ExportError(
+            f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
+        )
+    return ExtractiveSummarizer(
+        model,
+        word_piece,
+        SentenceSplitter(text["newline"]),
+        window,
+        max_sentences,
+        sentences,
+        block_trigrams,
+        storage,
+    )
 
 
 def describe(source, settings: dict, module: ExtractiveSummarizer, ops: str, storage: str) -> dict:
@@ -118,9 +147,15 @@ def describe(source, settings: dict, module: ExtractiveSummarizer, ops: str, sto
     text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}
     return {
         **settings,
-        "format_version": FORMAT_VERSION, "tfsum": tfsum.__version__, "tensorflow": tf.__version__,
-        "kind": "extractive", "ops": ops, "storage": storage, "text": text,
-        "max_sentences": module.max_sentences, "sentences": module.default_sentences,
+        "format_version": FORMAT_VERSION,
+        "tfsum": tfsum.__version__,
+        "tensorflow": tf.__version__,
+        "kind": "extractive",
+        "ops": ops,
+        "storage": storage,
+        "text": text,
+        "max_sentences": module.max_sentences,
+        "sentences": module.default_sentences,
         "block_trigrams": module.default_block,
         "recipe_sha256": hashlib.sha256(recipe.encode()).hexdigest() if recipe else None,
         "config": json.loads((source / "config.json").read_text(encoding="utf-8")),
@@ -156,8 +191,8 @@ def whole_or_nothing(destination: pathlib.Path):
                 folder.rmdir()
         if isinstance(error, OSError | tf.errors.OpError):
             reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
-            raise ExportError(f"{destination}: cannot be written ({reason}); nothing was left behind. Free space or "
-                              "choose another folder") from error
+            raise ExportError(
+                f"{destination}: cannot be written ({reason}); nothing was left behind. Free space or "
+                "choose another folder"
+            ) from error
         raise
-
-

@@ -12,7 +12,11 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of the word embedding int8 with a scale
+STORAGES = (
+    "float32",
+    "float16",
+    "small",
+)  # small: float16, and the rows of the word embedding int8 with a scale
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
 UNUSED = "bert/pooler/"  # the vector of a whole text, which no head of sentences reads
 
@@ -57,7 +61,9 @@ class StoredWeights(tf.Module):
             self.word_scales = tf.Variable(scales, trainable=False, name=WORD_EMBEDDING + "_scale")
         else:
             self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table.numpy(), dtype), None
-        model.bert.word_embeddings = self._word_vectors  # the layer would pull the whole float32 table into the graph
+        model.bert.word_embeddings = (
+            self._word_vectors
+        )  # the layer would pull the whole float32 table into the graph
         self._reach = lambda: (model, list(used.items()))  # in a closure, where no tracking sees it
 
     def table(self) -> dict[str, list]:
@@ -84,14 +90,16 @@ class StoredWeights(tf.Module):
 
 def _path(variable, model) -> str:
     parts = variable.path.split("/")
-    return "/".join(parts[parts.index(model.name) + 1:] if model.name in parts else parts)
+    return "/".join(parts[parts.index(model.name) + 1 :] if model.name in parts else parts)
 
 
 def _finite(name: str, value: np.ndarray) -> np.ndarray:
     wrong = int(value.size - np.isfinite(value).sum())
     if wrong:
-        raise ExportError(f"{name}: {wrong} of {value.size} values are infinite or not a number; train again, or "
-                          "store it as float32 if they are only too large for float16")
+        raise ExportError(
+            f"{name}: {wrong} of {value.size} values are infinite or not a number; train again, or "
+            "store it as float32 if they are only too large for float16"
+        )
     return value
 
 

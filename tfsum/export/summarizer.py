@@ -51,8 +51,9 @@ class Summarizer:
         self._model = load_model(self.path, self.description)
         self._summarize = self._model.signatures["summarize"]
 
-    def __call__(self, texts: str | Sequence[str], sentences: int = 3,
-                 block_trigrams: bool | None = None) -> Summary | list[Summary]:
+    def __call__(
+        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool | None = None
+    ) -> Summary | list[Summary]:
         """Summarizes.
 
         Args:
@@ -74,21 +75,29 @@ class Summarizer:
         encoded = [text.encode("utf-8", errors="replace") for text in texts]
         answers: list[Summary | None] = [None] * len(texts)
         for rows in batches([len(data) for data in encoded]):
-            given = self._summarize(text=tf.constant([encoded[i] for i in rows], tf.string),
-                                    max_sentences=tf.fill([len(rows)], sentences),
-                                    block_trigrams=tf.fill([len(rows)], block))
+            given = self._summarize(
+                text=tf.constant([encoded[i] for i in rows], tf.string),
+                max_sentences=tf.fill([len(rows)], sentences),
+                block_trigrams=tf.fill([len(rows)], block),
+            )
             given = {name: value.numpy() for name, value in given.items()}
             for place, i in enumerate(rows):
-                answers[i] = _summary(texts[i], encoded[i], {name: value[place] for name, value in given.items()})
+                answers[i] = _summary(
+                    texts[i], encoded[i], {name: value[place] for name, value in given.items()}
+                )
         return answers
 
     def _check(self, texts, sentences: int) -> list[str]:
         limit = self.description["max_sentences"]
         if isinstance(sentences, bool) or not isinstance(sentences, int) or not 1 <= sentences <= limit:
-            raise Error(f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this model was "
-                        "exported with; export it with a larger max_sentences for more")
+            raise Error(
+                f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this model was "
+                "exported with; export it with a larger max_sentences for more"
+            )
         if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
-            raise Error(f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)")
+            raise Error(
+                f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)"
+            )
         texts = list(texts)
         for i, text in enumerate(texts):
             if not isinstance(text, str):
@@ -127,20 +136,34 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
 def _newest(path: pathlib.Path) -> pathlib.Path:
     if (path / "saved_model.pb").is_file() or not path.is_dir():
         return path
-    versions = [p for p in path.iterdir() if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()]
+    versions = [
+        p
+        for p in path.iterdir()
+        if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()
+    ]
     if not versions:
-        raise ExportError(f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
-                          "`tfsum export` wrote")
+        raise ExportError(
+            f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
+            "`tfsum export` wrote"
+        )
     return max(versions, key=lambda p: int(p.name))
 
 
 def _summary(text: str, data: bytes, given: dict) -> Summary:
     count = int(given["count"])
-    offsets = [(_characters(data, start), _characters(data, end))
-               for start, end in zip(given["start"][:count].tolist(), given["end"][:count].tolist())]
+    offsets = [
+        (_characters(data, start), _characters(data, end))
+        for start, end in zip(given["start"][:count].tolist(), given["end"][:count].tolist())
+    ]
     sentences = [text[start:end] for start, end in offsets]
-    return Summary(" ".join(sentences), sentences, given["score"][:count].tolist(), offsets, float(given["coverage"]),
-                   _warnings(count, float(given["known"]), float(given["coverage"])))
+    return Summary(
+        " ".join(sentences),
+        sentences,
+        given["score"][:count].tolist(),
+        offsets,
+        float(given["coverage"]),
+        _warnings(count, float(given["known"]), float(given["coverage"])),
+    )
 
 
 def _characters(data: bytes, offset: int) -> int:
@@ -153,8 +176,10 @@ def _warnings(count: int, known: float, coverage: float) -> list[str]:
     if not count:
         found.append("there is no sentence in the text")
     if known < KNOWN_ENOUGH:
-        found.append(f"only {known:.0%} of the words are in the model's vocabulary: the text seems to be in a language "
-                     "that the model was not trained on, and the choice of sentences means little")
+        found.append(
+            f"only {known:.0%} of the words are in the model's vocabulary: the text seems to be in a language "
+            "that the model was not trained on, and the choice of sentences means little"
+        )
     if coverage < 1:
         found.append(f"the model read {coverage:.1%} of the text: sentences longer than its window were cut")
     return found

@@ -31,8 +31,10 @@ def read_description(folder) -> dict:
     """
     path = pathlib.Path(folder)
     if not (path / "saved_model.pb").is_file():
-        raise ExportError(f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "
-                          "`tfsum export` wrote")
+        raise ExportError(
+            f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "
+            "`tfsum export` wrote"
+        )
     return _read_json(path / "assets.extra" / "tfsum.json")
 
 
@@ -56,9 +58,15 @@ def verify(folder, loaded=None) -> Report:
     check_signatures(loaded, folder)
     recorded = _read_json(folder / "assets.extra" / "golden.json")
     worst = golden.replay(loaded, recorded, folder)
-    return Report(model=str(folder), kind=description["kind"], ops=description["ops"], weights=weights,
-                  signatures=sorted(SIGNATURES), golden_answers=len(recorded["answers"]),
-                  largest_score_difference=worst)
+    return Report(
+        model=str(folder),
+        kind=description["kind"],
+        ops=description["ops"],
+        weights=weights,
+        signatures=sorted(SIGNATURES),
+        golden_answers=len(recorded["answers"]),
+        largest_score_difference=worst,
+    )
 
 
 def load_model(folder, description: dict):
@@ -67,13 +75,17 @@ def load_model(folder, description: dict):
         try:
             import tensorflow_text  # noqa: F401  registers the three ops
         except ImportError as error:
-            raise ExportError(f"{folder}: needs TF Text's operations ({error}); pip install tensorflow-text, or "
-                              "export with ops=\"core\"") from None
+            raise ExportError(
+                f"{folder}: needs TF Text's operations ({error}); pip install tensorflow-text, or "
+                'export with ops="core"'
+            ) from None
     try:
         return tf.saved_model.load(str(folder))
     except (tf.errors.OpError, OSError, ValueError) as error:
-        raise ExportError(f"{folder}: cannot be loaded ({str(error).partition(chr(10))[0]}); a file is broken or "
-                          "missing: fetch or export it again") from error
+        raise ExportError(
+            f"{folder}: cannot be loaded ({str(error).partition(chr(10))[0]}); a file is broken or "
+            "missing: fetch or export it again"
+        ) from error
 
 
 def check_weights(folder: pathlib.Path, expected: dict) -> int:
@@ -81,13 +93,17 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
     except (tf.errors.OpError, ValueError) as error:
-        raise ExportError(f"{folder}/variables: cannot be read ({error}); fetch or export the model again") from None
+        raise ExportError(
+            f"{folder}/variables: cannot be read ({error}); fetch or export the model again"
+        ) from None
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
     found = sorted((dtypes[k].name, tuple(v)) for k, v in shapes.items() if dtypes[k] != tf.string)
     wanted = sorted((dtype, tuple(shape)) for dtype, shape in expected.values())
     if found != wanted:
-        raise ExportError(f"{folder}/variables: {len(found)} arrays, and assets.extra/tfsum.json lists {len(wanted)} "
-                          "weights of other types or shapes; fetch or export the model again")
+        raise ExportError(
+            f"{folder}/variables: {len(found)} arrays, and assets.extra/tfsum.json lists {len(wanted)} "
+            "weights of other types or shapes; fetch or export the model again"
+        )
     return len(found)
 
 

@@ -11,7 +11,10 @@ import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
 PACKAGE = "tensorflow.serving"
-STRING, MESSAGE = descriptor_pb2.FieldDescriptorProto.TYPE_STRING, descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE
+STRING, MESSAGE = (
+    descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
+    descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE,
+)
 FIELDS = {  # message -> (field, number, type of message or None for a string)
     "ModelSpec": [("name", 1, None), ("signature_name", 3, None)],
     "PredictRequest": [("model_spec", 1, "ModelSpec"), ("inputs", 2, "PredictRequest.InputsEntry")],
@@ -27,8 +30,9 @@ def prediction_log():
     tensor = tf.make_tensor_proto(0).DESCRIPTOR.file
     for file in _with_dependencies(tensor):
         pool.Add(_proto_of(file))
-    ours = descriptor_pb2.FileDescriptorProto(name="tfsum/warmup.proto", package=PACKAGE, syntax="proto3",
-                                              dependency=[tensor.name])
+    ours = descriptor_pb2.FileDescriptorProto(
+        name="tfsum/warmup.proto", package=PACKAGE, syntax="proto3", dependency=[tensor.name]
+    )
     for message, fields in FIELDS.items():
         declared = ours.message_type.add(name=message)
         for name, number, kind in fields:
@@ -44,8 +48,13 @@ def prediction_log():
 
 
 def _declare(message, name: str, number: int, kind: str | None) -> None:
-    message.field.add(name=name, number=number, type=MESSAGE if kind else STRING, type_name=kind,
-                      label=descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL)
+    message.field.add(
+        name=name,
+        number=number,
+        type=MESSAGE if kind else STRING,
+        type_name=kind,
+        label=descriptor_pb2.FieldDescriptorProto.LABEL_OPTIONAL,
+    )
 
 
 def _proto_of(file) -> descriptor_pb2.FileDescriptorProto:
@@ -84,6 +93,15 @@ def write(path: pathlib.Path, name: str, texts) -> None:
         for batch in ([texts[0]], list(texts)):
             rows = len(batch)
             file.write(request(name, "serving_default", {"text": batch}))
-            file.write(request(name, "summarize", {"text": batch, "max_sentences": tf.fill([rows], 3).numpy(),
-                                                   "block_trigrams": tf.fill([rows], True).numpy()}))
+            file.write(
+                request(
+                    name,
+                    "summarize",
+                    {
+                        "text": batch,
+                        "max_sentences": tf.fill([rows], 3).numpy(),
+                        "block_trigrams": tf.fill([rows], True).numpy(),
+                    },
+                )
+            )
             file.write(request(name, "score", {"text": batch}))
