@@ -8,6 +8,7 @@ from tfsum.data.records import make_record, read_records, write_shard
 from tfsum.errors import DataError
 
 CLS, SEP = 2, 3
+NAMES = ["token_ids", "segment_ids", "sentence_starts", "labels"]
 
 
 def _documents(number, seed=0, longest=30):
@@ -64,14 +65,12 @@ def _rows(batch):
 def test_every_document_comes_once_and_as_laid_out_by_hand(tmp_path, window_length, max_windows):
     documents = _documents(60)
     path = _write(tmp_path / "a.tfrecord", documents)
-    options = dict(window_length=window_length, max_windows=max_windows, cls_id=CLS, sep_id=SEP)
+    options = {"window_length": window_length, "max_windows": max_windows, "cls_id": CLS, "sep_id": SEP}
     expected = sorted(_laid_out(d, window_length, max_windows) for d in documents)
     for training in (False, True):
         found = []
         for batch in extractive_batches(path, tokens_per_batch=400, training=training, epochs=1, **options):
-            assert {k: v.dtype.name for k, v in batch.items()} == dict(
-                token_ids="int32", segment_ids="int32", sentence_starts="int32", labels="float32"
-            )
+            assert [batch[k].dtype.name for k in NAMES] == ["int32", "int32", "int32", "float32"]
             assert batch["token_ids"].shape.num_elements() <= 400
             for ids, segments, starts, labels in _rows(batch):
                 length = next(

@@ -41,8 +41,9 @@ def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
     third = documents[2]
     assert third["sentences"] == [b"The cat sat on the mat.", b"A dog ran far away."] + [b"The cats sat."] * 2
     ids = {word: i for i, word in enumerate(VOCABULARY)}
-    split = ["the", "cat", "sat", "on", "the", "mat", ".", "a", "dog", "ran", "far", "away", ".", "the", "cat", "##s", "sat", ".", "the", "cat", "##s", "sat", "."]
-    assert third["pieces"] == [ids[piece] for piece in split] and third["piece_counts"] == [7, 6, 5, 5]
+    sentence = "the cat ##s sat ."
+    text = f"the cat sat on the mat . a dog ran far away . {sentence} {sentence}"
+    assert third["pieces"] == [ids[piece] for piece in text.split()] and third["piece_counts"] == [7, 6, 5, 5]
     assert third["labels"] == greedy_labels([s.decode() for s in third["sentences"]], "a dog ran")
     assert counts["documents"] == 6 and counts["sentences"] == 12 + 15 and counts["dropped"] == 3
     assert counts["duplicates"] == counts["empty"] == counts["without_summary"] == 1
@@ -76,7 +77,7 @@ def test_soft_labels_and_other_columns(tmp_path):
 
 
 def test_a_second_call_goes_on_and_other_settings_are_refused(corpus, tmp_path):
-    options = dict(shards=3, progress=False)
+    options = {"shards": 3, "progress": False}
     counts = prepare(corpus, tmp_path / "out", tmp_path, **options)
     files = sorted((tmp_path / "out").glob("*.tfrecord"))
     before = [(file.read_bytes(), file.stat().st_mtime_ns) for file in files]
@@ -139,3 +140,17 @@ def test_processes_write_the_same_and_a_killed_run_goes_on(corpus, tmp_path):
     assert prepare(corpus, tmp_path / "two", tmp_path, shards=6, progress=False) == expected
     for file in (tmp_path / "one").glob("*.tfrecord"):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path):
+    (tmp_path / "vocab.txt").write_text("[UNK]\n[PAD]\n")
+    call = (
+        "import sys; from tfsum.data.prepare import prepare\n"
+        "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=2, processes=2)"
+    )
+    (tmp_path / "run.py").write_text(call)
+    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "out"), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "[CLS]" in done.stderr.splitlines()[-1]
+    assert not list((tmp_path / "out").iterdir())

@@ -18,7 +18,7 @@ _SIGNATURE = {
 
 
 def extractive_batches(
-    paths: str | pathlib.Path | Sequence[str | pathlib.Path],
+    paths: str | pathlib.Path | Sequence[str | pathlib.Path] | WindowedDocuments,
     *,
     tokens_per_batch: int,
     window_length: int = 512,
@@ -33,13 +33,15 @@ def extractive_batches(
 ) -> tf.data.Dataset:
     """Batches of documents of about equal length, as many as a budget of padded tokens holds.
 
-    Each sentence is `[CLS] pieces [SEP]`, its segment the place in its window modulo 2. A document of one window is padded to
-    the longest of its batch. One of K > 1 windows has them side by side, each but the last padded to `window_length`, and
-    shares its batch only with documents of K windows; `sentence_starts` index the whole row. The records are held in memory (4 bytes a
-    piece), which makes a resume exact and free: `skip_batches` are planned and not built.
+    Each sentence is `[CLS] pieces [SEP]`, its segment the place in its window modulo 2. A document of one
+    window is padded to the longest of its batch. One of K > 1 windows has them side by side, each but the
+    last padded to `window_length`, and shares its batch only with documents of K windows; `sentence_starts`
+    index the whole row. The records are held in memory (4 bytes a piece), which makes a resume exact and
+    free: `skip_batches` are planned and not built.
 
     Args:
-        paths: a folder of shards, a shard or several.
+        paths: a folder of shards, a shard or several; or what `load_windows` made of them, read once for many
+            datasets.
         tokens_per_batch: rows * positions of a batch at most, padding included.
         window_length: positions of a window; a longer sentence is cut.
         max_windows: windows read of a document; sentences beyond are left out. `batches_report` counts both.
@@ -49,16 +51,19 @@ def extractive_batches(
         seed: of the shuffles.
         epochs: passes over the documents; None is one pass, or no end in training.
         skip_batches: batches already seen, counted from the first batch of epoch 0.
-        bucket_width: documents whose lengths round up to the same multiple of this are in random order in training.
+        bucket_width: documents whose lengths round up to the same multiple of this are in random order in
+            training.
 
     Returns:
-        A dataset of dicts: `token_ids` and `segment_ids` (B, T) int32, `sentence_starts` (B, S) int32 with -1 for none,
-        `labels` (B, S) float32 with 0 there.
+        A dataset of dicts: `token_ids` and `segment_ids` (B, T) int32, `sentence_starts` (B, S) int32 with -1
+        for none, `labels` (B, S) float32 with 0 there.
 
     Raises:
         DataError: if the longest document alone exceeds the budget, or a size is impossible.
     """
-    documents = load_windows(paths, window_length, max_windows)
+    documents = paths
+    if not isinstance(paths, WindowedDocuments):
+        documents = load_windows(paths, window_length, max_windows)
     check_budget(documents, tokens_per_batch, bucket_width)
     if epochs is None and not training:
         epochs = 1
@@ -89,8 +94,9 @@ def batches_report(
         tokens_per_batch: as there, and so the others.
 
     Returns:
-        documents, sentences, batches, tokens, padded_tokens, padding (share of the padded tokens), sentences_cut and
-        pieces_cut (longer than a window), sentences_dropped, windows_dropped, documents_shortened (beyond max_windows).
+        documents, sentences, batches, tokens, padded_tokens, padding (share of the padded tokens),
+        sentences_cut and pieces_cut (longer than a window), sentences_dropped, windows_dropped,
+        documents_shortened (beyond max_windows).
     """
     documents = load_windows(paths, window_length, max_windows)
     check_budget(documents, tokens_per_batch, bucket_width)
@@ -110,8 +116,9 @@ def check_budget(documents: WindowedDocuments, tokens_per_batch: int, bucket_wid
     longest = int(documents.length.max())
     if longest > tokens_per_batch or bucket_width < 1:
         raise DataError(
-            f"batches: tokens_per_batch {tokens_per_batch} and bucket_width {bucket_width} were given; the longest document "
-            f"takes {longest} tokens and a bucket at least 1; raise the budget or lower window_length or max_windows"
+            f"batches: tokens_per_batch {tokens_per_batch} and bucket_width {bucket_width} were given; "
+            f"the longest document takes {longest} tokens and a bucket is at least 1 wide; "
+            "raise the budget or lower window_length or max_windows"
         )
 
 
@@ -124,7 +131,8 @@ def plan_epoch(
         documents: all documents.
         tokens_per_batch: rows * positions at most.
         bucket_width: see `extractive_batches`.
-        seed: (seed, epoch) of the shuffles; None keeps documents of a bucket in order and batches from short to long.
+        seed: (seed, epoch) of the shuffles; None keeps documents of a bucket in order and batches from short
+            to long.
 
     Returns:
         One array a batch.

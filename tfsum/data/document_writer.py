@@ -1,4 +1,4 @@
-"""Documents of a corpus as records: sentences, word pieces and oracle labels, with a count of all that is left out."""
+"""Documents of a corpus as records: sentences, word pieces, oracle labels, and a count of all left out."""
 
 import collections
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The manifest of a folder of shards: the settings they were made with, and what each finished one counted."""
+"""The manifest of a folder of shards: their settings, and what each finished one counted."""
 
 import collections
 import dataclasses

@@ -1,10 +1,12 @@
 """Oracle labels: which sentences of a document make the best extract, judged by its summary.
 
 Score of an extract = ROUGE-1 F + ROUGE-2 F over *sets* of n-grams, as `cal_rouge` of the BertSum and PreSumm
-preprocessing computes it: bigrams of the extract stay inside a sentence, those of the summary cross sentences.
-A set of n-grams is a Python integer with one bit an n-gram, so that a union is `|` and its size `bit_count()`.
+preprocessing computes it: bigrams of the extract stay inside a sentence, those of the summary cross
+sentences. A set of n-grams is a Python integer with one bit an n-gram, so that a union is `|` and its size
+`bit_count()`.
 """
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -24,7 +26,8 @@ def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: 
         size: largest number of sentences chosen.
 
     Returns:
-        (S,) labels, 1.0 for a chosen sentence; ties go to the earlier sentence; all 0.0 when nothing overlaps.
+        (S,) labels, 1.0 for a chosen sentence; ties go to the earlier sentence; all 0.0 when nothing
+        overlaps.
 
     Raises:
         DataError: if `size` is not positive.
@@ -56,8 +59,9 @@ def soft_labels(
 ) -> list[float]:
     """Share of the best extracts that hold each sentence, better extracts weighing more.
 
-    A beam search visits extracts of up to `size` sentences; the best `width` of all visited ones are kept, weighted by
-    softmax(score / temperature), and a sentence's label is the sum of the weights of the extracts with it.
+    A beam search visits extracts of up to `size` sentences; the best `width` of all visited ones are kept,
+    weighted by softmax(score / temperature), and a sentence's label is the sum of the weights of the extracts
+    with it.
 
     Args:
         sentences: (S,) sentences of the document.
@@ -120,8 +124,8 @@ def _ngram_sets(sentences: Sequence[str], summary: str | Sequence[str], size: in
     reference = joined_words(summary if isinstance(summary, str) else " ".join(summary))
     documents = [joined_words(sentence) for sentence in sentences]
     unigrams = _bit_sets(documents, reference)
-    pairs = [list(zip(words, words[1:])) for words in documents]
-    return unigrams, _bit_sets(pairs, list(zip(reference, reference[1:])))
+    pairs = [list(itertools.pairwise(words)) for words in documents]
+    return unigrams, _bit_sets(pairs, list(itertools.pairwise(reference)))
 
 
 def _bit_sets(sentences: list[list], reference: list) -> _Sets:

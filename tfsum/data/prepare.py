@@ -3,9 +3,11 @@
 import collections
 import concurrent.futures
 import contextlib
+import functools
 import multiprocessing
 import os
 import pathlib
+import signal
 import sys
 from collections.abc import Iterator
 
@@ -52,9 +54,10 @@ def prepare(
         progress: whether to show a bar on standard error.
 
     Returns:
-        The counts: documents, sentences, pieces and labelled_sentences written; documents dropped, as empty, duplicates or
-        without_summary; sentences_beyond max_sentences; documents relabelled (the oracle of the whole document wanted one
-        of those); sentences cut to the window and pieces_cut with them; documents without_overlap (no label).
+        The counts: documents, sentences, pieces and labelled_sentences written; documents dropped, as empty,
+        duplicates or without_summary; sentences_beyond max_sentences; documents relabelled (the oracle of the
+        whole document wanted one of those); sentences cut to the window and pieces_cut with them; documents
+        without_overlap (no label).
 
     Raises:
         DataError: if the corpus or the vocabulary cannot be read.
@@ -129,7 +132,7 @@ def _survey(corpus: str | pathlib.Path, columns: dict[str, str] | None) -> tuple
 def _usable(
     corpus: str | pathlib.Path, columns: dict[str, str] | None, left_out: collections.Counter
 ) -> Iterator[dict[str, str]]:
-    """The documents with a text and a summary, each once; counts the others by the first reason that holds."""
+    """The documents with a text and a summary, each once; the others are counted by the first reason."""
     left_out.update(empty=0, without_summary=0, duplicates=0)
     seen: set[bytes] = set()
     for document in read_corpus(corpus, **(columns or {})):
@@ -195,12 +198,16 @@ def _collect(waiting: dict[concurrent.futures.Future, str]) -> Iterator[tuple[st
         yield waiting.pop(future), future.result()
 
 
-_writer = None  # the DocumentWriter of a worker process
+_writer = None  # how to make the DocumentWriter of a worker process, cached
 
 
 def _start_process(settings: dict, vocabulary: str) -> None:
-    """Makes the writer of a worker process, which shares the machine with the others."""
+    """Readies a worker process: one thread, as others share the machine; an interrupt ends it at once.
+
+    Its writer is made by the first shard, so that an error in it reaches the caller as it is.
+    """
     global _writer
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     import tensorflow as tf
 
@@ -208,11 +215,11 @@ def _start_process(settings: dict, vocabulary: str) -> None:
     tf.config.threading.set_inter_op_parallelism_threads(1)
     from tfsum.data.document_writer import DocumentWriter
 
-    _writer = DocumentWriter(settings, vocabulary)
+    _writer = functools.cache(lambda: DocumentWriter(settings, vocabulary))
 
 
 def _write_in_process(path: str, documents: list[dict[str, str]]) -> dict[str, int]:
-    return _writer.write(path, documents)
+    return _writer().write(path, documents)
 
 
 def _bar(size: int, progress: bool) -> contextlib.AbstractContextManager:

@@ -24,16 +24,19 @@ def read_corpus(
 ) -> Iterator[dict[str, str]]:
     """Reads the documents of a corpus file in order, one at a time.
 
-    `.jsonl` holds an object a line, whose text and summary are strings or lists of strings (lines). `.csv` and `.tsv`
-    (tab) start with a header line and quote as spreadsheets do. Each may end in `.gz`. UTF-8, with or without a mark.
+    `.jsonl` holds an object a line, whose text and summary are strings or lists of strings (lines). `.csv`
+    and `.tsv` (tab) start with a header line and quote as spreadsheets do. Each may end in `.gz`. UTF-8, with
+    or without a mark.
 
     Args:
         path: the file.
-        id: name of the field with the document's name; without one a document is called by its number, from 1.
+        id: name of the field with the document's name; without one a document is called by its number, from
+            1.
         text: name of the field with the document.
-        summary: name of the field with its summary; None for a corpus without summaries (they come out empty).
-        counts: filled with `documents`, `empty` (no text but blanks), `without_summary` and `duplicates` (text and
-            summary seen before); such documents are counted, not left out.
+        summary: name of the field with its summary; None for a corpus without summaries (they come out
+            empty).
+        counts: filled with `documents`, `empty` (no text but blanks), `without_summary` and `duplicates`
+            (text and summary seen before); such documents are counted, not left out.
 
     Yields:
         {"id", "text", "summary"} strings.
@@ -75,8 +78,8 @@ def _rows(path: pathlib.Path) -> Iterator[tuple[int, dict]]:
     kind = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
     if kind not in _KINDS:
         raise DataError(
-            f"{path}: the name ends in {path.suffix!r}, and a corpus is one of {', '.join(_KINDS)}, each also with .gz; "
-            "rename the file or convert it to JSON lines"
+            f"{path}: the name ends in {path.suffix!r}, and a corpus is one of "
+            f"{', '.join(_KINDS)}, each also with .gz; rename the file or convert it to JSON lines"
         )
     opener = gzip.open if path.suffix == ".gz" else open
     line = 0
@@ -91,7 +94,8 @@ def _rows(path: pathlib.Path) -> Iterator[tuple[int, dict]]:
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: bytes after line {line} are not UTF-8 ({error.reason} at {error.object[error.start : error.end]!r}); "
+            f"{path}: bytes after line {line} are not UTF-8 "
+            f"({error.reason} at {error.object[error.start : error.end]!r}); "
             "convert the file to UTF-8"
         ) from error
 
@@ -128,13 +132,14 @@ def _table_rows(path: pathlib.Path, file, kind: str) -> Iterator[tuple[int, dict
                 continue
             if len(cells) != len(header):
                 raise DataError(
-                    f"{path}:{reader.line_num}: found {len(cells)} cells, expected {len(header)} ({', '.join(header)}); "
+                    f"{path}:{reader.line_num}: found {len(cells)} cells, "
+                    f"expected {len(header)} ({', '.join(header)}); "
                     "quote cells that hold the separator or a line break"
                 )
             yield reader.line_num, dict(zip(header, cells))
     except csv.Error as error:
         raise DataError(
-            f"{path}:{reader.line_num}: {error}; quote cells and double the quotes inside them"
+            f"{path}:{reader.line_num}: {error}; quote cells, double the quotes in them"
         ) from error
 
 

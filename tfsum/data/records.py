@@ -45,8 +45,8 @@ def make_record(
     """
     if not len(pieces) == len(labels) == len(sentences):
         raise DataError(
-            f"document {id!r}: {len(pieces)} lists of pieces, {len(labels)} labels and {len(sentences)} sentences; "
-            "expected one of each for a sentence"
+            f"document {id!r}: {len(pieces)} lists of pieces, {len(labels)} labels and "
+            f"{len(sentences)} sentences; expected one of each a sentence"
         )
     flat = [int(piece) for sentence in pieces for piece in sentence]
     features = {
@@ -57,7 +57,9 @@ def make_record(
         "sentences": _bytes(sentences),
         "summary": _bytes([summary.encode()]),
     }
-    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(
+        deterministic=True
+    )
 
 
 def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:

@@ -1,8 +1,8 @@
 """Prepared documents in memory, each laid out in windows of whole sentences.
 
-The layout is that of `tfsum.text.packing.pack_windows`, in numpy: `[CLS] sentence [SEP]` one after another while they fit,
-a new window otherwise; a sentence longer than a window is cut to it. It is worked out once, when the records are read,
-so that an epoch only gathers.
+The layout is that of `tfsum.text.packing.pack_windows`, in numpy: `[CLS] sentence [SEP]` one after another
+while they fit, a new window otherwise; a sentence longer than a window is cut to it. It is worked out once,
+when the records are read, so that an epoch only gathers.
 """
 
 import dataclasses
@@ -28,7 +28,8 @@ class WindowedDocuments:
         labels: (S,) float32.
         first_sentence: (D + 1,) int64.
         windows: (D,) int64 number of windows.
-        length: (D,) int64 positions up to the last [SEP]: all windows but the last are padded to `window_length`.
+        length: (D,) int64 positions up to the last [SEP]: all windows but the last are padded to
+            `window_length`.
         used: (D,) int64 positions that hold a token.
         counts: what was cut or left out.
     """
@@ -60,16 +61,16 @@ def load_windows(
         max_windows: windows of a document that are kept; the sentences beyond are left out and counted.
 
     Returns:
-        The documents; `counts` has documents, documents_without_sentences, sentences, sentences_cut, pieces_cut,
-        sentences_dropped, windows_dropped and documents_shortened.
+        The documents; `counts` has documents, documents_without_sentences, sentences, sentences_cut,
+        pieces_cut, sentences_dropped, windows_dropped and documents_shortened.
 
     Raises:
         DataError: if a size is impossible, or the records hold no document.
     """
     if window_length < 3 or max_windows < 1:
         raise DataError(
-            f"windows: window_length {window_length} and max_windows {max_windows} were given; a window needs room for "
-            "[CLS], a piece and [SEP] (3), and a document at least 1 window"
+            f"windows: window_length {window_length} and max_windows {max_windows} were given; "
+            "a window has room for [CLS], a piece and [SEP] (3), a document at least 1 window"
         )
     pieces, piece_counts, labels, sentence_counts = _read(paths)
     empty, sentence_counts = int((sentence_counts == 0).sum()), sentence_counts[sentence_counts > 0]
@@ -119,8 +120,8 @@ def _read(paths) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         labels = batch["labels"].values.numpy()
         if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
             raise DataError(
-                f"{paths}: a record has {len(pieces)} pieces and {len(labels)} labels where its sentences count "
-                f"{piece_counts.sum()} and {len(piece_counts)}; prepare the records again"
+                f"{paths}: a record has {len(pieces)} pieces and {len(labels)} labels where its "
+                f"sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records again"
             )
         parts.append((pieces.astype(np.int32), piece_counts, labels, sentence_counts))
     if not parts:

@@ -1,4 +1,4 @@
-"""What a model is measured beside: the lead, a random pick and the oracle, all of the document's own sentences."""
+"""What a model is measured beside: lead, random pick and oracle, of the document's own sentences."""
 
 import hashlib
 from collections.abc import Sequence
@@ -55,7 +55,8 @@ def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: i
     for number, (document, row) in enumerate(zip(documents, labels, strict=True)):
         if len(document) != len(row):
             raise Error(
-                f"oracle: document {number} has {len(document)} sentences and {len(row)} labels; expected a label for each"
+                f"oracle: document {number} has {len(document)} sentences and {len(row)} labels; "
+                "expected a label for each"
             )
         best = np.argsort(-np.asarray(row, np.float64), kind="stable")[:sentences]
         chosen.append([document[i] for i in sorted(best.tolist()) if row[i] > 0])

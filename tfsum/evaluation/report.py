@@ -22,8 +22,9 @@ class Report:
         documents: how many.
         baseline: the system that `difference` compares with.
         settings: what else decides the numbers (sentences, seed, samples, words).
-        systems: name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f), `difference` (mean of f minus
-            the baseline's f of the same document), `difference_low`, `difference_high`; and name -> `sentences`, mean number.
+        systems: name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f),
+            `difference` (mean of f minus the baseline's f of the same document), `difference_low`,
+            `difference_high`; and name -> `sentences`, mean number.
     """
 
     documents: int
@@ -78,8 +79,8 @@ def evaluate(
         systems: name -> (D,) chosen sentences of each document.
         references: (D,) reference summaries, each a list of sentences or a string with one a line.
         documents: (D,) all sentences of each document; given, the baselines `lead` and `random` are added.
-        label: oracle labels of a document, `label(sentences, reference)` (`tfsum.data.oracle.greedy_labels`); given
-            with `documents`, the baseline `oracle` is added.
+        label: oracle labels of a document, `label(sentences, reference)` (`tfsum.data.oracle.greedy_labels`);
+            given with `documents`, the baseline `oracle` is added.
         sentences: in a baseline's summary.
         baseline: the system that the others are compared with.
         english: see `tfsum.evaluation.rouge.score_pair`.
@@ -90,7 +91,8 @@ def evaluate(
         The report.
 
     Raises:
-        Error: if a system has not one summary a reference, a name is taken, or the baseline is none of the systems.
+        Error: if a system has not one summary a reference, a name is taken, or the baseline is none of the
+            systems.
     """
     systems = dict(systems)
     if documents is not None:

@@ -1,8 +1,9 @@
 """ROUGE-1, ROUGE-2 and ROUGE-Lsum by the `rouge-score` package, with words of every script.
 
-The package knows the letters a-z alone: a Korean or Chinese summary has no word for it and scores 0. Here its tokenizer
-still reads all that is written in Latin letters, so that English scores are the package's own to the last bit, and
-the rest is read by `tfsum.text.words`: characters of scripts without spaces one by one, other words whole, no stemming.
+The package knows the letters a-z alone: a Korean or Chinese summary has no word for it and scores 0. Here its
+tokenizer still reads all that is written in Latin letters, so that English scores are the package's own to
+the last bit, and the rest is read by `tfsum.text.words`: characters of scripts without spaces one by one,
+other words whole, no stemming.
 """
 
 import functools
@@ -52,8 +53,9 @@ def score_pair(
     Args:
         summary: its sentences, or a string with one a line.
         reference: the same of the reference.
-        english: stem Latin words and read a-z alone, as `rouge-score` with `use_stemmer=True` does; False keeps whole
-            words of every alphabet (German, French, Vietnamese...). Scripts other than Latin score alike in both.
+        english: stem Latin words and read a-z alone, as `rouge-score` with `use_stemmer=True` does; False
+            keeps whole words of every alphabet (German, French, Vietnamese...). Scripts other than Latin
+            score alike in both.
 
     Returns:
         Precision, recall and F (0 to 1) of each of `METRICS`; 0 where a side has no word.
@@ -80,7 +82,8 @@ def score_each(
     """
     if len(summaries) != len(references) or not len(references):
         raise Error(
-            f"ROUGE: {len(summaries)} summaries and {len(references)} references; expected as many of both, 1 or more"
+            f"ROUGE: {len(summaries)} summaries and {len(references)} references; "
+            "expected as many of both, 1 or more"
         )
     pairs = zip(summaries, references, strict=True)
     scores = (score_pair(summary, reference, english) for summary, reference in pairs)
@@ -90,7 +93,7 @@ def score_each(
 def score_summaries(
     summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
 ) -> dict[str, float]:
-    """Mean F of each metric over all documents, in points (0 to 100); arguments and errors as `score_each`."""
+    """Mean F of each metric over all documents in points (0 to 100); otherwise as `score_each`."""
     means = score_each(summaries, references, english)[:, :, 2].mean(0)
     return {metric: 100 * float(mean) for metric, mean in zip(METRICS, means, strict=True)}
 
