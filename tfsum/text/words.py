@@ -47,14 +47,15 @@ _SPLIT = _Table(" ")
 
 
 def joined_words(text: str) -> list[str]:
-    """Words as BertSum's oracle sees them: punctuation inside a word is deleted (`well-known` -> `wellknown`).
+    """Words as BertSum's oracle sees them: punctuation is deleted (`well-known` -> `wellknown`).
 
     Args:
         text: any text.
 
     Returns:
-        Lower-cased words; characters of scripts without spaces (Han, Kana, Thai...) one by one, Hangul by words.
-        English as `_get_word_ngrams` of the original (lower-cased); letters that are not ASCII stay, there they vanish.
+        Lower-cased words; characters of scripts without spaces (Han, Kana, Thai...) one by one, Hangul by
+        words. English as `_get_word_ngrams` of the original (lower-cased); letters that are not ASCII stay,
+        there they vanish.
     """
     return unicodedata.normalize("NFKC", text).lower().translate(_JOINED).split()
 
