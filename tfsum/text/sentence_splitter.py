@@ -65,10 +65,10 @@ PARTICLES = (  # after a closing quote these go on with the sentence; でも, �
     r"と[^てこにきり]|って|とか|という|的|を|が[^、]|の|は[^いっじ]|も[^うしっち]|に[^わ]|"
     r"で[^もはす]|など|や[^がっは]|です|だ[^がかっ]"
 )
-SAID = r"\p{Han}{1,6}(?:说|問|问|說|道|答|喊|叫|称|稱|表示)[，。：！,]"
+SAID = r"\p{Han}{1,6}(?:说|問|问|說|道|答|喊|叫|称|稱|表示)[，。！,]"
 
 PROPOSE = (
-    (rf"({END}+{CLOSE}*{SPACE}+)", rf"\1{BEGIN}"),
+    (rf"({END}+(?:{CLOSE}|[“‘«])*{SPACE}+)", rf"\1{BEGIN}"),  # German closes with “ and «
     (rf"((?:{CJK_END}+{CLOSE}*)+{BLANK}*)", rf"\1{BEGIN}"),
     (rf"((?:{SCRIPT_END}[؟!?]*{CLOSE}*)+{SPACE}*)", rf"\1{BEGIN}"),
     (rf"({CJK}[!?]+{CLOSE}*)({OPEN}*{CJK})", rf"\1{BEGIN}\2"),
@@ -94,6 +94,7 @@ WITHDRAW = (
     (rf"(\b(?:{TITLES})\.{SPACE}+){BEGIN}", r"\1"),
     *((rf"((?:^|[^\p{{L}}\p{{M}}])(?:{OTHER_TITLES})\.{SPACE}+){BEGIN}", r"\1"),) * 2,  # they may touch
     (rf"((?:^|[^\p{{L}}\p{{N}}])(?:{NUMBERED})\.{SPACE}*){BEGIN}(\d)", r"\1\2"),
+    (rf"(\d{SPACE}?(?:ft|in|lbs?|oz|min|hrs?|h|sec|sq|km|cm|kg)\.{SPACE}){BEGIN}(\d)", r"\1\2"),  # 5 ft. 4 in.
     (rf"(\b(?:{ROMAN_NUMBERED})\.{SPACE}*){BEGIN}([IVXLC]+\b)", r"\1\2"),
     # 2024. 3. 15.
     (rf"(\b\d{{4}}\.{SPACE}){BEGIN}(\d{{1,2}}\.{SPACE}){BEGIN}(\d{{1,2}}\.{SPACE}*){BEGIN}?", r"\1\2\3"),
@@ -123,6 +124,7 @@ DECIDE = (
      rf"\1{BEGIN}"),
     (rf"{MAYBE}({OPEN}*(?:{FREQUENT})(?:[,'’]|{SPACE}|$))", rf"{BEGIN}\1"),
     (MAYBE, ""),
+    (rf"({START}{OPEN}*(?:\.\.\.+|…+){SPACE}+){BEGIN}", r"\1"),  # dots that open a sentence do not end it
     # a number or a letter that opens a sentence: "1. The first item"
     (rf"({START}{SPACE}*(?:[{BULLET[1:-1]}·*-]{SPACE}*)?(?:\d{{1,3}}|[A-Za-z]|[ivx]{{1,4}})\.\)?{SPACE}+){BEGIN}",
      r"\1"),
