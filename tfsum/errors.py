@@ -19,3 +19,7 @@ class RecipeError(Error):
 
 class ExportError(Error):
     """A SavedModel that cannot be written, loaded or verified."""
+
+
+class Stopped(Error):
+    """A run that was asked to stop and has saved its state."""

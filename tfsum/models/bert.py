@@ -113,14 +113,17 @@ class Bert(keras.Model):
         """
         if isinstance(token_ids, dict):
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
-        x = self.embed(token_ids, segment_ids, training)
-        mask = padding_mask(token_ids)[:, None, None, :]  # (B, 1, 1, T)
-        sequence, hidden_states, attentions = self.encoder(
-            x, attention_mask=mask, training=training, return_all=True)
+        sequence, hidden_states, attentions = self.encode(token_ids, segment_ids, training)
         outputs = {"sequence_output": sequence, "pooled_output": self.pooler(sequence[:, 0])}
         if return_all:
             outputs |= {"hidden_states": hidden_states, "attentions": attentions}
         return outputs
+
+    def encode(self, token_ids, segment_ids=None, training=None):
+        """The encoder without the pooler: int tensors (B, T) -> (B, T, D), the list of hidden states, of attentions."""
+        x = self.embed(token_ids, segment_ids, training)
+        mask = padding_mask(token_ids)[:, None, None, :]  # (B, 1, 1, T)
+        return self.encoder(x, attention_mask=mask, training=training, return_all=True)
 
     def embed(self, token_ids, segment_ids=None, training=None):
         """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D)."""

@@ -23,8 +23,8 @@ class BertSumExt(Model):
 
     Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `sentence_starts` (B, S), the position of
     each sentence's [CLS], -1 where there is none; `labels` (B, S) beside them train it. A row longer than
-    `window_length` is a row of windows, each `window_length` long (padded with 0) and encoded apart from the
-    others; `sentence_starts` count through the whole row, and the head sees all its sentences.
+    `window_length` is a row of windows encoded apart from each other, each `window_length` long (padded with 0) but
+    the last; `sentence_starts` count through the whole row, and the head sees all its sentences.
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
@@ -99,27 +99,30 @@ class BertSumExt(Model):
         Returns:
             float tensor (B, S, D), 0 where there is no sentence.
         """
-        token_ids, segment_ids, count, length = self._windows(token_ids, segment_ids)
         sentence_starts = ops.cast(sentence_starts, "int32")
-        sequence = self.bert(ops.reshape(token_ids, (-1, length)), ops.reshape(segment_ids, (-1, length)),
-                             training=training)["sequence_output"]
-        width = self.bert.config["hidden_size"]
-        sequence = ops.reshape(sequence, (-1, count * length, width))  # (B, T, D)
+        sequence = self._encode_windows(token_ids, segment_ids, training)  # (B, T, D)
+        return self.pool_sentences(sequence, token_ids, sentence_starts)
+
+    def pool_sentences(self, sequence, token_ids, sentence_starts):
+        """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where there is none."""
         present = ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
         if self.pooling == "cls":
             return ops.take_along_axis(sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1) * present
         return _mean_of_sentences(sequence, padding_mask(token_ids), sentence_starts) * present
 
-    def _windows(self, token_ids, segment_ids):
-        """Pads (B, T) so that whole windows fill it: the two tensors, the number of windows, their length."""
+    def _encode_windows(self, token_ids, segment_ids, training):
+        """Encodes the whole windows of each row, then what is left of it: (B, T) -> (B, T, D)."""
+        window, width = self.window_length, self.bert.config["hidden_size"]
         total = ops.shape(token_ids)[1]
-        if isinstance(total, int):
-            length = max(1, min(total, self.window_length))
-        else:
-            length = ops.maximum(1, ops.minimum(total, self.window_length))
-        count = -(-total // length)
-        missing = [[0, 0], [0, count * length - total]]
-        return ops.pad(token_ids, missing), ops.pad(segment_ids, missing), count, length
+        whole = total // window * window  # a Python int where T is known, and then an empty part is left out
+        parts = []
+        if not (isinstance(whole, int) and whole == 0):
+            ids, segments = (ops.reshape(t[:, :whole], (-1, window)) for t in (token_ids, segment_ids))
+            encoded = self.bert.encode(ids, segments, training)[0]
+            parts.append(ops.reshape(encoded, (ops.shape(token_ids)[0], whole, width)))  # -1 fails where whole is 0
+        if not (isinstance(whole, int) and whole == total):
+            parts.append(self.bert.encode(token_ids[:, whole:], segment_ids[:, whole:], training)[0])
+        return ops.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
     def score_sentences(self, vectors, sentence_mask, first_position=None, training=None):
         """Applies the head: vectors (B, S, D), bool mask (B, S), places (B,) -> float32 logits (B, S)."""

@@ -1,0 +1,1 @@
+"""Training: the exact step, schedules, recipes, checkpoints and resume."""

@@ -1,0 +1,48 @@
+"""The moving average of a model's weights, which generalizes better than the last step's."""
+
+import contextlib
+
+import keras
+import tensorflow as tf
+
+
+class WeightAverage(keras.callbacks.Callback):
+    """Keeps avg = d * avg + (1 - d) * weight after each step, with d = min(decay, (1 + t) / (10 + t)).
+
+    Keras's own (`use_ema`) overwrites the weights at the end of every `fit`, so that a resumed run is another run.
+
+    Args:
+        model: the built model; its trainable weights are averaged.
+        optimizer: its built optimizer, whose `iterations` count t.
+        decay: largest d, at least 0 and below 1; at 0 the average is the weights themselves.
+    """
+
+    def __init__(self, model, optimizer, decay: float):
+        super().__init__()
+        self._weights = list(model.trainable_variables)
+        self._optimizer = optimizer
+        self._decay = decay
+        self.variables = [keras.Variable(v, trainable=False, name="average_" + v.path.replace("/", "."))
+                          for v in self._weights]
+        self._update = tf.function(self._move)
+
+    def _move(self):
+        t = tf.cast(self._optimizer.iterations.value, tf.float32)
+        d = tf.minimum(self._decay, (1.0 + t) / (10.0 + t))
+        for average, weight in zip(self.variables, self._weights):
+            average.value.assign_add((weight.value - average.value) * (1.0 - d))
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._update()
+
+    @contextlib.contextmanager
+    def applied(self):
+        """Gives the model the averaged weights inside a `with`, and its own back after it."""
+        own = [v.numpy() for v in self._weights]
+        for weight, average in zip(self._weights, self.variables):
+            weight.assign(average)
+        try:
+            yield
+        finally:
+            for weight, value in zip(self._weights, own):
+                weight.assign(value)

@@ -1,0 +1,68 @@
+"""Checkpoints of a run: weights, optimizer, dropout seeds and average, written whole and found again by path.
+
+Keras's own callbacks leave out the seeds and write in place; here TensorFlow's checkpoint files are written first and
+the index that names them last, so a run killed at any moment resumes from a whole checkpoint.
+"""
+
+import json
+import os
+import pathlib
+
+import tensorflow as tf
+
+from tfsum.errors import CheckpointError
+
+
+class Checkpoints:
+    """The checkpoints in one folder.
+
+    Args:
+        folder: where they lie.
+        groups: name -> list of Keras variables; each variable is stored under its path, seeds of dropout included.
+        keep: how many of the newest are kept.
+
+    Raises:
+        CheckpointError: two variables of a group share a path.
+    """
+
+    def __init__(self, folder, groups: dict[str, list], keep: int = 2):
+        self.folder = pathlib.Path(folder)
+        tables = {}
+        for name, variables in groups.items():
+            tables[name] = {v.path: v.value for v in variables}
+            if len(tables[name]) != len(variables):
+                raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
+        self._manager = tf.train.CheckpointManager(tf.train.Checkpoint(**tables), str(self.folder), keep)
+
+    def restore(self) -> dict | None:
+        """Restores the newest checkpoint: what `save` was given beside the variables, or None where there is none.
+
+        Raises:
+            CheckpointError: it was written by a run of another model.
+        """
+        newest = self._manager.latest_checkpoint
+        if newest is None:
+            return None
+        try:
+            self._manager.checkpoint.restore(newest).assert_consumed()
+            return json.loads(pathlib.Path(f"{newest}.json").read_text())
+        except (AssertionError, ValueError, OSError, tf.errors.OpError) as error:
+            raise CheckpointError(f"{newest}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
+                                  "take another run folder, or the recipe that began this one") from None
+
+    def save(self, step: int, state: dict) -> None:
+        """Writes a checkpoint of this step.
+
+        Args:
+            step: number of optimizer steps done.
+            state: what else must come back, in JSON's types.
+        """
+        part = self.folder / "state.part"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps(state))
+        os.replace(part, self.folder / f"ckpt-{step}.json")  # before the index that makes the checkpoint count
+        self._manager.save(checkpoint_number=step)
+        kept = {pathlib.Path(c).name for c in self._manager.checkpoints}
+        for old in self.folder.glob("ckpt-*.json"):
+            if old.stem not in kept:
+                old.unlink()

@@ -1,0 +1,128 @@
+"""The exact train step: the same losses, gradients and weights on one device, on many, and in micro-batches.
+
+Stock Keras averages per-replica means, counts padding, clips before the all-reduce and takes the norm of an
+embedding's gradient over unsummed slices. Here the loss of a step is one sum over the real targets of the global
+batch, divided by their number before the backward pass; gradients are made dense and summed over micro-batches
+and replicas; and only then does the optimizer clip and apply them.
+
+These functions are the body of `tfsum.models.model.Model`'s `fit` and `evaluate` under TensorFlow.
+"""
+
+import keras
+import tensorflow as tf
+
+from tfsum.layers import dropout_step
+
+SUM = tf.distribute.ReduceOp.SUM
+
+
+def take_reduced_gradients(optimizer) -> None:
+    """Tells an optimizer that its gradients are global sums, which it must not reduce over replicas again."""
+    inner = getattr(optimizer, "inner_optimizer", optimizer)
+    inner._all_reduce_sum_gradients = list  # a private method of Keras 3.15; tests/training pins it
+
+
+def train_step(model, data) -> dict:
+    """Takes one optimizer step from inside a replica.
+
+    Args:
+        model: a compiled `tfsum.models.model.Model`.
+        data: this replica's part of the batch: a dict of tensors, or (dict, labels); dimension 0 is the batch.
+
+    Returns:
+        dict of `loss_sum`, `weight` and `tokens` of this replica's part: scalars to be summed over replicas.
+    """
+    x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+    context = tf.distribute.get_replica_context()
+    weight = model.loss_weight(x, y)
+    scale = 1.0
+    if model.loss_reduction == "mean":
+        scale = tf.math.divide_no_nan(1.0, context.all_reduce(SUM, weight))  # known before the backward pass
+    loss_sum, gradients = _gradients(model, x, y, scale, context)
+    gradients = context.all_reduce(SUM, gradients)
+    model.optimizer.apply(gradients, model.trainable_variables)
+    return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x)}
+
+
+def _gradients(model, x, y, scale, context):
+    """The summed loss of this replica's rows and its dense gradients, in `model.micro_batches` parts."""
+    variables = [v.value for v in model.trainable_variables]
+    parts = model.micro_batches
+    replica = tf.cast(context.replica_id_in_sync_group, tf.int64)
+    step = tf.cast(model.optimizer.iterations.value, tf.int64)
+    number = (step * context.num_replicas_in_sync + replica) * parts
+
+    def part(i, xs, ys):
+        with tf.GradientTape() as tape, dropout_step(number + tf.cast(i, tf.int64)):
+            loss_sum = model.summed_loss(xs, ys, training=True)
+            loss = loss_sum * scale  # inside the tape
+            loss = loss if not model.losses else loss + tf.add_n(model.losses) * scale * model.loss_weight(xs, ys)
+            loss = model.optimizer.scale_loss(loss)
+        gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return loss_sum, [tf.convert_to_tensor(g) for g in gradients]  # IndexedSlices become dense
+
+    if parts == 1:
+        return part(0, x, y)
+    rows = tf.shape(tf.nest.flatten(x)[0])[0]
+    size = -(-rows // parts)
+
+    def body(i, loss_sum, total):
+        xs, ys = tf.nest.map_structure(lambda t: None if t is None else t[i * size:(i + 1) * size], (x, y))
+        more, gradients = part(i, xs, ys)
+        return i + 1, loss_sum + more, [a + g for a, g in zip(total, gradients)]
+
+    zeros = [tf.zeros(v.shape, v.dtype) for v in variables]
+    # One micro-batch's activations at a time: that is what micro-batches are for.
+    _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, (0, 0.0, zeros), parallel_iterations=1)
+    return loss_sum, total
+
+
+def _tokens(x):
+    """The number of real source tokens in a batch, for the progress line."""
+    ids = x.get("token_ids", x.get("source_ids"))
+    return tf.math.count_nonzero(ids, dtype=tf.float32)
+
+
+def _test_step(model, data):
+    x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+    return {"loss_sum": model.summed_loss(x, y, training=False), "weight": model.loss_weight(x, y),
+            "tokens": _tokens(x)}
+
+
+def train_function(model):
+    """Builds what `fit` calls once a step: an iterator in, logs out."""
+    return _function(model, train_step)
+
+
+def test_function(model):
+    """Builds what `evaluate` calls once a step: an iterator in, logs out."""
+    return _function(model, _test_step)
+
+
+def _function(model, step):
+    strategy, tracker = model.distribute_strategy, model._loss_tracker
+
+    def run(data):
+        sums = strategy.run(lambda batch: step(model, batch), args=(data,))
+        loss_sum, weight, tokens = (strategy.reduce(SUM, sums[k], axis=None)
+                                    for k in ("loss_sum", "weight", "tokens"))
+        divisor = weight if model.loss_reduction == "mean" else tf.ones_like(weight)
+        tracker.update_state(tf.math.divide_no_nan(loss_sum, divisor), sample_weight=divisor)
+        return {"loss": tracker.result(), "tokens": tokens}
+
+    if not model.run_eagerly:
+        run = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)
+
+    def function(iterator):
+        logs = None
+        for _ in range(model.steps_per_execution):
+            try:
+                data = next(iterator)
+            except StopIteration:
+                if logs is None:
+                    raise
+                break
+            logs = run(data)
+        return logs
+
+    return function

@@ -1,0 +1,78 @@
+"""The papers' optimizer: Adam in torch's form, the Transformer's warm-up schedule, learning rates by group."""
+
+import math
+
+import keras
+from keras import ops
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear warm-up, then decay with the inverse square root of the step (Vaswani et al. 2017, section 5.3).
+
+    lr(t) = peak * min(t / warmup, sqrt(warmup / t)) with t counted from 1. BertSum writes the same curve as
+    lr0 * min(t^-0.5, t * warmup^-1.5): its peak is lr0 / sqrt(warmup).
+
+    Args:
+        peak: the learning rate at t = `warmup_steps`.
+        warmup_steps: number of steps of linear growth, at least 1.
+        total_steps: where given, the rate also falls linearly to 0 at this step, which takes the place of the
+            square root.
+    """
+
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None):
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+        self.total_steps = total_steps
+
+    def __call__(self, step):
+        t = ops.cast(step, "float32") + 1.0
+        warmup = float(max(1, self.warmup_steps))
+        if self.total_steps is None:
+            later = ops.sqrt(warmup / t)
+        else:
+            later = ops.maximum(0.0, (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup))
+        return self.peak * ops.minimum(t / warmup, later)
+
+    def get_config(self):
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class Adam(keras.optimizers.Adam):
+    """Adam (Kingma and Ba 2015, algorithm 1) with a learning rate of its own for some weights.
+
+    Epsilon is added to the bias-corrected root, as in the paper and in torch; Keras's own adds it before the
+    correction, which moves weights whose gradients are tiny differently.
+
+    Args:
+        learning_rate: float or schedule.
+        factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it.
+        weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
+    """
+
+    def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9, **kwargs):
+        super().__init__(learning_rate=learning_rate, epsilon=epsilon, **kwargs)
+        self.factors = dict(factors or {})
+
+    def build(self, variables):
+        super().build(variables)
+        # By index: under TensorFlow an update sees the backend's variable, which has no path.
+        self._factor_of = [math.prod(f for part, f in self.factors.items() if part in v.path.split("/"))
+                           for v in variables]
+
+    def update_step(self, gradient, variable, learning_rate):
+        """Updates one variable from its gradient."""
+        index = self._get_variable_index(variable)
+        step = ops.cast(self.iterations + 1, variable.dtype)
+        rate = ops.cast(learning_rate, variable.dtype) * self._factor_of[index]
+        gradient = ops.cast(gradient, variable.dtype)
+        m, v = self._momentums[index], self._velocities[index]
+        self.assign_add(m, (gradient - m) * (1 - self.beta_1))
+        self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
+        m_hat = m / (1 - ops.power(ops.cast(self.beta_1, variable.dtype), step))
+        v_hat = v / (1 - ops.power(ops.cast(self.beta_2, variable.dtype), step))
+        self.assign_sub(variable, rate * m_hat / (ops.sqrt(v_hat) + self.epsilon))
+
+    def get_config(self):
+        return {**super().get_config(), "factors": self.factors}

@@ -1,0 +1,37 @@
+"""One line about a run's progress: step, loss, learning rate, tokens a second, time to go."""
+
+import sys
+import time
+
+import keras
+
+
+class Progress(keras.callbacks.Callback):
+    """Prints a line to standard error every `every` steps.
+
+    Args:
+        total: steps of the whole run.
+        done: steps done before this process.
+        every: steps between two lines.
+    """
+
+    def __init__(self, total: int, done: int, every: int = 10):
+        super().__init__()
+        self._total, self._step, self._every = total, done, every
+        self._tokens, self._since = 0.0, time.monotonic()
+
+    def on_epoch_begin(self, epoch, logs=None):
+        self._tokens, self._since, self._counted = 0.0, time.monotonic(), 0
+
+    def on_train_batch_end(self, batch, logs=None):
+        self._step += 1
+        self._counted += 1
+        self._tokens += float(logs["tokens"])
+        if self._step % self._every and self._step != self._total:
+            return
+        seconds = time.monotonic() - self._since
+        left = (self._total - self._step) * seconds / self._counted
+        rate = float(self.model.optimizer.learning_rate)
+        print(f"step {self._step}/{self._total}  loss {float(logs['loss']):.4f}  rate {rate:.2e}  "
+              f"{self._tokens / seconds:,.0f} tokens/s  {int(left // 60)}:{int(left % 60):02d} to go",
+              file=sys.stderr, flush=True)
