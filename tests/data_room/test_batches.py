@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from tfsum.data.batches import batches_report, extractive_batches
+from tfsum.data.batches import assemble, batches_report, extractive_batches
 from tfsum.data.records import make_record, read_records, write_shard
+from tfsum.data.windows import load_windows
 from tfsum.errors import DataError
+from tfsum.text.packing import pack_windows
 
 CLS, SEP = 2, 3
 NAMES = ["token_ids", "segment_ids", "sentence_starts", "labels"]
@@ -143,3 +146,23 @@ def test_records_come_back_and_a_failed_shard_leaves_nothing(tmp_path):
         make_record("a", [[1], [2]], [0.0], [b"", b""], "")
     with pytest.raises(DataError, match="missing.tfrecord not found"):
         read_records(tmp_path / "missing.tfrecord")
+
+
+def test_windows_are_those_of_the_exported_graph(tmp_path):
+    """A served document is read as a training document was: `pack_windows` puts every sentence in the same place."""
+    documents, length = _documents(40, seed=3), 33
+    loaded = load_windows(_write(tmp_path / "a.tfrecord", documents), length, max_windows=99)
+    pieces = tf.ragged.constant([p for d in documents for p, _ in d], ragged_rank=1, dtype=tf.int32)
+    packed = pack_windows(pieces, tf.constant([len(d) for d in documents]), length, CLS, SEP)
+    packed = {name: value.numpy() for name, value in packed.items()}
+    assert (loaded.windows == packed["windows_per_document"]).all()
+    assert (loaded.place == packed["place_in_window"]).all()
+    assert loaded.counts["pieces_cut"] == packed["pieces_cut"].sum()
+    window = 0
+    for number, count in enumerate(packed["windows_per_document"]):
+        row = assemble(loaded, np.array([number]), CLS, SEP)
+        for name in ("token_ids", "segment_ids"):
+            ours = np.pad(row[name][0], (0, -row[name].shape[1] % length)).reshape(count, length)
+            theirs = packed[name][window : window + count]
+            assert (ours[:, : theirs.shape[1]] == theirs).all() and not ours[:, theirs.shape[1] :].any()
+        window += count

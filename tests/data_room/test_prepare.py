@@ -118,7 +118,8 @@ def test_missing_files_are_named(corpus, tmp_path):
 
 
 @pytest.mark.slow
-def test_processes_write_the_same_and_a_killed_run_goes_on(corpus, tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_processes_write_the_same_and_a_stopped_run_goes_on(corpus, tmp_path, stop):
     expected = prepare(corpus, tmp_path / "one", tmp_path, shards=6, progress=False)
     call = (
         "import sys; from tfsum.data.prepare import prepare\n"
@@ -135,8 +136,8 @@ def test_processes_write_the_same_and_a_killed_run_goes_on(corpus, tmp_path):
     ):
         time.sleep(0.01)
     if first.poll() is None:
-        os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
+        os.killpg(first.pid, stop)
+    first.wait(60)
     assert prepare(corpus, tmp_path / "two", tmp_path, shards=6, progress=False) == expected
     for file in (tmp_path / "one").glob("*.tfrecord"):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
