@@ -94,7 +94,7 @@ WITHDRAW = (
     (rf"(\b(?:{TITLES})\.{SPACE}+){BEGIN}", r"\1"),
     *((rf"((?:^|[^\p{{L}}\p{{M}}])(?:{OTHER_TITLES})\.{SPACE}+){BEGIN}", r"\1"),) * 2,  # they may touch
     (rf"((?:^|[^\p{{L}}\p{{N}}])(?:{NUMBERED})\.{SPACE}*){BEGIN}(\d)", r"\1\2"),
-    (rf"(\d{SPACE}?(?:ft|in|lbs?|oz|min|hrs?|h|sec|sq|km|cm|kg)\.{SPACE}){BEGIN}(\d)", r"\1\2"),  # 5 ft. 4 in.
+    (rf"(\d{SPACE}?(?:ft|in|lbs?|oz|min|hrs?|h|sec|sq|km|cm|kg)\.{SPACE}){BEGIN}(\d)", r"\1\2"),
     (rf"(\b(?:{ROMAN_NUMBERED})\.{SPACE}*){BEGIN}([IVXLC]+\b)", r"\1\2"),
     # 2024. 3. 15.
     (rf"(\b\d{{4}}\.{SPACE}){BEGIN}(\d{{1,2}}\.{SPACE}){BEGIN}(\d{{1,2}}\.{SPACE}*){BEGIN}?", r"\1\2\3"),
