@@ -54,7 +54,8 @@ def windows_in_graph(pieces, counts, length):
 
 def check(documents: list[list[list[int]]], length: int) -> None:
     expected = windows_in_python(documents, length)
-    pieces, counts = ragged([row for document in documents for row in document]), tf.constant([len(d) for d in documents], tf.int32)
+    pieces = ragged([sentence for document in documents for sentence in document])
+    counts = tf.constant([len(document) for document in documents], tf.int32)
     found = windows_in_graph(pieces, counts, (8, 16, 64, 512).index(length))
     assert all(tensor.dtype == tf.int32 for tensor in found.values())
     np.testing.assert_array_equal(found["token_ids"], padded(expected["tokens"], 0))

@@ -29,7 +29,7 @@ class CoreWordPiece(tf.Module):
         self._page_of, self._pages, self._pool = (tf.constant(array) for array in _pages(mapping))
         inner = {word[2:]: i for i, word in enumerate(vocabulary) if word.startswith("##")}
         self._first = _table(vocabulary, range(len(vocabulary)))
-        self._inner = _table(inner.keys(), inner.values())
+        self._inner = _table(*zip(*inner.items())) if inner else _table([""], [-1])  # a table needs a key
         self._longest = min(max_characters, max(map(len, vocabulary)))
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
@@ -57,7 +57,7 @@ class CoreWordPiece(tf.Module):
         return _words(codes, tf.gather(decoded.value_rowids(), origin), decoded.nrows())
 
     def _split(self, words: tf.Tensor, codes: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Splits distinct words (U,) with their code points (U, C) into ids (U, P), all words turn by turn."""
+        """Splits distinct words (U,) with their code points (U, C) into ids (U, P), all words at once."""
         too_long = codes.row_lengths() > self._max_characters
         whole = tf.where(too_long, self._unk_id, self._first.lookup(words))
         known, word = tf.where(whole >= 0)[:, 0], tf.where(whole < 0)[:, 0]
