@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.export import golden
+from tfsum.export.allowed_operations import check_operations
 
 SIGNATURES = {
     "serving_default": {"text": tf.string},
@@ -54,6 +55,7 @@ def verify(folder, loaded=None) -> Report:
     folder = pathlib.Path(folder)
     description = read_description(folder)
     weights = check_weights(folder, description["weights"])
+    operations = check_operations(folder, description["ops"])
     loaded = load_model(folder, description) if loaded is None else loaded
     check_signatures(loaded, folder)
     recorded = _read_json(folder / "assets.extra" / "golden.json")
@@ -63,6 +65,7 @@ def verify(folder, loaded=None) -> Report:
         kind=description["kind"],
         ops=description["ops"],
         weights=weights,
+        operations=len(operations),
         signatures=sorted(SIGNATURES),
         golden_answers=len(recorded["answers"]),
         largest_score_difference=worst,

@@ -1,0 +1,75 @@
+"""The operations that an exported model may be made of: any host of TensorFlow 2 has them.
+
+No operation of XLA (Keras's `slice_update` makes one), none that draws random numbers, none of Python. A new name
+belongs here only after a look at whether TensorFlow Serving's binary has its kernel.
+"""
+
+import pathlib
+
+import tensorflow as tf
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfsum.errors import ExportError
+
+FLOW = """Assert Const Identity If NoOp PartitionedCall Placeholder StatefulPartitionedCall StatelessIf StatelessWhile
+    StopGradient While"""
+FILES = """AssignVariableOp DisableCopyOnRead MergeV2Checkpoints ReadVariableOp ResourceGather RestoreV2 SaveV2
+    ShardedFilename VarHandleOp"""
+NUMBERS = """AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBincount Equal Erf Erfc FloorDiv FloorMod
+    Greater GreaterEqual IsNan Less LessEqual LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean Minimum Mul Neg
+    NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2
+    UnsortedSegmentMax UnsortedSegmentSum"""
+SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2 RaggedGather
+    RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice Split StridedSlice Squeeze
+    TensorListConcatV2 TensorListGetItem TensorListReserve TensorListSetItem TensorListStack TensorScatterUpdate Tile
+    Transpose Unique UpperBound Where ZerosLike"""
+STRINGS = """HashTableV2 LookupTableFindV2 LookupTableImportV2 StaticRegexFullMatch StaticRegexReplace StringJoin
+    StringLength StringSplit StringSplitV2 StringToHashBucketFast Substr UnicodeDecode UnicodeDecodeWithOffsets
+    UnicodeEncode UnicodeTranscode UnsortedSegmentJoin"""
+CORE = frozenset(" ".join((FLOW, FILES, NUMBERS, SHAPES, STRINGS)).split())
+TEXT = CORE | {"FastBertNormalize", "FastWordpieceTokenizeWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2"}
+ALLOWED = {"core": CORE, "text": TEXT}
+
+FOLDED = 4096  # more float numbers than this in one constant are weights that someone folded into the graph
+
+
+def read_nodes(folder) -> list:
+    """All nodes of a SavedModel, those of its functions too."""
+    proto = saved_model_pb2.SavedModel()
+    proto.ParseFromString((pathlib.Path(folder) / "saved_model.pb").read_bytes())
+    graph = proto.meta_graphs[0].graph_def
+    return [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
+
+
+def check_operations(folder, ops: str) -> list[str]:
+    """Looks at every operation of a SavedModel.
+
+    Args:
+        folder: the SavedModel.
+        ops: "core" or "text".
+
+    Returns:
+        The names of its operations, sorted.
+
+    Raises:
+        ExportError: one that is not allowed, or weights among the constants.
+    """
+    nodes = read_nodes(folder)
+    found = {node.op for node in nodes}
+    if found - ALLOWED[ops]:
+        raise ExportError(
+            f"{folder}: operations {', '.join(sorted(found - ALLOWED[ops]))} are not among those that every host of "
+            f"ops={ops!r} has; find what makes them, or allow them in tfsum/export/allowed_operations.py"
+        )
+    for node in nodes:
+        if node.op == "Const" and _floats(node.attr["value"].tensor) > FOLDED:
+            raise ExportError(f"{folder}: the constant {node.name} holds weights; each must be stored once, as a variable")
+    return sorted(found)
+
+
+def _floats(tensor) -> int:
+    """How many float numbers a TensorProto stores (one that repeats a value stores it once)."""
+    size = tf.dtypes.as_dtype(tensor.dtype).size if tensor.dtype else 0
+    if not size or not tf.dtypes.as_dtype(tensor.dtype).is_floating:
+        return 0
+    return max(len(tensor.tensor_content) // size, len(tensor.float_val), len(tensor.half_val))
