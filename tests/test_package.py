@@ -32,5 +32,5 @@ def test_an_unknown_name_is_an_attribute_error_that_lists_the_known():
 
 
 def test_children_of_error():
-    for child in (tfsum.DataError, tfsum.CheckpointError, tfsum.RecipeError, tfsum.ExportError):
+    for child in (tfsum.DataError, tfsum.CheckpointError, tfsum.RecipeError, tfsum.ExportError, tfsum.Stopped):
         assert issubclass(child, tfsum.Error)

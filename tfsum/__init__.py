@@ -10,7 +10,7 @@ Example:
 
 import importlib
 
-from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError
+from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
 
 __version__ = "0.1.0"
 
@@ -30,6 +30,7 @@ __all__ = [
     "CheckpointError",
     "RecipeError",
     "ExportError",
+    "Stopped",
     *_LAZY,
 ]
 

@@ -10,7 +10,7 @@ import pytest
 import tfsum
 from tfsum.cli import main as front
 from tfsum.cli.main import VERBS, main
-from tfsum.errors import Error, RecipeError
+from tfsum.errors import Error, RecipeError, Stopped
 
 
 class Verb:
@@ -59,6 +59,12 @@ def test_an_error_is_told_on_stderr_without_a_traceback(doctor_does, capsys, err
     assert main(["doctor"]) == status
     out, err = capsys.readouterr()
     assert (out, err) == ("", f"tfsum: error: {error}\n")
+
+
+def test_a_run_that_was_stopped_is_75_and_no_error(doctor_does, capsys):
+    doctor_does(raiser(Stopped("stopped after step 7 of 9; the same command goes on from there")))
+    assert main(["doctor"]) == 75
+    assert capsys.readouterr().err == "tfsum: stopped after step 7 of 9; the same command goes on from there\n"
 
 
 def test_a_stranger_error_is_not_hidden(doctor_does):

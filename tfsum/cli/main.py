@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 
 import tfsum
-from tfsum.errors import Error, RecipeError
+from tfsum.errors import Error, RecipeError, Stopped
 
 # Verb -> the line of `tfsum --help`; held here so that help imports no verb.
 VERBS = {
@@ -48,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return status
     except SystemExit as stop:  # argparse: --help, --version and wrong calls
         return stop.code if isinstance(stop.code, int) else DONE
+    except Stopped as stop:
+        print(f"tfsum: {stop}", file=sys.stderr)
+        return STOPPED
     except Error as error:
         print(f"tfsum: error: {error}", file=sys.stderr)
         return WRONG_CALL if isinstance(error, RecipeError) else NO

@@ -1,0 +1,54 @@
+"""`tfsum train`: the recipe and its overrides reach the library, and only the folder is a result."""
+
+import pytest
+
+from tfsum.cli import train as verb
+from tfsum.cli.main import main
+from tfsum.errors import Stopped
+
+
+@pytest.fixture
+def recipes(monkeypatch):
+    """The library's module, with calls recorded instead of made."""
+    from tfsum.training import recipes
+
+    calls = []
+
+    def load_recipe(path, overrides=()):
+        calls.append((path, overrides))
+        return {"train": {}}
+
+    def train(recipe):
+        print("epoch 1: loss 0.3")
+        return "runs/news/best"
+
+    monkeypatch.setattr(recipes, "load_recipe", load_recipe)
+    monkeypatch.setattr(recipes, "train", train)
+    monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
+    recipes.calls = calls
+    return recipes
+
+
+def test_only_the_folder_goes_to_standard_output(recipes, capsys):
+    assert main(["train", "news.toml", "--set", "train.seed=2", "--set", "model.head=classifier"]) == 0
+    assert recipes.calls == [("news.toml", ["train.seed=2", "model.head=classifier"])]
+    out, err = capsys.readouterr()
+    assert out == "runs/news/best\n" and "epoch 1" in err
+
+
+def test_a_stopped_run_is_75(recipes, monkeypatch, capsys):
+    def stopped(recipe):
+        raise Stopped("stopped after step 3")
+
+    monkeypatch.setattr(recipes, "train", stopped)
+    assert main(["train", "news.toml"]) == 75
+    assert capsys.readouterr().out == ""
+
+
+def test_a_wrong_recipe_is_a_wrong_call(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
+    path = tmp_path / "news.toml"
+    path.write_text("[train]\nlearning_rat = 1\n[modle]\n")
+    assert main(["train", str(path)]) == 2
+    err = capsys.readouterr().err
+    assert "learning_rat: unknown key" in err and "did you mean [model]?" in err
