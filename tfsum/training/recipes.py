@@ -62,7 +62,10 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
         counts = prepare(data[split], records[split], vocabulary, window_length=model.window_length,
                          **{**options, "labels": labels}, **text)
         print(f"{split}: " + ", ".join(f"{v} {k}" for k, v in counts.items()), flush=True)
-    settings = {"text": {**text, "window_length": model.window_length}, "recipe": recipe}
+    # What was learned depends on neither folder, and both are places of one machine.
+    told = {**recipe, "data": {k: v for k, v in data.items() if k != "records"},
+            "train": {k: v for k, v in recipe["train"].items() if k != "folder"}}
+    settings = {"text": {**text, "window_length": model.window_length}, "recipe": told}
     run = ExtractiveRun(model, records["train"], records["validation"], vocabulary, settings,
                         **recipe["train"], **recipe["evaluate"])
     write_recipe(recipe, run.folder / "recipe.toml")
