@@ -149,7 +149,7 @@ def test_hostile_documents_are_answered_and_harm_no_other(exported, article):
 
 def test_coverage_counts_the_bytes_of_sentences_that_are_cut(exported):
     words = 200  # one sentence of as many pieces, of which 38 fit between [CLS] and [SEP]
-    given = exported.ask("score", text=["a " * words, "The cat sat. " + "a " * words, "a " * 38])
+    given = exported.ask("score", text=["a " * words, "The cat sat.\n" + "a " * words, "a " * 38])
     np.testing.assert_allclose(given["coverage"], [38 / words, (10 + 38) / (10 + words), 1], atol=1e-6)
     assert given["coverage"][2] == 1
 

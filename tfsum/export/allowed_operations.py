@@ -19,8 +19,8 @@ NUMBERS = """AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBin
     Greater GreaterEqual IsNan Less LessEqual LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean Minimum Mul Neg
     NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2
     UnsortedSegmentMax UnsortedSegmentSum"""
-SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2 RaggedGather
-    RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice Split StridedSlice Squeeze
+SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2
+    RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice Split StridedSlice Squeeze
     TensorListConcatV2 TensorListGetItem TensorListReserve TensorListSetItem TensorListStack TensorScatterUpdate Tile
     Transpose Unique UpperBound Where ZerosLike"""
 STRINGS = """HashTableV2 LookupTableFindV2 LookupTableImportV2 StaticRegexFullMatch StaticRegexReplace StringJoin
@@ -63,7 +63,7 @@ def check_operations(folder, ops: str) -> list[str]:
         )
     for node in nodes:
         if node.op == "Const" and _floats(node.attr["value"].tensor) > FOLDED:
-            raise ExportError(f"{folder}: the constant {node.name} holds weights; each must be stored once, as a variable")
+            raise ExportError(f"{folder}: the constant {node.name} holds weights; store each once, as a variable")
     return sorted(found)
 
 

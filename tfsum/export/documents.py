@@ -7,6 +7,7 @@ neither a long document nor a large batch asks for memory beyond its sentence ve
 import tensorflow as tf
 
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.text.repeat import repeat
 
 WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
 SENTENCES_IN_HEAD = (
@@ -90,7 +91,7 @@ def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tens
         int32 (R,) each: the first sentence of a block in the batch, its sentences, its place in its document.
     """
     blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
-    owner = tf.repeat(tf.range(tf.size(blocks)), blocks)
+    owner = repeat(tf.range(tf.size(blocks)), blocks)
     number = tf.range(tf.size(owner)) - tf.gather(tf.cumsum(blocks, exclusive=True), owner)
     share = tf.cast(
         tf.gather(per_document, owner), tf.int64

@@ -11,6 +11,7 @@ from tfsum.export.documents import score_documents, sentence_vectors
 from tfsum.export.known_words import known_words
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.packing import pack_windows
+from tfsum.text.repeat import row_ids
 from tfsum.text.selection import select
 from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -134,7 +135,7 @@ class ExtractiveSummarizer(tf.Module):
         values = self.weights.read()
         vectors = sentence_vectors(self.weights, values, windows, self.width)
         logits = score_documents(self.weights, values, vectors, per_document)
-        owner = sentences.value_rowids()
+        owner = row_ids(sentences)
         documents = tf.size(text, tf.int64)
         return {
             "sentences": sentences.flat_values,

@@ -6,6 +6,8 @@ from collections import Counter
 import numpy as np
 import tensorflow as tf
 
+from tfsum.text.repeat import row_ids
+
 OTHER, BEGINS, CONTINUES = 0, 1, 2  # of a piece: no word (punctuation, numbers), a word's first, a later one
 WELL_COVERED = 1000  # pieces of one script that make a vocabulary one of that script
 
@@ -35,7 +37,7 @@ class KnownWords(tf.Module):
         """
         role, known = tf.gather(self._role, pieces.flat_values), tf.gather(self._known, pieces.flat_values)
         goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[: tf.size(role)]
-        document = tf.gather(owner, pieces.value_rowids())
+        document = tf.gather(owner, row_ids(pieces))
 
         def total(condition):
             return tf.math.unsorted_segment_sum(tf.cast(condition, tf.float32), document, documents)

@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.normalizer import CodePointMap
+from tfsum.text.repeat import repeat, row_ids
 
 _SPACE = 0x20
 
@@ -49,12 +50,12 @@ class CoreWordPiece(tf.Module):
         codes = decoded.flat_values
         entry = tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256)
         lengths = tf.where(entry < 0, 1, entry % 64)
-        origin = tf.repeat(tf.range(tf.size(codes)), lengths)
+        origin = repeat(tf.range(tf.size(codes)), lengths)
         entry, place = tf.gather(entry, origin), tf.range(tf.size(origin))
         place -= tf.gather(tf.cumsum(lengths, exclusive=True), origin)
         changed = tf.gather(self._pool, tf.where(entry < 0, 0, entry // 64 + place))
         codes = tf.where(entry < 0, tf.gather(codes, origin), changed)
-        return _words(codes, tf.gather(decoded.value_rowids(), origin), decoded.nrows())
+        return _words(codes, tf.gather(row_ids(decoded), origin), decoded.nrows())
 
     def _split(self, words: tf.Tensor, codes: tf.RaggedTensor) -> tf.RaggedTensor:
         """Splits distinct words (U,) with their code points (U, C) into ids (U, P), all words at once."""
@@ -90,7 +91,7 @@ class _Prefixes:
         end = tf.gather(self._ends, word)
         count = tf.minimum(end - at, self._longest)
         start = tf.cumsum(count, exclusive=True)
-        row = tf.repeat(tf.range(tf.size(word)), count)
+        row = repeat(tf.range(tf.size(word)), count)
         size = tf.range(tf.size(row, tf.int64)) - tf.gather(start, row) + 1
         first_byte = tf.gather(self._byte_at, at)
         length = tf.gather(self._byte_at, tf.gather(at, row) + size) - tf.gather(first_byte, row)

@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.text.repeat import repeat
 
 
 def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
@@ -103,7 +104,7 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
     laid_out = tf.concat([edge * cls_id, _take(pieces, keep), edge * sep_id], axis=1)
     return {
         "token_ids": rows(laid_out.flat_values, tokens_per_window, 0),
-        "segment_ids": rows(tf.repeat(place % 2, cost), tokens_per_window, 0),
+        "segment_ids": rows(repeat(place % 2, cost), tokens_per_window, 0),
         "sentence_starts": rows(before[:-1] - tf.gather(before, first_of), per_window, -1),
         "windows_per_document": tf.cast(opened[1:] - opened[:-1], tf.int32),
         "window_of_sentence": tf.cast(window_of, tf.int32),
@@ -122,7 +123,7 @@ def _window_openings(before: tf.Tensor, counts: tf.Tensor, window_length: int) -
     ends = tf.cumsum(counts)
     done = tf.size(before, tf.int64) - 1  # behind the last sentence: finished documents stay in this slot
     jump = tf.searchsorted(before, before[:-1] + window_length, side="right", out_type=tf.int64) - 1
-    jump = tf.concat([tf.where(jump < tf.repeat(ends, counts), jump, done), [done]], 0)
+    jump = tf.concat([tf.where(jump < repeat(ends, counts), jump, done), [done]], 0)
     first = tf.where(counts > 0, ends - counts, done)
     opens = tf.scatter_nd(first[:, None], tf.ones_like(first), tf.shape(before, tf.int64))
 
@@ -140,6 +141,6 @@ def _window_openings(before: tf.Tensor, counts: tf.Tensor, window_length: int) -
 
 def _take(ragged: tf.RaggedTensor, keep: tf.Tensor) -> tf.RaggedTensor:
     """The first `keep` (B,) values of each row of (B, P)."""
-    kept_until = tf.repeat(ragged.row_starts() + keep, ragged.row_lengths())
+    kept_until = repeat(ragged.row_starts() + keep, ragged.row_lengths())
     kept = tf.boolean_mask(ragged.flat_values, tf.range(tf.size(kept_until, tf.int64)) < kept_until)
     return tf.RaggedTensor.from_row_lengths(tf.cast(kept, tf.int32), keep, validate=False)

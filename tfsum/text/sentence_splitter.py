@@ -10,6 +10,7 @@ mark itself is the anchor that replaces both. In RE2 `\b \w \s` know ASCII only,
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.text.repeat import repeat
 
 BEGIN, MAYBE = "\x01", "\x02"  # marks: a sentence begins here; it does if a frequent first word follows
 STAND_IN = "\x03"  # replaces the mark bytes that the text itself holds, while boundaries are looked for
@@ -181,7 +182,7 @@ def _mark(text: tf.Tensor, newline: str) -> tf.Tensor:
 def _cut(text: tf.Tensor, pieces: tf.RaggedTensor) -> tf.Tensor:
     """Cuts `text` (B,) into the lengths of `pieces` byte by byte: for the rare text that holds mark bytes."""
     letters = tf.strings.bytes_split(text).flat_values
-    owner = tf.repeat(tf.range(tf.size(pieces.flat_values)), tf.strings.length(pieces.flat_values))
+    owner = repeat(tf.range(tf.size(pieces.flat_values)), tf.strings.length(pieces.flat_values))
     return tf.strings.unsorted_segment_join(letters, owner, tf.size(pieces.flat_values))
 
 

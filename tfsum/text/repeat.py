@@ -1,0 +1,20 @@
+"""`tf.repeat` in memory that grows with its result.
+
+TensorFlow's own (and `RaggedTensor.value_rowids`, which uses it) makes a mask of (values, largest count) first: one
+document of a million characters beside 100,000 short ones would ask for 100 GB.
+"""
+
+import tensorflow as tf
+
+
+def repeat(values: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
+    """Repeats each of `values` (N, ...) as often as `counts` (N,) says: (sum of counts, ...)."""
+    ends = tf.cumsum(counts)
+    return tf.gather(values, tf.searchsorted(ends, tf.range(tf.reduce_sum(counts)), side="right"))
+
+
+def row_ids(ragged: tf.RaggedTensor) -> tf.Tensor:
+    """The row of each value of a ragged tensor, int64, as `value_rowids` gives it."""
+    splits = tf.cast(ragged.row_splits, tf.int64)
+    every = tf.range(splits[-1])
+    return tf.searchsorted(splits[1:], every, side="right", out_type=tf.int64)
