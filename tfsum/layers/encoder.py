@@ -55,17 +55,18 @@ class EncoderLayer(keras.layers.Layer):
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.d_model = d_model
         self.norm = norm
-        self.attention = MultiHeadAttention(num_heads, d_model, attention_dropout,
-                                            self.kernel_initializer, name="attention")
-        self.feed_forward = PositionwiseFeedForward(d_model, feed_forward_width, activation,
-                                                    activation_dropout, self.kernel_initializer,
-                                                    name="feed_forward")
+        policy = self.dtype_policy
+        self.attention = MultiHeadAttention(num_heads, d_model, attention_dropout, self.kernel_initializer,
+                                            name="attention", dtype=policy)
+        self.feed_forward = PositionwiseFeedForward(d_model, feed_forward_width, activation, activation_dropout,
+                                                    self.kernel_initializer, name="feed_forward", dtype=policy)
         self.attention_norm = None
         if norm == "post" or normalize_attention_input:
-            self.attention_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="attention_norm")
-        self.feed_forward_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="feed_forward_norm")
-        self.attention_drop = Dropout(dropout, name="attention_dropout")
-        self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout")
+            self.attention_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="attention_norm", dtype=policy)
+        self.feed_forward_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="feed_forward_norm",
+                                                                 dtype=policy)
+        self.attention_drop = Dropout(dropout, name="attention_dropout", dtype=policy)
+        self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout", dtype=policy)
 
     def build(self, input_shape=None):
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
@@ -86,7 +87,8 @@ class EncoderLayer(keras.layers.Layer):
         """
         pre = self.norm == "pre"
         a = self.attention_norm(x) if pre and self.attention_norm is not None else x
-        attended, weights = self.attention(a, attention_mask=attention_mask, training=training, return_attention_weights=True)
+        attended, weights = self.attention(a, attention_mask=attention_mask, training=training,
+                                           return_attention_weights=True)
         x = x + self.attention_drop(attended, training=training)
         x = x if pre else self.attention_norm(x)
         f = self.feed_forward(self.feed_forward_norm(x) if pre else x, training=training)
@@ -118,12 +120,13 @@ class Encoder(keras.layers.Layer):
         self._layer_config = dict(layer)
         self.encoder_layers = [
             EncoderLayer(**{**layer, "normalize_attention_input": normalize_first_input or i > 0},
-                         name=f"layer_{i}")
+                         name=f"layer_{i}", dtype=self.dtype_policy)
             for i in range(num_layers)
         ]
         self.final_norm = None
         if layer.get("norm", "post") == "pre":
-            self.final_norm = keras.layers.LayerNormalization(epsilon=layer.get("epsilon", 1e-6), name="final_norm")
+            self.final_norm = keras.layers.LayerNormalization(epsilon=layer.get("epsilon", 1e-6), name="final_norm",
+                                                              dtype=self.dtype_policy)
 
     def build(self, input_shape=None):
         for layer in self.encoder_layers:

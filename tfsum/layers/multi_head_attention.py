@@ -38,11 +38,12 @@ class MultiHeadAttention(keras.layers.Layer):
 
         def dense(name):
             # Cloned: one initializer object would give all four kernels the same values.
-            return keras.layers.Dense(d_model, kernel_initializer=self.kernel_initializer.clone(), name=name)
+            return keras.layers.Dense(d_model, kernel_initializer=self.kernel_initializer.clone(), name=name,
+                                      dtype=self.dtype_policy)
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
         self.output_projection = dense("output")
-        self.drop = Dropout(dropout, name="dropout")
+        self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
 
     def build(self, input_shape=None):
         for layer in (self.query, self.key, self.value, self.output_projection):

@@ -62,7 +62,7 @@ class PositionalEncoding(keras.layers.Layer):
         super().__init__(**kwargs)
         self.scale = scale
         self.dropout = dropout
-        self.drop = Dropout(dropout, name="dropout")
+        self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
 
     def build(self, input_shape):
         self.built = True

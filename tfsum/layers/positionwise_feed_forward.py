@@ -47,11 +47,11 @@ class PositionwiseFeedForward(keras.layers.Layer):
         self.activation = activation
         self.dropout = dropout
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        initializer = self.kernel_initializer
+        initializer, policy = self.kernel_initializer, self.dtype_policy
         self.inner = keras.layers.Dense(feed_forward_width, ACTIVATIONS[activation],
-                                        kernel_initializer=initializer.clone(), name="inner")
-        self.outer = keras.layers.Dense(d_model, kernel_initializer=initializer.clone(), name="outer")
-        self.drop = Dropout(dropout, name="dropout")
+                                        kernel_initializer=initializer.clone(), name="inner", dtype=policy)
+        self.outer = keras.layers.Dense(d_model, kernel_initializer=initializer.clone(), name="outer", dtype=policy)
+        self.drop = Dropout(dropout, name="dropout", dtype=policy)
 
     def build(self, input_shape=None):
         self.inner.build((None, None, self.d_model))

@@ -59,17 +59,20 @@ class Bert(keras.Model):
             "layer_norm_eps": layer_norm_eps,
         }
 
+        policy = self.dtype_policy
+
         def normal():
             return keras.initializers.TruncatedNormal(stddev=initializer_range)
 
         def embedding(rows, table):
-            return keras.layers.Embedding(rows, hidden_size, normal(), name=table)
+            return keras.layers.Embedding(rows, hidden_size, normal(), name=table, dtype=policy)
 
         self.word_embeddings = embedding(vocab_size, "word_embeddings")
         self.position_embeddings = embedding(max_position_embeddings, "position_embeddings")
         self.segment_embeddings = embedding(type_vocab_size, "segment_embeddings")
-        self.embedding_norm = keras.layers.LayerNormalization(epsilon=layer_norm_eps, name="embedding_norm")
-        self.embedding_drop = Dropout(hidden_dropout_prob, name="embedding_dropout")
+        self.embedding_norm = keras.layers.LayerNormalization(epsilon=layer_norm_eps, name="embedding_norm",
+                                                              dtype=policy)
+        self.embedding_drop = Dropout(hidden_dropout_prob, name="embedding_dropout", dtype=policy)
         self.encoder = Encoder(
             num_hidden_layers,
             d_model=hidden_size,
@@ -82,8 +85,10 @@ class Bert(keras.Model):
             epsilon=layer_norm_eps,
             kernel_initializer=normal(),
             name="encoder",
+            dtype=policy,
         )
-        self.pooler = keras.layers.Dense(hidden_size, "tanh", kernel_initializer=normal(), name="pooler")
+        self.pooler = keras.layers.Dense(hidden_size, "tanh", kernel_initializer=normal(), name="pooler",
+                                         dtype=policy)
 
     def build(self, input_shape=None):
         if self.built:

@@ -50,7 +50,9 @@ class BertSumExt(Model):
                                        ("loss_reduction", loss_reduction, ("mean", "sum"))):
             if value not in known:
                 raise Error(f"BertSumExt: {argument} is {value!r}; known are {', '.join(known)}")
-        self.bert = Bert(**{**bert, "name": "bert"}) if isinstance(bert, dict) else bert
+        if isinstance(bert, dict):
+            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
+        self.bert = bert
         longest = self.bert.config["max_position_embeddings"]
         self.window_length = window_length or longest
         if self.window_length > longest:
@@ -64,10 +66,10 @@ class BertSumExt(Model):
                        "loss_reduction": loss_reduction}
         width = self.bert.config["hidden_size"]
         if head == "classifier":
-            self.head = ClassifierHead(width, name="head")
+            self.head = ClassifierHead(width, name="head", dtype=self.dtype_policy)
         else:
             self.head = InterSentenceTransformer(width, head_layers, head_num_heads, head_feed_forward_width,
-                                                 head_dropout, name="head")
+                                                 head_dropout, name="head", dtype=self.dtype_policy)
 
     def build(self, input_shape=None):
         if not self.built:
@@ -104,7 +106,7 @@ class BertSumExt(Model):
         return self.pool_sentences(sequence, token_ids, sentence_starts)
 
     def pool_sentences(self, sequence, token_ids, sentence_starts):
-        """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where there is none."""
+        """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where none."""
         present = ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
         if self.pooling == "cls":
             return ops.take_along_axis(sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1) * present
@@ -197,7 +199,7 @@ class BertSumExt(Model):
         model_folder.save(folder, config, tensors, extra)
 
     def get_config(self):
-        return {"name": self.name, "bert": self.bert.config, **self.config}
+        return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}
 
     @classmethod
     def from_config(cls, config, custom_objects=None):

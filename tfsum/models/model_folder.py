@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 
+import ml_dtypes
 import numpy as np
 
 from tfsum.errors import CheckpointError
@@ -34,6 +35,9 @@ LAYER = (
     ("output.LayerNorm", "feed_forward_norm", NORM),
 )
 NO_WEIGHT = re.compile(r"(^|\.)embeddings\.position_ids$")  # a buffer of older transformers: 0, 1, 2, ...
+# safetensors' own reader for numpy knows no bfloat16, in which many encoders are stored.
+STORED_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
+                "I64": np.int64, "I32": np.int32}
 OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.")  # heads of other tasks, which an encoder leaves unread
 
 
@@ -167,18 +171,25 @@ def read_tensors(folder) -> dict[str, np.ndarray]:
     Raises:
         CheckpointError: no file, or one that is truncated or broken.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    from safetensors import SafetensorError, deserialize
 
     path = pathlib.Path(folder) / "model.safetensors"
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file; a model folder has config.json and model.safetensors")
     try:
-        tensors = load_file(path)
-    except (SafetensorError, OSError, KeyError, ValueError) as error:
+        stored = deserialize(path.read_bytes())
+    except (SafetensorError, OSError, ValueError) as error:
         raise CheckpointError(f"{path}: cannot be read ({error}); the file is broken or cut short: "
                               "fetch or write it again") from None
-    return {k: v.astype(np.float32) if v.dtype.kind == "f" else v for k, v in tensors.items()}
+    tensors = {}
+    for name, tensor in stored:
+        if tensor["dtype"] not in STORED_TYPES:
+            raise CheckpointError(f"{path}: {name} is of type {tensor['dtype']}; tfsum reads "
+                                  f"{', '.join(STORED_TYPES)}: store it as one of them")
+        kind = np.dtype(STORED_TYPES[tensor["dtype"]])
+        value = np.frombuffer(tensor["data"], kind).reshape(tensor["shape"])
+        tensors[name] = value if kind.kind == "i" else value.astype(np.float32)
+    return tensors
 
 
 def save(folder, config: dict, tensors: dict[str, np.ndarray], extra: dict[str, str] | None = None) -> None:

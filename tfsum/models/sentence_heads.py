@@ -51,11 +51,11 @@ class InterSentenceTransformer(keras.layers.Layer):
         super().__init__(**kwargs)
         self._config = {"d_model": d_model, "num_layers": num_layers, "num_heads": num_heads,
                         "feed_forward_width": feed_forward_width, "dropout": dropout}
-        self.positions = PositionalEncoding(name="positions")
+        self.positions = PositionalEncoding(name="positions", dtype=self.dtype_policy)
         self.encoder = Encoder(num_layers, normalize_first_input=False, d_model=d_model, num_heads=num_heads,
                                feed_forward_width=feed_forward_width, activation="gelu_tanh", norm="pre",
                                dropout=dropout, attention_dropout=dropout, activation_dropout=dropout,
-                               epsilon=1e-6, name="encoder")
+                               epsilon=1e-6, name="encoder", dtype=self.dtype_policy)
         self.score = keras.layers.Dense(1, dtype="float32", name="score")
 
     def build(self, input_shape=None):

@@ -12,13 +12,15 @@ import tensorflow as tf
 
 from tfsum.errors import CheckpointError
 
+SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
+
 
 class Checkpoints:
     """The checkpoints in one folder.
 
     Args:
         folder: where they lie.
-        groups: name -> list of Keras variables; each variable is stored under its path, seeds of dropout included.
+        groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
         keep: how many of the newest are kept.
 
     Raises:
@@ -29,7 +31,7 @@ class Checkpoints:
         self.folder = pathlib.Path(folder)
         tables = {}
         for name, variables in groups.items():
-            tables[name] = {v.path: v.value for v in variables}
+            tables[name] = _by_path(variables)
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
         self._manager = tf.train.CheckpointManager(tf.train.Checkpoint(**tables), str(self.folder), keep)
@@ -66,3 +68,15 @@ class Checkpoints:
         for old in self.folder.glob("ckpt-*.json"):
             if old.stem not in kept:
                 old.unlink()
+
+
+def _by_path(variables) -> dict:
+    """The variables by their path; seeds by their order, since Keras numbers them through the whole process."""
+    table, seeds = {}, 0
+    for variable in variables:
+        path = variable.path
+        if path.endswith("/seed_generator_state"):
+            path = f"{SEED}_{seeds}/seed_generator_state" if seeds else f"{SEED}/seed_generator_state"
+            seeds += 1
+        table[path] = variable.value
+    return table
