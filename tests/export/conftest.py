@@ -7,13 +7,20 @@ import string
 import pytest
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-WORDS = ("the a of in on was were is it said to and item long report says that number counted twice town bridge "
-         "river mayor repairs month cost rain fell one two three first second hello world test cat sat city news "
-         "people market water fire school house night").split()
+WORDS = (
+    "the a of in on was were is it said to and item long report says that number counted twice town bridge "
+    "river mayor repairs month cost rain fell one two three first second hello world test cat sat city news "
+    "people market water fire school house night"
+).split()
 CHARACTERS = [*string.ascii_lowercase, *string.digits, *string.punctuation]
-VOCABULARY = SPECIAL + CHARACTERS + ["##" + c for c in string.ascii_lowercase + string.digits] + [
-    w for w in WORDS if len(w) > 1]
+VOCABULARY = (
+    SPECIAL
+    + CHARACTERS
+    + ["##" + c for c in string.ascii_lowercase + string.digits]
+    + [w for w in WORDS if len(w) > 1]
+)
 WINDOW = 40
+
 
 @dataclasses.dataclass(frozen=True)
 class Exported:
@@ -41,9 +48,22 @@ def model_folder(folder, head: str, pooling: str, **settings) -> pathlib.Path:
 
     keras.utils.set_random_seed(7)
     model = BertSumExt(
-        dict(vocab_size=len(VOCABULARY), hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
-             intermediate_size=64, max_position_embeddings=48, initializer_range=0.2),
-        head=head, pooling=pooling, window_length=WINDOW, head_layers=2, head_num_heads=4, head_feed_forward_width=64)
+        dict(
+            vocab_size=len(VOCABULARY),
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            intermediate_size=64,
+            max_position_embeddings=48,
+            initializer_range=0.2,
+        ),
+        head=head,
+        pooling=pooling,
+        window_length=WINDOW,
+        head_layers=2,
+        head_num_heads=4,
+        head_feed_forward_width=64,
+    )
     model.build()
     text = {"lowercase": True, "strip_accents": None, "newline": "sentence", "window_length": WINDOW}
     model.save_pretrained(str(folder), VOCABULARY, {"text": text, "licence": "Apache-2.0", **settings})
@@ -98,7 +118,9 @@ def article() -> str:
 @pytest.fixture(scope="session")
 def report() -> str:
     """A text of 90 sentences and far more windows than go through the encoder at once."""
-    return " ".join(f"Item {i} of the long report says that the number {7 * i} was in town {i % 9}." for i in range(90))
+    return " ".join(
+        f"Item {i} of the long report says that the number {7 * i} was in town {i % 9}." for i in range(90)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,8 @@ from tfsum.export.documents import SENTENCES_IN_HEAD, _even_blocks, score_docume
 from tfsum.export.saved_model import build, read_settings
 from tfsum.models import BertSumExt
 
-TOLERANCE = {"float32": 1e-5, "small": 0.05}  # the tiny model's weights are large: rounding tells more than in a real one
+# The tiny model's weights are large, so that rounding tells more than in a real one.
+TOLERANCE = {"float32": 1e-5, "small": 0.05}
 
 
 def windows_in_python(sentences: list[str], source, length: int) -> dict:
@@ -45,7 +46,9 @@ def plain_scores(exported, text: str) -> tuple[np.ndarray, dict]:
     data = text.encode()
     sentences = [data[a:b].decode() for a, b in zip(given["start"][0], given["end"][0])]
     model = BertSumExt.from_pretrained(str(exported.source))
-    return tf.sigmoid(model(windows_in_python(sentences, exported.source, model.window_length))).numpy()[0], given
+    return tf.sigmoid(model(windows_in_python(sentences, exported.source, model.window_length))).numpy()[
+        0
+    ], given
 
 
 def storage(exported) -> str:
@@ -73,8 +76,12 @@ def test_ids_that_are_packed_already(exported, article, report):
     given = exported.ask("score_ids", **{k: v.numpy() for k, v in inputs.items()})["score"]
     np.testing.assert_allclose(given[:, :-1], expected[:, :-1], atol=TOLERANCE[storage(exported)])
     assert given[0, -1] == 0
-    assert exported.ask("score_ids", token_ids=np.zeros([0, 7]), segment_ids=np.zeros([0, 7]),
-                        sentence_starts=np.zeros([0, 2]))["score"].shape == (0, 2)
+    assert exported.ask(
+        "score_ids",
+        token_ids=np.zeros([0, 7]),
+        segment_ids=np.zeros([0, 7]),
+        sentence_starts=np.zeros([0, 2]),
+    )["score"].shape == (0, 2)
 
 
 def test_a_document_is_answered_the_same_alone_and_among_others(exported, article, report):
@@ -99,7 +106,8 @@ def test_the_default_is_three_sentences_without_repeated_trigrams(exported, arti
     assert default["summary"] == same["summary"] and default["count"] == [3]
     both = exported.ask("summarize", text=[text, text], max_sentences=[10, 10], block_trigrams=[True, False])
     chosen = both["sentences"][0][: both["count"][0]].tolist()
-    assert len(set(chosen)) == len(chosen) and both["count"][1] == 10
+    long = [sentence for sentence in chosen if len(sentence.split()) > 2]  # shorter ones have no trigram
+    assert len(set(long)) == len(long) and both["count"][1] == 10
 
 
 def test_rows_are_padded_and_offsets_are_bytes(exported):
@@ -118,12 +126,16 @@ def test_rows_are_padded_and_offsets_are_bytes(exported):
 
 
 def test_more_sentences_than_the_outputs_hold_are_clipped_and_none_is_none(exported, report):
-    given = exported.ask("summarize", text=[report] * 3, max_sentences=[99, 0, -1], block_trigrams=[False] * 3)
+    given = exported.ask(
+        "summarize", text=[report] * 3, max_sentences=[99, 0, -1], block_trigrams=[False] * 3
+    )
     assert given["count"].tolist() == [10, 0, 0] and given["summary"][1] == b""
 
 
 def test_one_value_for_each_text(exported):
-    with pytest.raises(tf.errors.InvalidArgumentError, match="max_sentences: expected one value for each text"):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match="max_sentences: expected one value for each text"
+    ):
         exported.ask("summarize", text=["a", "b"], max_sentences=[3], block_trigrams=[True, False])
 
 
@@ -133,14 +145,30 @@ def test_a_batch_of_nothing(exported):
 
 
 def test_hostile_documents_are_answered_and_harm_no_other(exported, article):
-    hostile = [b"", b" \n\t\xc2\xa0 ", b"x", b"a" * 1_000_000, b"\xff\xfe. \xed\xa0\x80 \xc3", "😀👩‍👩‍👧 🇰🇷. ❤️!".encode(),
-               "שלום עולם. مرحبا بالعالم؟ نعم.".encode(), b"Hi. " * 100_000, b"." * 100_000, b"\x00\x01\x02 a.\x00",
-               b"a. \n" * 3, "\u200b\u200b.".encode(), b"[CLS] [SEP] [PAD]."]
+    hostile = [
+        b"",
+        b" \n\t\xc2\xa0 ",
+        b"x",
+        b"a" * 1_000_000,
+        b"\xff\xfe. \xed\xa0\x80 \xc3",
+        "😀👩‍👩‍👧 🇰🇷. ❤️!".encode(),
+        "שלום עולם. مرحبا بالعالم؟ نعم.".encode(),
+        b"Hi. " * 100_000,
+        b"." * 100_000,
+        b"\x00\x01\x02 a.\x00",
+        b"a. \n" * 3,
+        "\u200b\u200b.".encode(),
+        b"[CLS] [SEP] [PAD].",
+    ]
     alone = exported.ask("score", text=[article])
     given = exported.ask("score", text=[*hostile, article])
     np.testing.assert_allclose(given["score"][-1][: alone["count"][0]], alone["score"][0], atol=1e-5)
     assert given["count"].tolist()[:4] == [0, 0, 1, 1] and given["count"][7] == 100_000
-    assert np.isfinite(given["score"]).all() and (given["coverage"] >= 0).all() and (given["coverage"] <= 1).all()
+    assert (
+        np.isfinite(given["score"]).all()
+        and (given["coverage"] >= 0).all()
+        and (given["coverage"] <= 1).all()
+    )
     answer = exported.ask("serving_default", text=hostile)
     for i, text in enumerate(hostile):
         for k in range(answer["count"][i]):
@@ -155,7 +183,9 @@ def test_coverage_counts_the_bytes_of_sentences_that_are_cut(exported):
 
 
 def test_words_that_the_vocabulary_does_not_hold_are_told(exported):
-    given = exported.ask("score", text=["The cat sat on 23 bridges!", "한국어 문장이다.", "...", "The xyz zyx was."])
+    given = exported.ask(
+        "score", text=["The cat sat on 23 bridges!", "한국어 문장이다.", "...", "The xyz zyx was."]
+    )
     assert given["known"].tolist() == pytest.approx([4 / 5, 0, 1, 0.5])
 
 
@@ -172,13 +202,21 @@ def test_core_operations_and_text_operations_give_the_same_bytes(transformer, ar
 
 
 def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer):
-    first, size, place = (v.numpy() for v in _even_blocks(tf.constant([3, 0, SENTENCES_IN_HEAD + 1, SENTENCES_IN_HEAD])))
-    assert size.tolist() == [3, 256, 257, 512] and first.tolist() == [0, 3, 259, 516] and place.tolist() == [0, 0, 256, 0]
+    first, size, place = (
+        v.numpy() for v in _even_blocks(tf.constant([3, 0, SENTENCES_IN_HEAD + 1, SENTENCES_IN_HEAD]))
+    )
+    assert (
+        size.tolist() == [3, 256, 257, 512]
+        and first.tolist() == [0, 3, 259, 516]
+        and place.tolist() == [0, 0, 256, 0]
+    )
 
     module = build(transformer.source, read_settings(transformer.source), "text", 10, 3, True, "float32")
     plain = BertSumExt.from_pretrained(str(transformer.source))
     vectors = tf.random.stateless_normal([1200, 32], [1, 2])
     given = score_documents(module.weights, module.weights.read(), vectors, tf.constant([1200]))
     for begin in (0, 400, 800):
-        block = plain.score_sentences(vectors[None, begin : begin + 400], tf.ones([1, 400], bool), tf.constant([begin]))
+        block = plain.score_sentences(
+            vectors[None, begin : begin + 400], tf.ones([1, 400], bool), tf.constant([begin])
+        )
         np.testing.assert_allclose(given[begin : begin + 400], block[0], atol=1e-5)

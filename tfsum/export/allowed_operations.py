@@ -7,6 +7,7 @@ belongs here only after a look at whether TensorFlow Serving's binary has its ke
 import pathlib
 
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.errors import ExportError
@@ -20,14 +21,18 @@ NUMBERS = """AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBin
     NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2
     UnsortedSegmentMax UnsortedSegmentSum"""
 SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2
-    RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice Split StridedSlice Squeeze
-    TensorListConcatV2 TensorListGetItem TensorListReserve TensorListSetItem TensorListStack TensorScatterUpdate Tile
-    Transpose Unique UpperBound Where ZerosLike"""
+    RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice
+    Split StridedSlice Squeeze TensorListConcatV2 TensorListGetItem TensorListReserve TensorListSetItem
+    TensorListStack TensorScatterUpdate Tile Transpose Unique UpperBound Where ZerosLike"""
 STRINGS = """HashTableV2 LookupTableFindV2 LookupTableImportV2 StaticRegexFullMatch StaticRegexReplace StringJoin
     StringLength StringSplit StringSplitV2 StringToHashBucketFast Substr UnicodeDecode UnicodeDecodeWithOffsets
     UnicodeEncode UnicodeTranscode UnsortedSegmentJoin"""
 CORE = frozenset(" ".join((FLOW, FILES, NUMBERS, SHAPES, STRINGS)).split())
-TEXT = CORE | {"FastBertNormalize", "FastWordpieceTokenizeWithOffsets", "TFText>WhitespaceTokenizeWithOffsetsV2"}
+TEXT = CORE | {
+    "FastBertNormalize",
+    "FastWordpieceTokenizeWithOffsets",
+    "TFText>WhitespaceTokenizeWithOffsetsV2",
+}
 ALLOWED = {"core": CORE, "text": TEXT}
 
 FOLDED = 4096  # more float numbers than this in one constant are weights that someone folded into the graph
@@ -36,7 +41,11 @@ FOLDED = 4096  # more float numbers than this in one constant are weights that s
 def read_nodes(folder) -> list:
     """All nodes of a SavedModel, those of its functions too."""
     proto = saved_model_pb2.SavedModel()
-    proto.ParseFromString((pathlib.Path(folder) / "saved_model.pb").read_bytes())
+    path = pathlib.Path(folder) / "saved_model.pb"
+    try:
+        proto.ParseFromString(path.read_bytes())
+    except DecodeError:
+        raise ExportError(f"{path}: no SavedModel, or one cut short; fetch or export it again") from None
     graph = proto.meta_graphs[0].graph_def
     return [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
 
@@ -63,7 +72,9 @@ def check_operations(folder, ops: str) -> list[str]:
         )
     for node in nodes:
         if node.op == "Const" and _floats(node.attr["value"].tensor) > FOLDED:
-            raise ExportError(f"{folder}: the constant {node.name} holds weights; store each once, as a variable")
+            raise ExportError(
+                f"{folder}: the constant {node.name} holds weights; store each once, as a variable"
+            )
     return sorted(found)
 
 

@@ -4,6 +4,7 @@ import json
 import pathlib
 
 import tensorflow as tf
+from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
 from tfsum.export import golden
@@ -15,6 +16,10 @@ SIGNATURES = {
     "score": {"text": tf.string},
     "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
 }
+
+
+# What TensorFlow raises for a file that is missing, cut short or not what it should be.
+BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
 
 
 class Report(dict):
@@ -84,7 +89,7 @@ def load_model(folder, description: dict):
             ) from None
     try:
         return tf.saved_model.load(str(folder))
-    except (tf.errors.OpError, OSError, ValueError) as error:
+    except BROKEN as error:
         raise ExportError(
             f"{folder}: cannot be loaded ({str(error).partition(chr(10))[0]}); a file is broken or "
             "missing: fetch or export it again"
@@ -95,7 +100,7 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     """Each weight lies in the file once, and nothing else does: the number of weights."""
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
-    except (tf.errors.OpError, ValueError) as error:
+    except BROKEN as error:
         raise ExportError(
             f"{folder}/variables: cannot be read ({error}); fetch or export the model again"
         ) from None
