@@ -128,9 +128,9 @@ class ExtractiveRun:
         self.average = WeightAverage(model, optimizer, average_decay)
         self._checkpoints = Checkpoints(self.folder / "checkpoints", {
             "model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables})
-        self._callbacks = [self.average]
+        self._after = []  # callbacks that read what a validation adds to the logs
         if tensorboard:
-            self._callbacks.append(keras.callbacks.TensorBoard(str(self.folder / "tensorboard")))
+            self._after.append(keras.callbacks.TensorBoard(str(self.folder / "tensorboard")))
         self.state = {"best": None, "seconds": 0.0, "history": []}
 
     def fit(self) -> pathlib.Path:
@@ -159,15 +159,26 @@ class ExtractiveRun:
                 dataset = extractive_batches(documents, training=True, seed=self._seed, skip_batches=done,
                                              **self._batches, **self._ids)
                 # After a stop between two validations the first fit only goes to the next.
+                epoch = done // every
                 self.model.fit(dataset, steps_per_epoch=min(every - done % every, self.steps - done), verbose=0,
-                               shuffle=False, callbacks=[*self._callbacks, Progress(self.steps, done), interval])
+                               shuffle=False, initial_epoch=epoch, epochs=epoch + 1,
+                               callbacks=[self.average, Progress(self.steps, done), interval, *self._after])
                 done = int(self.model.optimizer.iterations.numpy())
         if interval.stopped:
             raise Stopped(f"stopped after step {done} of {self.steps}; the same command goes on from there")
         return self.folder / "best"
 
-    def checkpoint(self, step: int, validate: bool) -> None:
-        """Saves the state; before that measures the averaged weights and keeps them where they are the best."""
+    def checkpoint(self, step: int, validate: bool) -> dict[str, float]:
+        """Saves the state; before that measures the averaged weights and keeps them where they are the best.
+
+        Args:
+            step: optimizer steps done.
+            validate: whether to measure.
+
+        Returns:
+            The ROUGE measured, empty where it was not.
+        """
+        scores = {}
         if validate:
             with self.average.applied():
                 scores = self.validation.rouge(self.validation.probabilities(self.model))
@@ -181,6 +192,7 @@ class ExtractiveRun:
             part.write_text(json.dumps({**self.state, "seconds": round(self.state["seconds"])}, indent=1))
             os.replace(part, self.folder / "history.json")
         self._checkpoints.save(step, self.state)
+        return scores
 
     def _keep(self, folder):
         settings = {**self.settings, "validation": self.state["best"], "lead": self.state["lead"],
@@ -216,10 +228,11 @@ class _Interval(keras.callbacks.Callback):
         if self.stopped:
             self.model.stop_training = True
 
-    def on_train_end(self, logs=None):
+    def on_epoch_end(self, epoch, logs=None):
         self._run.state["seconds"] += time.monotonic() - self._since
         whole = self._step % self._run.validate_every == 0 or self._step == self._run.steps
-        self._run.checkpoint(self._step, validate=whole)
+        scores = self._run.checkpoint(self._step, validate=whole)
+        logs.update({f"val_{name}": value for name, value in scores.items()})
 
 
 def _points(scores: dict[str, float]) -> str:
