@@ -1,0 +1,54 @@
+"""How the weights lie in the file."""
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from tfsum.errors import ExportError
+from tfsum.export.saved_model import build, read_settings
+from tfsum.export.stored_weights import StoredWeights, quantize_rows
+from tfsum.models import BertSumExt
+
+
+def test_rows_come_back_within_half_a_step():
+    table = np.random.default_rng(1).normal(size=(50, 8)).astype(np.float32) * np.logspace(-6, 3, 50)[:, None]
+    table[7] = 0
+    rows, scales = quantize_rows(table)
+    assert rows.dtype == np.int8 and rows.min() >= -127 and scales.shape == (50,)
+    assert (np.abs(rows * scales[:, None] - table) <= 0.5001 * scales[:, None]).all()
+
+
+@pytest.mark.parametrize("storage, tolerance", [("float32", 0), ("float16", 1e-3), ("small", 2e-2)])
+def test_what_is_read_back_is_what_was_stored(transformer, storage, tolerance):
+    plain = BertSumExt.from_pretrained(str(transformer.source))
+    stored = StoredWeights(BertSumExt.from_pretrained(str(transformer.source)), storage)
+    ids = tf.constant([[2, 9, 14, 3, 0]])
+    table = plain.bert.word_embeddings(ids)
+    values = stored.read()
+    assert not [name for name in values if "pooler" in name or "seed" in name or "word_embeddings" in name]
+    assert (
+        len(values) == len([v for v in plain.weights if "pooler" not in v.path and "seed" not in v.path]) - 1
+    )
+    for variable in plain.weights:
+        name = variable.path.partition("bert_sum_ext/")[2]
+        if name in values:
+            np.testing.assert_allclose(values[name], variable, atol=tolerance, rtol=tolerance)
+    with stored.model(values) as model:
+        np.testing.assert_allclose(model.bert.word_embeddings(ids), table, atol=tolerance)
+
+
+def test_scores_of_a_half_as_large_file_are_close(transformer, article):
+    settings = read_settings(transformer.source)
+    module = build(transformer.source, settings, "text", 10, 3, True, "float16")
+    given = module.score(tf.constant([article]))["score"]
+    np.testing.assert_allclose(given, transformer.ask("score", text=[article])["score"], atol=5e-3)
+
+
+@pytest.mark.parametrize("storage, value", [("float32", np.nan), ("float16", 1e6), ("small", np.inf)])
+def test_weights_that_the_storage_cannot_hold(transformer, storage, value):
+    model = BertSumExt.from_pretrained(str(transformer.source))
+    variable = next(v for v in model.head.variables if v.path.endswith("score/kernel"))
+    variable.assign(np.full(variable.shape, value, np.float32))
+    with pytest.raises(ExportError, match="score/kernel: 32 of 32 values are infinite or not a number"):
+        StoredWeights(model, storage)
