@@ -7,12 +7,14 @@ from keras import ops
 class Model(keras.Model):
     """A `keras.Model` whose loss is a sum over real targets divided by their number in the global batch.
 
-    Subclasses say what is summed (`summed_loss`) and what it is divided by (`loss_weight`). Under TensorFlow
+    Subclasses say what is summed (`summed_loss`) and what it is divided by (`loss_weight`); with `loss_reduction` "sum"
+    nothing is divided. Under TensorFlow
     `fit` and `evaluate` then take the exact step of `tfsum.training.exact_step`: padding, replicas and
     micro-batches (`micro_batches`, set before `fit`) change neither losses nor gradients.
     """
 
     micro_batches = 1
+    loss_reduction = "mean"
 
     def summed_loss(self, x, y, training):
         """Sums the losses of the real targets of a batch.
@@ -33,8 +35,8 @@ class Model(keras.Model):
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of one batch (backends without the exact step train on it)."""
-        weight = ops.maximum(self.loss_weight(x, y), 1.0)
-        return self.summed_loss(x, y, training) / weight
+        loss = self.summed_loss(x, y, training)
+        return loss if self.loss_reduction == "sum" else loss / ops.maximum(self.loss_weight(x, y), 1.0)
 
     def compile(self, *args, **kwargs):
         super().compile(*args, **kwargs)
