@@ -13,7 +13,7 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 from tfsum.errors import Error, ExportError
-from tfsum.export import allowed_operations, export_extractive, saved_model, verify, warmup
+from tfsum.export import allowed_operations, export_extractive, model_card, saved_model, verify, warmup
 from tfsum.export.verification import check_weights
 
 CLIENT = pathlib.Path(__file__).with_name("c_api.py")
@@ -341,3 +341,27 @@ def test_a_broken_file(transformer, tmp_path, name, spoil):
     with pytest.raises(ExportError) as error:
         verify(folder)
     assert str(folder) in str(error.value)
+
+
+def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
+    card = (exported.folder.parent / "README.md").read_text()
+    assert card.startswith("# news\n") and "Apache-2.0" in card and f"text ops | {exported.ops}" in card
+    assert "The model folder does not say." in card  # of data and scores
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "README.md").write_text("own")
+    (tmp_path / "news").mkdir()
+    for _ in range(2):  # a card that is there already stays
+        model_card.write(tmp_path / "news" / "1", {}, tmp_path / "source")
+        assert [p.name for p in (tmp_path / "news").iterdir()] == ["README.md"]
+        assert (tmp_path / "news" / "README.md").read_text() == "own"
+        (tmp_path / "source" / "README.md").write_text("another")
+
+
+def test_the_default_of_trigram_blocking_is_the_recipe_s(write_model_folder, tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(saved_model, "build", lambda *arguments: asked.append(arguments[5]) or 1 / 0)
+    for settings in ({}, {"recipe": {"evaluate": {"block_trigrams": False}}}, {"recipe": {}}):
+        folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)
+        with pytest.raises(ZeroDivisionError):
+            export_extractive(folder, tmp_path / "news")
+    assert asked == [True, False, True]

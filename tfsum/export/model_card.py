@@ -1,7 +1,7 @@
 """The model card: README.md beside the version folders."""
 
+import os
 import pathlib
-import shutil
 
 CARD = """# {name}
 
@@ -37,10 +37,14 @@ def write(destination: pathlib.Path, description: dict, source: pathlib.Path) ->
     card = destination.parent / "README.md"
     if card.exists():
         return
-    if (source / "README.md").is_file():
-        shutil.copyfile(source / "README.md", card)
-    else:
-        card.write_text(text(destination.parent.name, description), encoding="utf-8")
+    own = source / "README.md"
+    content = own.read_bytes() if own.is_file() else text(destination.parent.name, description).encode()
+    part = card.with_name(f".{card.name}.part")
+    try:
+        part.write_bytes(content)
+        os.replace(part, card)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def text(name: str, description: dict) -> str:

@@ -33,7 +33,7 @@ def export_extractive(
     ops: str = "core",
     max_sentences: int = 10,
     sentences: int = 3,
-    block_trigrams: bool = True,
+    block_trigrams: bool | None = None,
     storage: str = "float32",
 ) -> pathlib.Path:
     """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
@@ -44,7 +44,8 @@ def export_extractive(
         ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
         max_sentences: N, the most sentences of a summary.
         sentences: how many `serving_default` gives.
-        block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
+        block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
+            default as the model's recipe was evaluated, and True (the papers') where it does not say.
         storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
 
     Returns:
@@ -56,6 +57,8 @@ def export_extractive(
     """
     source, destination = pathlib.Path(model_folder), version_folder(destination)
     settings = read_settings(source)
+    if block_trigrams is None:
+        block_trigrams = bool(settings.get("recipe", {}).get("evaluate", {}).get("block_trigrams", True))
     module = build(source, settings, ops, max_sentences, sentences, block_trigrams, storage)
     description = describe(source, settings, module, ops, storage)
     with whole_or_nothing(destination) as part:
@@ -68,7 +71,7 @@ def export_extractive(
         write_json(extra / "golden.json", golden.record(loaded, max_sentences))
         warmup.write(extra / "tf_serving_warmup_requests", destination.parent.name, golden.TEXTS[:2])
         verify(part, loaded)
-    model_card.write(destination, description, source)
+        model_card.write(destination, description, source)
     return destination
 
 
