@@ -85,8 +85,7 @@ def _tokens(x):
 
 def _test_step(model, data):
     x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
-    return {"loss_sum": model.summed_loss(x, y, training=False), "weight": model.loss_weight(x, y),
-            "tokens": _tokens(x)}
+    return {"loss_sum": model.summed_loss(x, y, training=False), "weight": model.loss_weight(x, y)}
 
 
 def train_function(model):
@@ -104,11 +103,11 @@ def _function(model, step):
 
     def run(data):
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))
-        loss_sum, weight, tokens = (strategy.reduce(SUM, sums[k], axis=None)
-                                    for k in ("loss_sum", "weight", "tokens"))
+        logs = {k: strategy.reduce(SUM, v, axis=None) for k, v in sums.items()}
+        loss_sum, weight = logs.pop("loss_sum"), logs.pop("weight")
         divisor = weight if model.loss_reduction == "mean" else tf.ones_like(weight)
         tracker.update_state(tf.math.divide_no_nan(loss_sum, divisor), sample_weight=divisor)
-        return {"loss": tracker.result(), "tokens": tokens}
+        return {"loss": tracker.result(), **logs}
 
     if not model.run_eagerly:
         run = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)

@@ -51,8 +51,10 @@ class Adam(keras.optimizers.Adam):
         weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
     """
 
-    def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9, **kwargs):
-        super().__init__(learning_rate=learning_rate, epsilon=epsilon, **kwargs)
+    def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
+                 name: str = "adam", **kwargs):
+        # A name of its own: Keras would number it through the process, and checkpoints would not fit.
+        super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
 
     def build(self, variables):

@@ -1,0 +1,64 @@
+"""Checkpoints: what comes back, which are kept, and a file of another model."""
+
+import keras
+import numpy as np
+import pytest
+
+from tfsum.errors import CheckpointError
+from tfsum.layers import Dropout
+from tfsum.training.checkpoints import Checkpoints
+
+
+def model(width=3):
+    keras.utils.set_random_seed(1)
+    layers = [keras.layers.Dense(width, name="dense"), Dropout(0.5, name="drop"), Dropout(0.5, name="other")]
+    made = keras.Sequential([keras.Input((2,)), *layers], name="some")
+    made(np.zeros((1, 2), np.float32))
+    return made
+
+
+def test_everything_comes_back_into_a_model_built_later(tmp_path):
+    """Also the seeds of dropout, though Keras gives the later model's generators other names."""
+    first = model()
+    first.layers[0].set_weights([np.full((2, 3), 5.0), np.ones(3)])
+    for variable, value in zip(first.non_trainable_variables, ([7, 1], [8, 2]), strict=True):
+        variable.assign(value)
+    Checkpoints(tmp_path, {"model": first.variables}).save(4, {"best": None, "list": [1.5]})
+    second = model()
+    assert Checkpoints(tmp_path, {"model": second.variables}).restore() == {"best": None, "list": [1.5]}
+    for a, b in zip(first.variables, second.variables, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_newest_are_kept(tmp_path):
+    one = model()
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables}, keep=2)
+    assert checkpoints.restore() is None
+    for step in (1, 5, 30):
+        one.layers[0].set_weights([np.full((2, 3), step), np.zeros(3)])
+        checkpoints.save(step, {"step": step})
+    assert sorted(p.name for p in tmp_path.glob("*.json")) == ["ckpt-30.json", "ckpt-5.json"]
+    assert not list(tmp_path.glob("ckpt-1.*")) and not list(tmp_path.glob("*.part"))
+    assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 30}
+    assert one.layers[0].get_weights()[0][0, 0] == 30
+
+
+def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
+    one = model()
+    Checkpoints(tmp_path, {"model": one.variables}).save(1, {"step": 1})
+    # What a kill leaves: data and state of step 2, and no index that names them.
+    (tmp_path / "ckpt-2.json").write_text("{\"step\": 2}")
+    (tmp_path / "ckpt-2.data-00000-of-00001").write_bytes(b"half")
+    assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
+
+
+def test_a_checkpoint_of_another_model(tmp_path):
+    Checkpoints(tmp_path, {"model": model(3).variables}).save(1, {})
+    with pytest.raises(CheckpointError, match="ckpt-1: does not fit this recipe's model"):
+        Checkpoints(tmp_path, {"model": model(4).variables}).restore()
+
+
+def test_two_variables_of_one_path(tmp_path):
+    twins = [keras.Variable(0.0, name="twin"), keras.Variable(1.0, name="twin")]
+    with pytest.raises(CheckpointError, match="two variables of model share a path"):
+        Checkpoints(tmp_path, {"model": twins})
