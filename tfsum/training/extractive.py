@@ -164,7 +164,7 @@ class ExtractiveRun:
                                shuffle=False, initial_epoch=epoch, epochs=epoch + 1,
                                callbacks=[self.average, Progress(self.steps, done), interval, *self._after])
                 done = int(self.model.optimizer.iterations.numpy())
-        if interval.stopped:
+        if done < self.steps:
             raise Stopped(f"stopped after step {done} of {self.steps}; the same command goes on from there")
         return self.folder / "best"
 

