@@ -1,0 +1,6 @@
+"""Decoding: from a model that gives the next token's logits to whole sequences, in the graph, in Keras alone."""
+
+from tfsum.decoding.greedy import Greedy
+from tfsum.decoding.strategy import Strategy
+
+__all__ = ["Greedy", "Strategy"]
