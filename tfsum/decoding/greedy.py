@@ -19,4 +19,4 @@ class Greedy(Strategy):
 
 
 def _likeliest(log_probabilities, position):
-    return ops.cast(ops.argmax(log_probabilities, axis=-1), "int32")
+    return ops.squeeze(ops.top_k(log_probabilities, 1)[1], axis=1)  # ops.argmax would fiddle with bits for -0.0

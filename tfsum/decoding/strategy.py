@@ -1,7 +1,8 @@
 """What every decoding strategy has in common: how it sees a model, what it returns, what it forbids."""
 
 import dataclasses
-import operator
+import math
+import numbers
 
 from keras import ops
 
@@ -22,8 +23,8 @@ class Strategy:
       row, one row a source. A strategy repeats, gathers and carries rows and knows nothing else of them.
     - `model.step(token_ids (R,) int32, position scalar int32, state)` reads the token at `position` (the start
       token at 0) and gives the finite logits (R, V) of the next one and the state, in the shapes it had. A
-      tensor that never changes in `step` (what was projected from the source) is best handed back as the same
-      object: it is then never copied.
+      tensor that `step` never changes (what was projected from the source) is best handed back as the same
+      object, at every step: it is then not copied when hypotheses change places.
     - `model.start_id` and `model.end_id`.
 
     Args:
@@ -63,7 +64,7 @@ class Strategy:
             Error: if `max_length` is not a whole number, or below 1 or `min_length`.
         """
         name = type(self).__name__
-        if not _is_whole(max_length) or max_length < max(1, self.min_length):
+        if not is_number(max_length, numbers.Integral) or max_length < max(1, self.min_length):
             raise Error(f"{name}: max_length is {max_length!r}; expected a whole number, at least 1 and at least "
                         f"min_length ({self.min_length})")
         return self.search(model, ops.convert_to_tensor(source_ids, dtype="int32"), int(max_length))
@@ -97,14 +98,11 @@ class Strategy:
 
     def _check_whole(self, name: str, least: int, most: int | None = None) -> None:
         value = getattr(self, name)
-        if not _is_whole(value) or value < least or (most is not None and value > most):
+        if not is_number(value, numbers.Integral) or value < least or (most is not None and value > most):
             wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
             raise Error(f"{type(self).__name__}: {name} is {value!r}; expected a whole number {wanted}")
 
 
-def _is_whole(value) -> bool:
-    try:
-        operator.index(value)
-    except TypeError:
-        return False
-    return not isinstance(value, bool)
+def is_number(value, kind=numbers.Real) -> bool:
+    """Whether a value is a finite number of a kind (`numbers.Real` or `numbers.Integral`); a bool is none."""
+    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
