@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,11 +14,12 @@ from safetensors.numpy import load_file
 from tfsum.data.records import make_record, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.models import Bert, BertSumExt
-from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
+from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder, strategy_of
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
-SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "validate_every": 4, "warmup_steps": 2,
-            "learning_rate": 1e-2, "encoder_learning_rate": 1e-3, "average_decay": 0.9, "clip_norm": 1.0, "seed": 3}
+SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "first_window_steps": 3, "validate_every": 4,
+            "warmup_steps": 2, "learning_rate": 1e-2, "encoder_learning_rate": 1e-3, "average_decay": 0.9,
+            "clip_norm": 1.0, "seed": 3}
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +131,21 @@ def test_a_finished_run_is_left_as_it_is(material, uninterrupted):
     assert (uninterrupted.folder / "history.json").read_bytes() == history
 
 
+def test_mirrored_takes_two_batches_a_step(material, tmp_path):
+    """Two replicas give the weights and the validation of one device that takes both their batches at once."""
+    script = pathlib.Path(__file__).with_name("mirrored_run.py")
+    done = subprocess.run([sys.executable, script, material, tmp_path], capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    one, mirrored = (dict(np.load(tmp_path / f"{name}.npz")) for name in ("one", "mirrored"))
+    assert one.keys() == mirrored.keys()
+    for name, value in one.items():
+        if not name.endswith("attention.key.bias"):  # no gradient but rounding, of which Adam makes whole steps
+            np.testing.assert_allclose(mirrored[name], value, atol=1e-6, rtol=1e-5, err_msg=name)
+    one, mirrored = (json.loads((tmp_path / name / "history.json").read_text()) for name in ("one", "mirrored"))
+    assert [h["step"] for h in mirrored["history"]] == [2, 4]
+    assert one["history"] == mirrored["history"]
+
+
 def test_wrong_settings_are_named(material, tmp_path):
     with pytest.raises(RecipeError, match="decay is 'cosine'"):
         run(material, tmp_path, decay="cosine")
@@ -137,3 +155,5 @@ def test_wrong_settings_are_named(material, tmp_path):
         encoder_folder("package:no_such_encoder/model")
     with pytest.raises(CheckpointError, match="no such file"):
         build_model(str(tmp_path / "nowhere"))
+    with pytest.raises(RecipeError, match="strategy is 'many'; expected 'one' or 'mirrored'"):
+        strategy_of("many")

@@ -9,6 +9,7 @@ import sys
 import time
 
 import keras
+import tensorflow as tf
 
 from tfsum.data.batches import batches_report, extractive_batches
 from tfsum.data.windows import load_windows
@@ -59,6 +60,16 @@ def build_model(encoder: str, freeze_layers: int = 0, hidden_dropout_prob: float
     return model, folder
 
 
+def strategy_of(name: str) -> tf.distribute.Strategy:
+    """The strategy of a recipe: "one" device, or "mirrored" over all GPUs (all logical CPUs where there is no GPU)."""
+    if name == "one":
+        return tf.distribute.get_strategy()
+    if name != "mirrored":
+        raise RecipeError(f"[train] strategy is {name!r}; expected 'one' or 'mirrored'")
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    return tf.distribute.MirroredStrategy([device.name for device in devices])
+
+
 def encoder_folder(encoder: str) -> pathlib.Path:
     """Finds the folder of an encoder; see `build_model`."""
     if not encoder.startswith("package:"):
@@ -84,6 +95,8 @@ class ExtractiveRun:
         steps: optimizer steps of the whole run.
         tokens_per_batch: padded tokens of a step's batch.
         max_windows: windows read of a document.
+        first_window_steps: steps at the start that read the first window alone: most of what a model learns
+            stands there, and a step sees more documents.
         micro_batches: parts in which a batch is worked through.
         learning_rate: peak rate of the head.
         encoder_learning_rate: peak rate of the encoder.
@@ -97,35 +110,39 @@ class ExtractiveRun:
         validate_every: steps between two checkpoints with a validation.
         sentences, block_trigrams, documents: see `ExtractiveValidation`.
         tensorboard: also write TensorBoard's event files (extra `tensorboard`).
+
+    A model built under a `tf.distribute` strategy trains under it: each replica takes a batch of `tokens_per_batch`.
     """
 
     def __init__(self, model, train_records, validation_records, vocabulary, settings: dict, folder: str, steps: int,
-                 tokens_per_batch: int = 8192, max_windows: int = 1, micro_batches: int = 1,
-                 learning_rate: float = 1e-3, encoder_learning_rate: float = 5e-5, warmup_steps: int = 100,
-                 decay: str = "linear", weight_decay: float = 0.0, clip_norm: float = 1.0,
+                 tokens_per_batch: int = 8192, max_windows: int = 1, first_window_steps: int = 0,
+                 micro_batches: int = 1, learning_rate: float = 1e-3, encoder_learning_rate: float = 5e-5,
+                 warmup_steps: int = 100, decay: str = "linear", weight_decay: float = 0.0, clip_norm: float = 1.0,
                  average_decay: float = 0.99, precision: str = "float32", seed: int = 0, validate_every: int = 100,
                  sentences: int = 3, block_trigrams: bool = True, documents: int | None = None,
                  tensorboard: bool = False):
         if decay not in ("linear", "sqrt"):
             raise RecipeError(f"[train] decay is {decay!r}; expected 'linear' or 'sqrt'")
         self.model, self.folder, self.settings = model, pathlib.Path(folder), settings
-        self.steps, self.validate_every = steps, validate_every
+        self.steps, self.validate_every, self._first_window_steps = steps, validate_every, first_window_steps
         self.folder.mkdir(parents=True, exist_ok=True)
         self._word_piece = WordPiece.from_file(pathlib.Path(vocabulary) / "vocab.txt")
         ids = {"cls_id": self._word_piece.cls_id, "sep_id": self._word_piece.sep_id}
         self._batches = dict(tokens_per_batch=tokens_per_batch, window_length=model.window_length,
                              max_windows=max_windows)
         self._train_records, self._ids, self._seed = train_records, ids, seed
+        self._documents = {}  # windows read -> the training documents so far
         self.validation = ExtractiveValidation(
             validation_records, model.window_length, max_windows, tokens_per_batch=tokens_per_batch,
             sentences=sentences, block_trigrams=block_trigrams, documents=documents, **ids)
         model.micro_batches = micro_batches
-        schedule = WarmUp(learning_rate, warmup_steps, steps if decay == "linear" else None)
-        optimizer = Adam(schedule, {"bert": encoder_learning_rate / learning_rate},
-                         global_clipnorm=clip_norm or None, weight_decay=weight_decay or None)
-        model.compile(optimizer=optimizer, jit_compile=False)
-        optimizer.build(model.trainable_variables)
-        self.average = WeightAverage(model, optimizer, average_decay)
+        with model.distribute_strategy.scope():
+            schedule = WarmUp(learning_rate, warmup_steps, steps if decay == "linear" else None)
+            optimizer = Adam(schedule, {"bert": encoder_learning_rate / learning_rate},
+                             global_clipnorm=clip_norm or None, weight_decay=weight_decay or None)
+            model.compile(optimizer=optimizer, jit_compile=False)
+            optimizer.build(model.trainable_variables)
+            self.average = WeightAverage(model, optimizer, average_decay)
         self._checkpoints = Checkpoints(self.folder / "checkpoints", {
             "model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables})
         self._after = []  # callbacks that read what a validation adds to the logs
@@ -153,20 +170,36 @@ class ExtractiveRun:
         else:
             self.state["lead"] = self.validation.lead()
             _say(f"lead: {_points(self.state['lead'])}")
-        documents = load_windows(self._train_records, self.model.window_length, self._batches["max_windows"])
         with _Interval(self, done) as interval:
             while done < self.steps and not interval.stopped:
-                dataset = extractive_batches(documents, training=True, seed=self._seed, skip_batches=done,
-                                             **self._batches, **self._ids)
+                dataset, until = self._dataset(done)
                 # After a stop between two validations the first fit only goes to the next.
                 epoch = done // every
-                self.model.fit(dataset, steps_per_epoch=min(every - done % every, self.steps - done), verbose=0,
+                self.model.fit(dataset, steps_per_epoch=min(every - done % every, until - done), verbose=0,
                                shuffle=False, initial_epoch=epoch, epochs=epoch + 1,
                                callbacks=[self.average, Progress(self.steps, done), interval, *self._after])
                 done = int(self.model.optimizer.iterations.numpy())
         if done < self.steps:
             raise Stopped(f"stopped after step {done} of {self.steps}; the same command goes on from there")
         return self.folder / "best"
+
+    def _dataset(self, done: int) -> tuple[tf.data.Dataset, int]:
+        """The batches after `done` steps, and the step up to which they serve."""
+        first = done < self._first_window_steps
+        windows, since = (1, 0) if first else (self._batches["max_windows"], self._first_window_steps)
+        if windows not in self._documents:
+            self._documents = {windows: load_windows(self._train_records, self.model.window_length, windows)}
+        strategy = self.model.distribute_strategy
+        replicas = strategy.num_replicas_in_sync
+
+        def batches(_=None):
+            # Several replicas take consecutive batches, each with its own shape.
+            return extractive_batches(self._documents[windows], training=True, seed=self._seed,
+                                      skip_batches=(done - since) * replicas,
+                                      **{**self._batches, "max_windows": windows}, **self._ids)
+
+        dataset = batches() if replicas == 1 else strategy.distribute_datasets_from_function(batches)
+        return dataset, min(self._first_window_steps, self.steps) if first else self.steps
 
     def checkpoint(self, step: int, validate: bool) -> dict[str, float]:
         """Saves the state; before that measures the averaged weights and keeps them where they are the best.

@@ -5,7 +5,7 @@ from typing import Any
 
 from tfsum.data.prepare import prepare
 from tfsum.models import BertSumExt
-from tfsum.training.extractive import ExtractiveRun, build_model
+from tfsum.training.extractive import ExtractiveRun, build_model, strategy_of
 from tfsum.training.recipe_file import Key, keys_of, read_recipe
 from tfsum.training.recipe_writer import write_recipe
 
@@ -20,8 +20,9 @@ def schema() -> dict[str, dict[str, Key]]:
                  **{k: v for k, v in prepared.items() if k not in TEXT}},
         "text": {k: prepared[k] for k in TEXT},
         "model": {**keys_of(build_model, "precision", "seed"), **keys_of(BertSumExt, "bert", "name")},
-        "train": keys_of(ExtractiveRun, "model", "train_records", "validation_records", "vocabulary", "settings",
-                         "sentences", "block_trigrams", "documents"),
+        "train": {"strategy": Key((str,), "one", ("one", "mirrored")),
+                  **keys_of(ExtractiveRun, "model", "train_records", "validation_records", "vocabulary", "settings",
+                            "sentences", "block_trigrams", "documents")},
         "evaluate": {k: v for k, v in keys_of(ExtractiveRun).items()
                      if k in ("sentences", "block_trigrams", "documents")},
     }
@@ -53,7 +54,8 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     names = ("train", "validation", "records")
     options = {k: v for k, v in data.items() if k not in names}
     # The precision is global in Keras: it must stand before the first layer does.
-    model, vocabulary = build_model(**recipe["model"], **{k: recipe["train"][k] for k in ("precision", "seed")})
+    with strategy_of(recipe["train"]["strategy"]).scope():
+        model, vocabulary = build_model(**recipe["model"], **{k: recipe["train"][k] for k in ("precision", "seed")})
     records = {}
     for split in ("train", "validation"):
         # Validation needs no soft labels, and its oracle is the report's.
@@ -66,7 +68,7 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     told = {**recipe, "data": {k: v for k, v in data.items() if k != "records"},
             "train": {k: v for k, v in recipe["train"].items() if k != "folder"}}
     settings = {"text": {**text, "window_length": model.window_length}, "recipe": told}
-    run = ExtractiveRun(model, records["train"], records["validation"], vocabulary, settings,
-                        **recipe["train"], **recipe["evaluate"])
+    arguments = {k: v for k, v in recipe["train"].items() if k != "strategy"} | recipe["evaluate"]
+    run = ExtractiveRun(model, records["train"], records["validation"], vocabulary, settings, **arguments)
     write_recipe(recipe, run.folder / "recipe.toml")
     return run.fit()

@@ -1,6 +1,7 @@
 """ROUGE of an extractive model on prepared documents, as training measures it."""
 
 import numpy as np
+import tensorflow as tf
 
 from tfsum.data.batches import assemble, plan_epoch
 from tfsum.data.records import read_records
@@ -37,13 +38,15 @@ class ExtractiveValidation:
 
     def probabilities(self, model) -> list[np.ndarray]:
         """The model's score of every sentence that it reads, a float array (S,) a document."""
+        # Not Keras's `predict`, which under a strategy gives the answers of every replica.
+        predict = tf.function(model.predict_step, reduce_retracing=True, autograph=False)
         scores = [np.zeros(0, np.float32)] * self._count
         for rows in plan_epoch(self._documents, self._budget, 32, None):
             rows = rows[rows < self._count]
             if len(rows):
                 batch = assemble(self._documents, rows, *self._ids)
                 counts = (batch["sentence_starts"] >= 0).sum(1)
-                for row, values, count in zip(rows, model.predict_on_batch(batch), counts):
+                for row, values, count in zip(rows, predict(batch).numpy(), counts):
                     scores[row] = values[:count]
         return scores
 

@@ -1,0 +1,56 @@
+"""Runs a tiny recipe under MirroredStrategy on two logical CPUs, and on one device with each two batches as one.
+
+python mirrored_run.py MATERIAL FOLDER (the folders that test_extractive.py makes)
+"""
+
+import pathlib
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+# Before the first op, and so before tfsum's layers.
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+
+from tfsum.training.extractive import ExtractiveRun, build_model, strategy_of
+
+PADDING = {"token_ids": 0, "segment_ids": 0, "sentence_starts": -1, "labels": 0}
+
+
+class OneDevice(ExtractiveRun):
+    """Works through the batches of two replicas as one batch."""
+
+    def _dataset(self, documents, done):
+        batches = iter(super()._dataset(documents, 2 * done).as_numpy_iterator())
+        pairs = [join(next(batches), next(batches)) for _ in range(self.steps)]
+        signature = {k: tf.TensorSpec((None, None), v.dtype) for k, v in pairs[0].items()}
+        return tf.data.Dataset.from_generator(lambda: iter(pairs), output_signature=signature)
+
+
+def join(one, other):
+    joined = {}
+    for key, value in PADDING.items():
+        width = max(one[key].shape[1], other[key].shape[1])
+        joined[key] = np.concatenate([
+            np.pad(batch[key], [(0, 0), (0, width - batch[key].shape[1])], constant_values=value)
+            for batch in (one, other)])
+    return joined
+
+
+def train(kind, name, material, folder):
+    with strategy_of(name).scope():
+        model, encoder = build_model(str(material / "encoder"), head_layers=1, head_num_heads=2, head_dropout=0.0,
+                                     head_feed_forward_width=12, seed=3, hidden_dropout_prob=0.0,
+                                     attention_probs_dropout_prob=0.0)
+    run = kind(model, material / "train", material / "validation", encoder, {"text": {}}, str(folder / name), steps=4,
+               tokens_per_batch=64, validate_every=2, warmup_steps=1, learning_rate=1e-3, encoder_learning_rate=1e-3,
+               average_decay=0.9)
+    run.fit()
+    np.savez(folder / f"{name}.npz", **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables})
+
+
+if __name__ == "__main__":
+    material, folder = map(pathlib.Path, sys.argv[1:])
+    train(ExtractiveRun, "mirrored", material, folder)
+    train(OneDevice, "one", material, folder)
