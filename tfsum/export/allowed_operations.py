@@ -24,9 +24,9 @@ SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound On
     RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice
     Split StridedSlice Squeeze TensorListConcatV2 TensorListGetItem TensorListReserve TensorListSetItem
     TensorListStack TensorScatterUpdate Tile Transpose Unique UpperBound Where ZerosLike"""
-STRINGS = """HashTableV2 LookupTableFindV2 LookupTableImportV2 StaticRegexFullMatch StaticRegexReplace StringJoin
-    StringLength StringSplit StringSplitV2 StringToHashBucketFast Substr UnicodeDecode UnicodeDecodeWithOffsets
-    UnicodeEncode UnicodeTranscode UnsortedSegmentJoin"""
+STRINGS = """HashTableV2 LookupTableFindV2 LookupTableImportV2 ReduceJoin StaticRegexFullMatch StaticRegexReplace
+    StringJoin StringLength StringSplit StringSplitV2 StringToHashBucketFast Substr UnicodeDecode
+    UnicodeDecodeWithOffsets UnicodeEncode UnicodeTranscode UnsortedSegmentJoin"""
 CORE = frozenset(" ".join((FLOW, FILES, NUMBERS, SHAPES, STRINGS)).split())
 TEXT = CORE | {
     "FastBertNormalize",

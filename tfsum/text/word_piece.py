@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.core_word_piece import CoreWordPiece
+from tfsum.text.escape import Escape, is_reversible
 from tfsum.text.normalizer import fast_bert_model, load_code_point_map
 
 
@@ -74,7 +75,8 @@ class WordPiece(tf.Module):
 
     Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a "[SEP]"
     written in a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in an exported
-    `tf.Module`.
+    `tf.Module`. With a vocabulary made for it (`tfsum vocab`; `reversible` is True then) texts are written by
+    `Escape` first, so that `Detokenizer` gives them back from their ids.
 
     Args:
         vocabulary: The word pieces in the order of their ids; [PAD] is the first.
@@ -104,7 +106,10 @@ class WordPiece(tf.Module):
         self._words = vocabulary
         self.pad_id, self.unk_id, self.mask_id = vocabulary.pad_id, vocabulary.unk_id, vocabulary.mask_id
         self.cls_id, self.sep_id = vocabulary.cls_id, vocabulary.sep_id
+        self.reversible = is_reversible(vocabulary.words)
         with tf.init_scope():
+            options = (self.lowercase, self.strip_accents, max_characters)
+            self._escape = Escape(vocabulary.words, *options) if self.reversible else None
             if ops == "text":
                 self._tokenizer = _TextOps(self)
             else:
@@ -123,7 +128,8 @@ class WordPiece(tf.Module):
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
         """Turns texts (N,) string into ids (N, P) int32 without [CLS] and [SEP]; row_splits are int64."""
-        return self._tokenizer.tokenize(tf.convert_to_tensor(strings, tf.string))
+        strings = tf.convert_to_tensor(strings, tf.string)
+        return self._tokenizer.tokenize(self._escape(strings) if self.reversible else strings)
 
     def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
         """Turns texts (N,) string into ids (N, P + 2) int32 with [CLS] before and [SEP] after."""

@@ -1,0 +1,68 @@
+"""Letters and accents written apart brought together (the composing half of NFC), core operations alone."""
+
+import functools
+import unicodedata
+
+import tensorflow as tf
+
+_HANGUL, _LEADS, _VOWELS, _TAILS = 0xAC00, 0x1100, 0x1161, 0x11A7  # Unicode Standard, section 3.12
+_SHIFT = 1 << 21  # above the last code point
+
+
+class Compose(tf.Module):
+    """Replaces neighbouring code points by the one character that NFC has for them, until none is left.
+
+    Text in NFC stays as it is; decomposed text (NFD, as some systems name files and type Korean) becomes it. Not
+    done: putting accents in order, and replacing characters that NFC never keeps, such as the Kelvin sign.
+    """
+
+    def __init__(self):
+        super().__init__(name="compose")
+        pairs = canonical_pairs()
+        keys = tf.constant([first * _SHIFT + second for first, second in pairs], tf.int64)
+        table = tf.lookup.KeyValueTensorInitializer(keys, tf.constant(list(pairs.values()), tf.int32))
+        self._composites = tf.lookup.StaticHashTable(table, default_value=-1)
+
+    def __call__(self, codes: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Composes code points (C,) int32 of texts `row` (C,); returns those left and their texts."""
+
+        def turn(codes: tf.Tensor, row: tf.Tensor, composite: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            found = composite >= 0
+            first = found & ~_moved(found)  # of two pairs that share a code point, the first
+            codes = tf.where(first, composite, codes)
+            codes, row = (tf.boolean_mask(values, ~_moved(first)) for values in (codes, row))
+            return codes, row, self._with_next(codes, row)
+
+        start = (codes, row, self._with_next(codes, row))
+        codes, row, _ = tf.while_loop(lambda codes, row, composite: tf.reduce_any(composite >= 0), turn, start,
+                                      shape_invariants=(tf.TensorShape([None]),) * 3)
+        return codes, row
+
+    def _with_next(self, codes: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
+        """What each code point and the next one of its text compose to (C,), -1 for nothing."""
+        after = tf.concat([codes, [0]], 0)[1:]
+        same = tf.concat([row, [-1]], 0)[1:] == row
+        key = tf.cast(codes, tf.int64) * _SHIFT + tf.cast(after, tf.int64)
+        return tf.where(same, self._composites.lookup(key), -1)
+
+
+def _moved(flags: tf.Tensor) -> tf.Tensor:
+    """The flags (C,) of the elements before."""
+    return tf.concat([[False], flags], 0)[:-1]
+
+
+@functools.cache
+def canonical_pairs() -> dict[tuple[int, int], int]:
+    """{(first, second): composite} of all pairs that NFC composes."""
+    pairs = {}
+    for point in range(0x110000):
+        parts = unicodedata.decomposition(chr(point)).split()
+        if len(parts) == 2 and "<" not in parts[0] and unicodedata.is_normalized("NFC", chr(point)):
+            pairs[int(parts[0], 16), int(parts[1], 16)] = point
+    for number in range(19 * 21 * 28):
+        syllable, tail = _HANGUL + number, number % 28
+        if tail:
+            pairs[syllable - tail, _TAILS + tail] = syllable
+        else:
+            pairs[_LEADS + number // 588, _VOWELS + number % 588 // 28] = syllable
+    return pairs

@@ -1,0 +1,70 @@
+"""From word piece ids to text in the graph, core operations alone.
+
+Ids of escaped texts (`tfsum.text.escape`) give the text back byte for byte. Those of a plain BERT vocabulary do
+not tell where spaces stood; there they are put by the rules of English and of scripts without spaces.
+"""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfsum.text.escape import BYTE_PIECES, JOIN_MARK, SPACE_MARK, SYMBOLS, is_reversible
+
+UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, what stands in a text for an unknown token
+_SILENT = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
+_READ = {SPACE_MARK: " ", JOIN_MARK: ""} | {symbol: character for character, symbol in SYMBOLS.items()}
+
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303f}\x{ff01}-\x{ff65}]"
+# Where words and marks that stand apart are brought together: (pattern, rewrite), in this order.
+_SPACING = (
+    (rf"({_UNSPACED}) ({_UNSPACED})", r"\1\2"),
+    (rf"({_UNSPACED}) ({_UNSPACED})", r"\1\2"),  # once more: matches do not overlap
+    (r'" ([^"]*[^" ]) "', r'"\1"'),
+    (r" ([.,;:!?…%)\]}»”])", r"\1"),
+    (r"([(\[{«“$£€#@]) ", r"\1"),
+    (r"([\pL\pN]) ?([-–/_'’]) ([\pL\pN])", r"\1\2\3"),
+    (r"([\pL\pN]) ?([-–/_'’]) ([\pL\pN])", r"\1\2\3"),
+    (r"(\pN)([.,:]) (\pN)", r"\1\2\3"),
+    (r"([.!?]) ([.!?])", r"\1\2"),
+)
+
+
+class Detokenizer(tf.Module):
+    """Turns ids into texts; special tokens say nothing, an unknown token is U+FFFD.
+
+    Args:
+        vocabulary: the word pieces in the order of their ids.
+        unknown_token: the piece of words that could not be built.
+    """
+
+    def __init__(self, vocabulary: Sequence[str], unknown_token: str = "[UNK]"):
+        super().__init__(name="detokenizer")
+        self.reversible = is_reversible(vocabulary)
+        text_of = _escaped_text if self.reversible else _plain_text
+        special = dict.fromkeys(_SILENT, b"") | {unknown_token: (" " + UNKNOWN).encode()}
+        with tf.init_scope():
+            self._texts = tf.constant([special.get(piece, text_of(piece)) for piece in vocabulary], tf.string)
+
+    def detokenize(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
+        """Turns ids (B, L), padded with 0 or ragged, into texts (B,) string of valid UTF-8."""
+        texts = tf.strings.reduce_join(tf.gather(self._texts, ids), axis=-1)
+        # A text begins as if a space stood before it.
+        texts = tf.strings.regex_replace(texts, "^ ", "", replace_global=False)
+        if not self.reversible:
+            for pattern, rewrite in _SPACING:
+                texts = tf.strings.regex_replace(texts, pattern, rewrite)
+        # Bytes that a model put side by side need not be a character.
+        return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+
+
+def _escaped_text(piece: str) -> bytes:
+    """What a piece of an escaped text says: bytes of a character, or characters with marks read as spaces."""
+    if piece in BYTE_PIECES:
+        return bytes([BYTE_PIECES[piece]])
+    return "".join(_READ.get(character, character) for character in piece.removeprefix("##")).encode()
+
+
+def _plain_text(piece: str) -> bytes:
+    """What a piece of a plain vocabulary says: the rest of a word, or a word with a space before it."""
+    inside = piece.startswith("##") and len(piece) > 2
+    return (piece[2:] if inside else f" {piece}").encode()

@@ -1,0 +1,163 @@
+"""Texts written so that BERT's splitting loses nothing: a piece knows whether a space stood before it.
+
+WordPiece forgets white space, drops what it cleans away and gives [UNK] for letters it never saw, so that its
+ids cannot be turned into the text again. Here every word of letters begins with one of two marks, U+2581 after
+a space and U+2323 after anything else; other white space has a symbol of its own, and a character outside the
+alphabet becomes the bytes of its UTF-8, written as Braille patterns (U+2800 + byte). Marks, symbols and
+patterns are letters to BERT, which leaves them alone:
+
+    l'été, 3 m² !   ->   ▁l ' ⌣été , ▁3 ▁m ⣂ ⢲ ⍽ !
+
+Since the marks carry the spaces, the spaces of the written text only part words, and each letter needs one
+piece, the one inside words. The idea of the mark is SentencePiece's, that of bytes its byte fallback.
+Source: Kudo and Richardson, "SentencePiece", 2018, section 3.2.
+"""
+
+from collections.abc import Collection
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.text.compose import Compose
+from tfsum.text.normalizer import CodePointMap, load_code_point_map
+from tfsum.text.repeat import repeat, row_ids
+
+SPACE_MARK, JOIN_MARK = "\u2581", "\u2323"
+# Characters that BERT's cleaning turns into a plain space or drops, but that texts are made of.
+SYMBOLS = {
+    "\t": "\u2409",  # SYMBOL FOR HORIZONTAL TABULATION
+    "\n": "\u240a",  # SYMBOL FOR LINE FEED
+    "\u00a0": "\u237d",  # no-break space: SHOULDERED OPEN BOX
+    "\u202f": "\u2423",  # narrow no-break space, before French marks: OPEN BOX
+    "\u3000": "\u2b1a",  # ideographic space: DOTTED SQUARE
+    "\u200c": "\u234a",  # zero width non-joiner, inside Persian words
+    "\u200d": "\u2351",  # zero width joiner, inside emoji
+}
+BYTE_PIECES = {chr(0x2800 + byte): byte for byte in (*range(0x80, 0xC0), *range(0xC2, 0xF5))}
+PIECES = (SPACE_MARK, JOIN_MARK, *SYMBOLS.values(), *BYTE_PIECES)
+
+_SPACE, _MARK, _JOIN = 0x20, ord(SPACE_MARK), ord(JOIN_MARK)
+# What a character is: dropped, the plain space, a letter, a word of its own, none of them (bytes); symbols follow.
+_DROPPED, _BLANK, _LETTER, _ALONE, _UNKNOWN, _FIRST_SYMBOL = range(6)
+
+
+def is_reversible(vocabulary: Collection[str]) -> bool:
+    """Whether a vocabulary was made for escaped texts, by the pieces that no other has."""
+    return set(PIECES) <= set(vocabulary)
+
+
+class Escape(tf.Module):
+    """Writes texts as WordPiece can read and give back; core operations alone.
+
+    Letters and accents written apart are composed, as in NFC. Only control characters (but tab and new line), what
+    `lowercase` and `strip_accents` change and bytes that are not UTF-8 are lost.
+
+    Args:
+        vocabulary: the word pieces, `PIECES` among them; its alphabet are those of one character, "##" before
+            letters, and holds printable ASCII (the only characters without byte pieces).
+        lowercase: whether WordPiece lowers letters.
+        strip_accents: whether it drops accents.
+        max_characters: words with more characters would be unknown; they are parted.
+    """
+
+    def __init__(self, vocabulary: Collection[str], lowercase: bool, strip_accents: bool, max_characters: int = 100):
+        super().__init__(name="escape")
+        letters = {piece[2:] for piece in vocabulary if piece.startswith("##") and len(piece) == 3}
+        alone = {piece for piece in vocabulary if len(piece) == 1} - set(PIECES)
+        self._compose = Compose()
+        mapping = load_code_point_map(lowercase, strip_accents)
+        kinds, longest = _kinds(letters, alone, mapping)
+        self._word_length = max(1, (max_characters - 1) // longest)
+        pages, page_of = np.unique(kinds.reshape(-1, 256), axis=0, return_inverse=True)
+        self._pages = tf.constant(pages.reshape(-1))
+        self._page_of = tf.constant(page_of.reshape(-1).astype(np.int32))
+        self._symbols = tf.constant([ord(symbol) for symbol in SYMBOLS.values()])
+
+    def __call__(self, strings: tf.Tensor) -> tf.Tensor:
+        """Writes texts (N,) string anew, (N,) string; `Detokenizer` reads them back."""
+        decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
+        codes, row = self._compose(decoded.flat_values, row_ids(decoded))
+        kind = tf.cast(tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256), tf.int32)
+        kept = kind != _DROPPED
+        codes, row, kind = (tf.boolean_mask(values, kept) for values in (codes, row, kind))
+        lead, lengths = self._lead(kind, row, codes)
+        written = _written(codes, kind, lead, lengths, self._symbols)
+        rows = tf.math.unsorted_segment_sum(lengths, row, decoded.nrows())
+        return tf.strings.unicode_encode(tf.RaggedTensor.from_row_lengths(written, rows, validate=False), "UTF-8")
+
+    def _lead(self, kind: tf.Tensor, row: tf.Tensor, codes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """The mark before each character (C,), 0 for none, and how many code points it is written with (C,).
+
+        A letter that begins a word has a space and a mark before it. A plain space is the mark of the letter after
+        it, and a mark of its own where none follows. A text that begins with a letter or a space begins as if a
+        space stood before it.
+        """
+        first = tf.concat([[-1], row], 0)[:-1] != row
+        before = tf.where(first, _BLANK, tf.concat([[_BLANK], kind], 0)[:-1])
+        letter_after = tf.concat([(kind == _LETTER) & ~first, [False]], 0)[1:]
+        letter, blank = kind == _LETTER, kind == _BLANK
+        opens = letter & (before != _LETTER)
+        opens |= letter & (_place_in_run(opens | ~letter) % self._word_length == 0)
+        lead = tf.where(opens, tf.where(before == _BLANK, _MARK, _JOIN), 0)
+        marks = tf.where(letter_after, 0, 2) + tf.where(first, 2, 0)  # a space and the mark, each
+        lengths = tf.where(opens, 3, 1)
+        lengths = tf.where(blank, marks, lengths)
+        lengths = tf.where(kind >= _FIRST_SYMBOL, 3, lengths)
+        return lead, tf.where(kind == _UNKNOWN, 2 * _width(codes) + 1, lengths)
+
+
+def _place_in_run(opens: tf.Tensor) -> tf.Tensor:
+    """How far (C,) each element is from the last one that opens a run."""
+    place = tf.range(tf.size(opens))
+    starts = tf.concat([[0], tf.boolean_mask(place, opens)], 0)
+    return place - tf.gather(starts, tf.cumsum(tf.cast(opens, tf.int32)))
+
+
+def _width(codes: tf.Tensor) -> tf.Tensor:
+    """Bytes of UTF-8 of each code point."""
+    return 1 + sum(tf.cast(codes >= limit, tf.int32) for limit in (0x80, 0x800, 0x10000))
+
+
+def _written(codes: tf.Tensor, kind: tf.Tensor, lead: tf.Tensor, lengths: tf.Tensor, symbols: tf.Tensor) -> tf.Tensor:
+    """The code points of all characters written out, `lengths` of each: (sum of lengths,)."""
+    origin = repeat(tf.range(tf.size(codes)), lengths)
+    place = tf.range(tf.size(origin)) - tf.gather(tf.cumsum(lengths, exclusive=True), origin)
+    codes, kind, lead = (tf.gather(values, origin) for values in (codes, kind, lead))
+    letter = tf.where(lead > 0, tf.where(place == 0, _SPACE, tf.where(place == 1, lead, codes)), codes)
+    blank = tf.where(place % 2 == 0, _SPACE, _MARK)
+    symbol = tf.where(place == 1, tf.gather(symbols, tf.maximum(kind - _FIRST_SYMBOL, 0)), _SPACE)
+    unknown = tf.where(place % 2 == 0, _SPACE, 0x2800 + _byte(codes, place // 2))
+    written = tf.where(kind == _BLANK, blank, letter)
+    written = tf.where(kind >= _FIRST_SYMBOL, symbol, written)
+    return tf.where(kind == _UNKNOWN, unknown, written)
+
+
+def _byte(codes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
+    """The byte of this number (from 0) of each code point's UTF-8; 0 past its end."""
+    width = _width(codes)
+    bits = codes // tf.gather([1, 1 << 6, 1 << 12, 1 << 18], tf.maximum(width - 1 - number, 0))
+    leading = tf.gather([0, 0x00, 0xC0, 0xE0, 0xF0], width)
+    byte = tf.where(number == 0, leading + bits, 0x80 + bits % 64)
+    return tf.where(number < width, byte, 0)
+
+
+def _kinds(letters: set[str], alone: set[str], mapping: CodePointMap) -> tuple[np.ndarray, int]:
+    """What each code point is, (0x110000,) int8, and the longest that a letter becomes."""
+    changed, cleaned = mapping.as_dict(), load_code_point_map(False, False).as_dict()
+    kinds, longest = np.full(0x110000, _UNKNOWN, np.int8), 1
+    kinds[: 0x20] = kinds[0x7F] = _DROPPED
+    for character in letters - set(PIECES):
+        if ord(character) not in changed:
+            kinds[ord(character)] = _LETTER
+    for point, text in changed.items():
+        if not text:
+            # An accent goes as was asked for; what only the cleaning drops is kept as bytes.
+            kinds[point] = _DROPPED if cleaned.get(point, "-") else kinds[point]
+        elif text[0] == " ":
+            kinds[point] = _ALONE if text.strip() in alone else kinds[point]
+        elif set(text) <= letters - set(PIECES):
+            kinds[point], longest = _LETTER, max(longest, len(text))
+    kinds[_SPACE] = _BLANK
+    for number, character in enumerate(SYMBOLS):
+        kinds[ord(character)] = _FIRST_SYMBOL + number
+    return kinds, longest

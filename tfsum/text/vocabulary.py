@@ -1,0 +1,156 @@
+"""Learning a WordPiece vocabulary from texts of any language; needs the library `tokenizers` (extra `vocab`).
+
+`tokenizers` and not TensorFlow Text's `bert_vocab`: it merges pairs in compiled code, in seconds where the other
+counts all parts of words in Python, in minutes. Only its merging is used: texts come to it as words between
+spaces, parted by the tables that part them in the graph.
+"""
+
+import collections
+import itertools
+import os
+import pathlib
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+
+import tensorflow as tf
+
+from tfsum.errors import Error
+from tfsum.text.escape import PIECES, Escape
+from tfsum.text.normalizer import load_code_point_map
+
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+_TOGETHER = 1024  # texts worked on in one call
+
+
+def learn_vocabulary(
+    texts: Iterable[str],
+    size: int,
+    *,
+    lowercase: bool = False,
+    strip_accents: bool | None = None,
+    reversible: bool = True,
+    character_coverage: float = 0.9995,
+    min_frequency: int = 2,
+) -> list[str]:
+    """Learns the pieces of a vocabulary; the same texts in the same order give the same pieces.
+
+    [CLS] and [SEP] serve as start and end tokens of generated texts.
+
+    Args:
+        texts: they are read twice, so give a list or an object that begins anew with each loop.
+        size: pieces of the vocabulary, special tokens and alphabet included; fewer where the texts hold no more.
+        lowercase: whether letters are lowered.
+        strip_accents: whether accents are dropped; None means as `lowercase`.
+        reversible: whether ids shall give back the text (`tfsum.text.escape`); False makes a plain BERT
+            vocabulary, as other people's tools read it.
+        character_coverage: share of the texts' characters in the alphabet, the most frequent first; others are
+            bytes, or unknown in a plain vocabulary. Printable ASCII is always in it.
+        min_frequency: how often a pair of pieces must occur to become one.
+
+    Returns:
+        The pieces in the order of their ids: special tokens, marks and bytes, the alphabet, then what was
+        learned, the most frequent first.
+
+    Raises:
+        Error: `tokenizers` is not installed, an argument is impossible, there is no text, or `size` cannot hold
+            the alphabet.
+    """
+    if iter(texts) is texts:
+        raise Error("learn_vocabulary: texts can be read only once; give a list or an object that begins anew "
+                    "with each loop")
+    if not 0 < character_coverage <= 1 or min_frequency < 1:
+        raise Error(f"learn_vocabulary: character_coverage is {character_coverage} and min_frequency "
+                    f"{min_frequency}; expected more than 0 and at most 1, and 1 or more")
+    strip_accents = lowercase if strip_accents is None else strip_accents
+    normal = load_code_point_map(lowercase, strip_accents).as_dict()
+    alphabet, others = _alphabet(_characters(texts, normal), character_coverage)
+    alphabet = sorted({*alphabet, *_normalized(map(chr, range(0x21, 0x7F)), normal)})
+    alone = [character for character in alphabet if normal.get(ord(character), "").startswith(" ")]
+    letters = sorted(set(alphabet) - set(alone))
+    inner = [f"##{letter}" for letter in letters]
+    if reversible:  # every word begins with a mark: letters stand inside words only
+        pieces = [*SPECIAL_TOKENS, *PIECES, *alone, *inner]
+        # The library merges only letters that it knows outside of words too; those are dropped at the end.
+        escape, spare = Escape(pieces, lowercase, strip_accents), letters
+    else:
+        pieces, escape, spare = [*SPECIAL_TOKENS, *alphabet, *inner], None, []
+        gone = dict.fromkeys(map(ord, set(others) - set(alphabet)), "")
+        normal = {point: text.translate(gone) for point, text in normal.items()} | gone
+    if size < len(pieces):
+        raise Error(f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are {len(pieces)} "
+                    "pieces; raise the size or lower character_coverage")
+    learned = _train(_Words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency)
+    return pieces + learned[len(pieces) + len(spare):]
+
+
+def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
+    """Writes a vocab.txt, one piece a line, under a temporary name first."""
+    path = pathlib.Path(path)
+    temporary = path.with_name(path.name + ".partial")
+    try:
+        temporary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise Error(f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place in a folder that "
+                    "exists and may be written to") from error
+
+
+def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:
+    """How often each character stands in the texts, as WordPiece sees them."""
+    raw, counts = collections.Counter(), collections.Counter()
+    for text in texts:
+        raw.update(unicodedata.normalize("NFC", text))
+    for character, count in raw.items():
+        for changed in _normalized(character, normal):
+            counts[changed] += count
+    if not counts:
+        raise Error("learn_vocabulary: found no text in the corpus; is it the right file and column?")
+    return counts
+
+
+def _normalized(characters: Iterable[str], normal: dict[int, str]) -> str:
+    """The characters that WordPiece makes of some, white space aside."""
+    return "".join("".join(characters).translate(normal).split())
+
+
+def _alphabet(counts: collections.Counter, coverage: float) -> tuple[list[str], list[str]]:
+    """The most frequent characters, up to a share of all; and the others."""
+    ranks = sorted(counts, key=lambda character: (-counts[character], character))
+    below = itertools.accumulate((counts[character] for character in ranks), initial=0)
+    wanted = coverage * counts.total()
+    covered = {character for character, count in zip(ranks, below) if count < wanted}
+    return sorted(covered - set(PIECES)), sorted(set(counts) - covered)
+
+
+class _Words:
+    """Texts as words between spaces, many at once, anew with each loop."""
+
+    def __init__(self, texts: Iterable[str], escape: Escape | None, normal: dict[int, str]):
+        self._texts, self._normal, self._escape = texts, normal, None
+        if escape is not None:
+            self._escape = tf.function(escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)])
+
+    def __iter__(self) -> Iterator[list[str]]:
+        texts = iter(self._texts)
+        while batch := [unicodedata.normalize("NFC", text) for text in itertools.islice(texts, _TOGETHER)]:
+            if self._escape is not None:
+                batch = [text.decode() for text in self._escape(tf.constant(batch)).numpy()]
+            yield [text.translate(self._normal) for text in batch]
+
+
+def _train(words: Iterable[list[str]], first: list[str], size: int, min_frequency: int) -> list[str]:
+    """Merges the most frequent pairs of pieces into new ones, after the pieces that come `first`."""
+    try:
+        from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+    except ImportError as error:
+        raise Error(f"learning a vocabulary needs the library tokenizers ({error}); run pip install "
+                    "'tfsum[vocab]'") from error
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    # Given as "special", pieces have their ids before the library's hash tables decide on any.
+    trainer = trainers.WordPieceTrainer(vocab_size=size, min_frequency=min_frequency, special_tokens=first,
+                                        show_progress=False)
+    tokenizer.train_from_iterator(words, trainer)
+    ids = tokenizer.get_vocab()
+    return sorted(ids, key=ids.get)
