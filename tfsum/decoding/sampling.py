@@ -11,7 +11,7 @@ from tfsum.decoding.strategy import Strategy, is_number
 from tfsum.decoding.truncation import truncate
 from tfsum.errors import Error
 
-HASH = 65521  # the largest prime below 2^16: products of two hashes' worth fit int32
+HASH = 46337  # a prime whose square fits int32
 BELOW_ONE = 1 - 2**-22  # a share of a float32 sum that stays below the sum
 
 
@@ -70,16 +70,17 @@ class Sampling(Strategy):
                 choose(ops.reshape(length, (-1, self.n_samples)), best))
 
     def _uniform_numbers(self, source_ids, max_length):
-        """(B * N, L) float32 in [0, 1): the seed's numbers, rotated for each source by a hash of its ids.
+        """(B * N, L) float32 in [0, 1): the seed's numbers, each rotated by the source's hash times the seed's factor.
 
         A rotated uniform number is uniform; without the rotation all sources of a batch would get their
         unlikely tokens together.
         """
-        # RandomState's stream never changes; column by column, so that a longer L only adds numbers
-        numbers = np.random.RandomState(self.seed).random_sample((max_length, self.n_samples)).T.astype("float32")
-        turn = ops.cast(_hash(source_ids), "float32") / HASH
-        turned = ops.mod(ops.expand_dims(numbers, 0) + ops.reshape(turn, (-1, 1, 1)), 1.0)
-        return ops.reshape(turned, (-1, max_length))
+        # RandomState's stream never changes; position by position, so that a longer L only adds numbers
+        random = np.random.RandomState(self.seed).random_sample((max_length, self.n_samples, 2))
+        numbers = random[..., 0].T.astype("float32")
+        factors = (1 + random[..., 1].T * (HASH - 1)).astype("int32")
+        turns = ops.reshape(_hash(source_ids), (-1, 1, 1)) * factors % HASH
+        return ops.reshape(ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0), (-1, max_length))
 
 
 def draw_tokens(log_probabilities, uniform):
@@ -104,5 +105,4 @@ def _hash(source_ids):
     """(B,) int32 in [0, HASH): one number of a source's ids in their order, which padding leaves as it is."""
     places = ops.arange(ops.shape(source_ids)[1], dtype="int32")
     weights = (places * 7919 + 1) % 8191 + 1
-    total = ops.sum((source_ids % 2**18) * weights % HASH, axis=1) % HASH
-    return total * 25027 % HASH  # sources that differ by 1 in one id land far apart
+    return ops.sum((source_ids % 2**18) * weights % HASH, axis=1) % HASH
