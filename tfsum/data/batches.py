@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import tensorflow as tf
 
+from tfsum.data.epoch_plan import batches_of_epochs, bucket, check_lengths, plan, ragged_places
 from tfsum.data.windows import WindowedDocuments, load_windows
-from tfsum.errors import DataError
 
 _SIGNATURE = {
     "token_ids": tf.TensorSpec((None, None), tf.int32),
@@ -65,16 +65,14 @@ def extractive_batches(
     if not isinstance(paths, WindowedDocuments):
         documents = load_windows(paths, window_length, max_windows)
     check_budget(documents, tokens_per_batch, bucket_width)
-    if epochs is None and not training:
-        epochs = 1
 
     def generate() -> Iterator[dict[str, np.ndarray]]:
-        epoch, skip = 0, skip_batches
-        while epochs is None or epoch < epochs:
-            plan = plan_epoch(documents, tokens_per_batch, bucket_width, (seed, epoch) if training else None)
-            for rows in plan[skip:]:
-                yield assemble(documents, rows, cls_id, sep_id)
-            epoch, skip = epoch + 1, max(0, skip - len(plan))
+        def plan_of(shuffle: tuple[int, int] | None) -> list[np.ndarray]:
+            return plan_epoch(documents, tokens_per_batch, bucket_width, shuffle)
+
+        passes = {"training": training, "seed": seed, "epochs": epochs, "skip_batches": skip_batches}
+        for rows in batches_of_epochs(plan_of, **passes):
+            yield assemble(documents, rows, cls_id, sep_id)
 
     return tf.data.Dataset.from_generator(generate, output_signature=_SIGNATURE).prefetch(4)
 
@@ -113,13 +111,7 @@ def batches_report(
 
 def check_budget(documents: WindowedDocuments, tokens_per_batch: int, bucket_width: int) -> None:
     """Raises DataError if no batch can hold the longest document."""
-    longest = int(documents.length.max())
-    if longest > tokens_per_batch or bucket_width < 1:
-        raise DataError(
-            f"batches: tokens_per_batch {tokens_per_batch} and bucket_width {bucket_width} were given; "
-            f"the longest document takes {longest} tokens and a bucket is at least 1 wide; "
-            "raise the budget or lower window_length or max_windows"
-        )
+    check_lengths(documents.length, tokens_per_batch, bucket_width, "document", "window_length or max_windows")
 
 
 def plan_epoch(
@@ -137,19 +129,8 @@ def plan_epoch(
     Returns:
         One array a batch.
     """
-    random = None if seed is None else np.random.default_rng(seed)
-    order = np.arange(len(documents)) if random is None else random.permutation(len(documents))
-    bucket = -(-documents.length // bucket_width)
-    order = order[np.lexsort((bucket[order], documents.windows[order]))]
-    plan, first, longest = [], 0, 0
-    lengths, windows = documents.length[order].tolist(), documents.windows[order].tolist()
-    for i, length in enumerate(lengths):
-        longest = max(longest, length)
-        if (i - first + 1) * longest > tokens_per_batch or windows[i] != windows[first]:
-            plan.append(order[first:i])
-            first, longest = i, length
-    plan.append(order[first:])
-    return plan if random is None else [plan[i] for i in random.permutation(len(plan))]
+    kinds = (documents.windows, bucket(documents.length, bucket_width))
+    return plan(documents.length, kinds, tokens_per_batch, seed, apart=documents.windows)
 
 
 def assemble(
@@ -168,10 +149,10 @@ def assemble(
     """
     first, last = documents.first_sentence[rows], documents.first_sentence[rows + 1]
     sentence_counts = last - first
-    row, column = _ragged(sentence_counts)  # (n,) for the n sentences of the batch
+    row, column = ragged_places(sentence_counts)  # (n,) for the n sentences of the batch
     sentence = first[row] + column
     counts, start = documents.piece_counts[sentence], documents.start[sentence]
-    of, inside = _ragged(counts)  # (p,) for the p pieces of the batch
+    of, inside = ragged_places(counts)  # (p,) for the p pieces of the batch
     token_ids = np.zeros((len(rows), int(documents.length[rows].max())), np.int32)
     token_ids[row, start] = cls_id
     token_ids[row[of], start[of] + 1 + inside] = documents.pieces[
@@ -179,7 +160,7 @@ def assemble(
     ]
     token_ids[row, start + 1 + counts] = sep_id
     segment_ids = np.zeros_like(token_ids)
-    of, inside = _ragged(counts + 2)
+    of, inside = ragged_places(counts + 2)
     segment_ids[row[of], start[of] + inside] = documents.place[sentence][of] % 2
     sentence_starts = np.full((len(rows), int(sentence_counts.max())), -1, np.int32)
     sentence_starts[row, column] = start
@@ -191,9 +172,3 @@ def assemble(
         "sentence_starts": sentence_starts,
         "labels": labels,
     }
-
-
-def _ragged(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row and place in the row of each element of a ragged array whose rows hold `counts` elements."""
-    rows = np.repeat(np.arange(len(counts)), counts)
-    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

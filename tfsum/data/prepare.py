@@ -76,7 +76,7 @@ def prepare(
         "columns": columns or {},
     }
     _check(settings, processes)
-    vocabulary = _vocabulary_file(vocabulary)
+    vocabulary = vocabulary_file(vocabulary)
     settings |= {"corpus": digest(corpus), "vocabulary": digest(vocabulary)}
     manifest = Manifest.open(out_dir, settings)
     size, left_out = _survey(corpus, columns)
@@ -112,7 +112,8 @@ def _check(settings: dict, processes: int) -> None:
         raise Error(f"prepare: processes is {processes}; expected 1 or more")
 
 
-def _vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
+def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
+    """The vocab.txt that `path` is, or that lies in the folder `path`; a DataError where there is none."""
     path = pathlib.Path(path)
     file = path / "vocab.txt" if path.is_dir() else path
     if not file.is_file():

@@ -1,13 +1,15 @@
 """Corpus files of documents with summaries: JSON lines, CSV and TSV, plain or gzip."""
 
 import collections
+import contextlib
 import csv
 import gzip
 import hashlib
+import itertools
 import json
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tfsum.errors import DataError
 
@@ -58,6 +60,58 @@ def read_corpus(
         yield document
 
 
+def read_columns(path: str | pathlib.Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
+
+    Args:
+        path: the file: `.jsonl`, `.csv` or `.tsv`, each also with `.gz`.
+        columns: names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of that kind is
+            plain: a tab ends a cell and a quote is text.
+
+    Yields:
+        A tuple of strings a row, one a column.
+
+    Raises:
+        DataError: naming file, line, field, what was found and what was expected.
+    """
+    path, header = pathlib.Path(path), not all(name.isdecimal() for name in columns)
+    for line, row in _rows(path, header):
+        yield tuple(_field(path, line, row, name) for name in columns)
+
+
+def read_lines(path: str | pathlib.Path) -> Iterator[str]:
+    """Reads the lines of a UTF-8 text file, plain or `.gz`; only a new line ends one.
+
+    Raises:
+        DataError: if the file cannot be read.
+    """
+    path = pathlib.Path(path)
+    with _open(path, "text", newline="\n") as (file, count):
+        for line in file:
+            yield line.removesuffix("\n").removesuffix("\r")
+            count()
+
+
+class CorpusTexts:
+    """The texts of corpus files one after another, read anew with each loop.
+
+    Args:
+        paths: files as `read_columns` reads them; those of other names hold a text a line.
+        columns: the fields, see `read_columns`.
+    """
+
+    def __init__(self, paths: Sequence[str | pathlib.Path], columns: Sequence[str]):
+        self._paths, self._columns = [pathlib.Path(path) for path in paths], columns
+
+    def __iter__(self) -> Iterator[str]:
+        for path in self._paths:
+            if _kind(path) in _KINDS:
+                for texts in read_columns(path, self._columns):
+                    yield from texts
+            else:
+                yield from read_lines(path)
+
+
 def fingerprint(document: dict[str, str]) -> bytes:
     """A short hash of what makes two documents the same: text and summary, blanks at the ends aside."""
     content = f"{document['text'].strip()}\0{document['summary'].strip()}"
@@ -73,28 +127,44 @@ def _count(document: dict[str, str], counts: collections.Counter, seen: set[byte
     seen.add(key)
 
 
-def _rows(path: pathlib.Path) -> Iterator[tuple[int, dict]]:
+def _rows(path: pathlib.Path, header: bool = True) -> Iterator[tuple[int, dict]]:
     """(line number, fields) of each document."""
-    kind = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
+    kind = _kind(path)
     if kind not in _KINDS:
         raise DataError(
             f"{path}: the name ends in {path.suffix!r}, and a corpus is one of "
             f"{', '.join(_KINDS)}, each also with .gz; rename the file or convert it to JSON lines"
         )
-    opener = gzip.open if path.suffix == ".gz" else open
-    line = 0
+    with _open(path, kind) as (file, reached):
+        rows = _json_rows(path, file) if kind == ".jsonl" else _table_rows(path, file, kind, header)
+        for line, row in rows:
+            yield line, row
+            reached(line)
+
+
+def _kind(path: pathlib.Path) -> str:
+    """The end of a file's name, .gz aside."""
+    return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
+
+
+@contextlib.contextmanager
+def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
+    """The open file, and what is told of each line that was read, so that errors name the place."""
+    opener, lines = gzip.open if path.suffix == ".gz" else open, [0]
+
+    def reached(line: int | None = None) -> None:
+        lines[0] = lines[0] + 1 if line is None else line
+
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
-            rows = _json_rows(path, file) if kind == ".jsonl" else _table_rows(path, file, kind)
-            for line, row in rows:
-                yield line, row
+        with opener(path, "rt", encoding="utf-8-sig", newline=newline) as file:
+            yield file, reached
     except (OSError, EOFError) as error:
         raise DataError(
-            f"{path}: cannot be read after line {line} ({error}); expected a whole {kind} file"
+            f"{path}: cannot be read after line {lines[0]} ({error}); expected a whole {kind} file"
         ) from error
     except UnicodeDecodeError as error:
         raise DataError(
-            f"{path}: bytes after line {line} are not UTF-8 "
+            f"{path}: bytes after line {lines[0]} are not UTF-8 "
             f"({error.reason} at {error.object[error.start : error.end]!r}); "
             "convert the file to UTF-8"
         ) from error
@@ -118,25 +188,27 @@ def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
         yield line, row
 
 
-def _table_rows(path: pathlib.Path, file, kind: str) -> Iterator[tuple[int, dict]]:
+def _table_rows(path: pathlib.Path, file, kind: str, header: bool) -> Iterator[tuple[int, dict]]:
     csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
-    reader = csv.reader(file, dialect="excel-tab" if kind == ".tsv" else "excel", strict=True)
+    quoting = csv.QUOTE_MINIMAL if header or kind == ".csv" else csv.QUOTE_NONE
+    dialect = "excel-tab" if kind == ".tsv" else "excel"
+    reader = csv.reader(file, dialect=dialect, quoting=quoting, strict=True)
     try:
-        header = [name.strip() for name in next(reader, [])]
-        if not header:
-            raise DataError(
-                f"{path}:1: the file is empty, expected a header line with the names of its columns"
-            )
-        for cells in reader:
+        first = next(reader, [])
+        if not first:
+            raise DataError(f"{path}:1: the file is empty, expected a "
+                            + ("header line with the names of its columns" if header else "row of cells"))
+        names = [name.strip() for name in first] if header else [str(i + 1) for i in range(len(first))]
+        for cells in reader if header else itertools.chain([first], reader):
             if not cells:
                 continue
-            if len(cells) != len(header):
+            if len(cells) != len(names):
                 raise DataError(
                     f"{path}:{reader.line_num}: found {len(cells)} cells, "
-                    f"expected {len(header)} ({', '.join(header)}); "
+                    f"expected {len(names)} ({', '.join(names)}); "
                     "quote cells that hold the separator or a line break"
                 )
-            yield reader.line_num, dict(zip(header, cells))
+            yield reader.line_num, dict(zip(names, cells))
     except csv.Error as error:
         raise DataError(
             f"{path}:{reader.line_num}: {error}; quote cells, double the quotes in them"

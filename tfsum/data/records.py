@@ -1,4 +1,4 @@
-"""TFRecord shards of prepared documents: what is in one, how it is written whole, how it is read fast."""
+"""TFRecord shards of prepared documents and of pairs: what is in one, how it is written whole, how it is read fast."""
 
 import os
 import pathlib
@@ -18,6 +18,12 @@ _FEATURES = {
     "labels": tf.io.RaggedFeature(tf.float32),
     "sentences": tf.io.RaggedFeature(tf.string),
     "summary": tf.io.FixedLenFeature([], tf.string),
+}
+_PAIR_FEATURES = {
+    "source": tf.io.RaggedFeature(tf.int64),
+    "target": tf.io.RaggedFeature(tf.int64),
+    "source_text": tf.io.FixedLenFeature([], tf.string),
+    "target_text": tf.io.FixedLenFeature([], tf.string),
 }
 
 
@@ -57,8 +63,18 @@ def make_record(
         "sentences": _bytes(sentences),
         "summary": _bytes([summary.encode()]),
     }
-    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(
-        deterministic=True
+    return _serialized(features)
+
+
+def make_pair_record(source: Sequence[int], target: Sequence[int], source_text: str, target_text: str) -> bytes:
+    """A pair of texts as a serialized `tf.train.Example`: its word piece ids, without special tokens, and itself."""
+    return _serialized(
+        {
+            "source": _ints(source),
+            "target": _ints(target),
+            "source_text": _bytes([source_text.encode()]),
+            "target_text": _bytes([target_text.encode()]),
+        }
     )
 
 
@@ -93,16 +109,17 @@ def read_records(
 
     Args:
         paths: a folder of `*.tfrecord` files, a file or several files.
-        features: names of the features to read; all by default.
+        features: names of the features to read; all of a document by default.
 
     Returns:
-        A dataset of dicts of RaggedTensors (N, None) and, for `id` and `summary`, strings (N,).
+        A dataset of dicts of RaggedTensors (N, None) and, for `id`, `summary` and the texts of pairs, strings (N,).
 
     Raises:
         DataError: if a file is missing or a folder holds no shard.
     """
     names = [str(path) for path in shard_paths(paths)]
-    wanted = {name: _FEATURES[name] for name in features or _FEATURES}
+    known = _FEATURES | _PAIR_FEATURES
+    wanted = {name: known[name] for name in features or _FEATURES}
     parse = lambda batch: tf.io.parse_example(batch, wanted)  # noqa: E731
     return tf.data.TFRecordDataset(names).batch(_READ_TOGETHER).map(parse).prefetch(2)
 
@@ -126,6 +143,10 @@ def shard_paths(paths: str | pathlib.Path | Sequence[str | pathlib.Path]) -> lis
             f"records: {', '.join(missing) or 'no file'} not found; write them with `tfsum prepare`"
         )
     return found
+
+
+def _serialized(features: dict[str, tf.train.Feature]) -> bytes:
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(deterministic=True)
 
 
 def _bytes(values: Sequence[bytes]) -> tf.train.Feature:

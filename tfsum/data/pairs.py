@@ -1,0 +1,194 @@
+"""Pairs of source and target text as records of ids: from their files, with a count of all left out."""
+
+import collections
+import itertools
+import pathlib
+import unicodedata
+from collections.abc import Iterable, Iterator
+
+from tfsum.data.manifest import Manifest, digest
+from tfsum.data.prepare import vocabulary_file
+from tfsum.data.readers import fingerprint, read_columns, read_lines
+from tfsum.data.records import make_pair_record, write_shard
+from tfsum.errors import DataError, Error
+from tfsum.text.word_piece import WordPiece
+
+_SHARD = "pairs.tfrecord"
+_TOGETHER = 1024  # pairs tokenized in one call
+COUNTS = ("pairs", "source_pieces", "target_pieces", "unknown_pieces", "lines_beyond", "sources_cut", "pieces_cut",
+          "read")
+DROPPED = ("empty_source", "empty_target", "duplicates", "long_source", "long_target")
+
+
+def read_pairs(
+    corpus: str | pathlib.Path,
+    target_corpus: str | pathlib.Path | None = None,
+    *,
+    source: str = "source",
+    target: str = "target",
+) -> Iterator[tuple[str, str]]:
+    """Reads pairs of texts in order, one at a time, in NFC, without blanks at their ends.
+
+    Args:
+        corpus: a `.jsonl`, `.csv` or `.tsv` file with both texts; or, beside `target_corpus`, a file of source
+            texts, one a line. Each may end in `.gz`.
+        target_corpus: a file of as many target texts.
+        source: name of the column with the source; a number from 1 in a table without a header line.
+        target: name of the column with the target, likewise.
+
+    Yields:
+        (source, target).
+
+    Raises:
+        DataError: a file cannot be read, a field is missing, or parallel files differ in their numbers of lines.
+    """
+    if target_corpus is None:
+        pairs = read_columns(corpus, (source, target))
+    else:
+        pairs = _parallel(corpus, target_corpus)
+    for texts in pairs:
+        yield tuple(unicodedata.normalize("NFC", text).strip() for text in texts)
+
+
+def _parallel(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path) -> Iterator[tuple[str, str]]:
+    both = itertools.zip_longest(read_lines(corpus), read_lines(target_corpus))
+    for line, texts in enumerate(both, start=1):
+        if None in texts:
+            short, long = (corpus, target_corpus) if texts[0] is None else (target_corpus, corpus)
+            raise DataError(f"{short}: ends after line {line - 1} and {long} goes on; expected as many lines in both, "
+                            "the same line of each a pair")
+        yield texts
+
+
+def prepare_pairs(
+    corpus: str | pathlib.Path,
+    out_dir: str | pathlib.Path,
+    vocabulary: str | pathlib.Path,
+    *,
+    target_corpus: str | pathlib.Path | None = None,
+    source: str = "source",
+    target: str = "target",
+    max_source_length: int = 512,
+    max_target_length: int = 512,
+    cut_sources: bool = False,
+    target_lines: int | None = None,
+    lowercase: bool = False,
+    strip_accents: bool | None = None,
+) -> dict[str, int]:
+    """Writes pairs as records for a `Transformer`; a second call with the same settings finds them done.
+
+    A source is `[CLS] pieces [SEP]`, a target `[CLS] pieces` in and `pieces [SEP]` out.
+
+    Args:
+        corpus, target_corpus, source, target: see `read_pairs`.
+        out_dir: folder of the shards and of `manifest.json`, one folder a corpus.
+        vocabulary: a vocab.txt, or the folder that holds one.
+        max_source_length: positions of a source, [CLS] and [SEP] included.
+        max_target_length: positions of a target, its [CLS] or [SEP] included. A longer one is left out: cut, it
+            would teach to stop in mid-sentence.
+        cut_sources: whether a longer source is cut (summaries of long texts) or its pair left out (translation).
+        target_lines: lines kept of a target, the first ones; None keeps all.
+        lowercase: whether the word pieces are lower-cased.
+        strip_accents: whether they lose their accents; None means as `lowercase`.
+
+    Returns:
+        The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them; lines_beyond
+        target_lines; sources_cut and pieces_cut with them; pairs dropped, by the first reason: empty_source,
+        empty_target, duplicates, long_source, long_target.
+
+    Raises:
+        DataError: the corpus or the vocabulary cannot be read, or no pair is left.
+        Error: an argument is impossible, or `out_dir` was prepared with other settings.
+    """
+    settings = {
+        "source": source,
+        "target": target,
+        "max_source_length": max_source_length,
+        "max_target_length": max_target_length,
+        "cut_sources": cut_sources,
+        "target_lines": target_lines,
+        "lowercase": lowercase,
+        "strip_accents": lowercase if strip_accents is None else strip_accents,
+    }
+    for name, smallest in {"max_source_length": 3, "max_target_length": 2, "target_lines": 1}.items():
+        if settings[name] is not None and settings[name] < smallest:
+            raise Error(f"prepare_pairs: {name} is {settings[name]}; expected {smallest} or more")
+    file = vocabulary_file(vocabulary)
+    settings |= {"corpus": digest(corpus), "vocabulary": digest(file),
+                 "target_corpus": None if target_corpus is None else digest(target_corpus)}
+    manifest = Manifest.open(out_dir, settings)
+    manifest.forget_missing([_SHARD])
+    if _SHARD not in manifest.shards:
+        case = {name: settings[name] for name in ("lowercase", "strip_accents")}
+        pairs = read_pairs(corpus, target_corpus, source=source, target=target)
+        writer = _PairWriter(settings, WordPiece.from_file(file, **case))
+        manifest.add(_SHARD, writer.write(manifest.folder / _SHARD, pairs))
+    return manifest.finish(dict.fromkeys(DROPPED, 0))
+
+
+class _PairWriter:
+    """Tokenizes pairs and writes those that are whole, new and short enough.
+
+    Args:
+        settings: as `prepare_pairs` collects them.
+        word_piece: the tokenizer.
+    """
+
+    def __init__(self, settings: dict, word_piece: WordPiece):
+        self._settings, self._word_piece = settings, word_piece
+        self._counts = collections.Counter(dict.fromkeys(COUNTS + DROPPED, 0))
+
+    def write(self, path: pathlib.Path, pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
+        """Writes a shard; returns its counts."""
+        write_shard(path, self._records(self._usable(pairs)))
+        return dict(self._counts)
+
+    def _usable(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+        """The pairs with two texts, each once."""
+        seen: set[bytes] = set()
+        for source, target in pairs:
+            self._counts["read"] += 1
+            target = self._first_lines(target)
+            key = fingerprint({"text": source, "summary": target})
+            reason = "empty_source" if not source else "empty_target" if not target else "duplicates"
+            if source and target and key not in seen:
+                seen.add(key)
+                yield source, target
+            else:
+                self._counts[reason] += 1
+
+    def _first_lines(self, target: str) -> str:
+        lines, most = target.split("\n"), self._settings["target_lines"]
+        if most is None or len(lines) <= most:
+            return target
+        self._counts["lines_beyond"] += len(lines) - most
+        return "\n".join(lines[:most]).strip()
+
+    def _records(self, pairs: Iterator[tuple[str, str]]) -> Iterator[bytes]:
+        while batch := list(itertools.islice(pairs, _TOGETHER)):
+            sources, targets = (self._word_piece.tokenize(texts).to_list() for texts in zip(*batch, strict=True))
+            for texts, source, target in zip(batch, sources, targets, strict=True):
+                source = self._fitting(source, target)
+                if source is not None:
+                    yield make_pair_record(source, target, *texts)
+        if not self._counts["pairs"]:
+            raise DataError(f"no pair of the corpus can be used; found {dict(self._counts)}; mend the corpus, name "
+                            "other columns or raise the lengths")
+
+    def _fitting(self, source: list[int], target: list[int]) -> list[int] | None:
+        """The source's pieces that fit, None where the pair is left out."""
+        room, counts = self._settings["max_source_length"] - 2, self._counts  # beside [CLS] and [SEP]
+        if len(source) > room and not self._settings["cut_sources"]:
+            counts["long_source"] += 1
+            return None
+        if len(target) > self._settings["max_target_length"] - 1:
+            counts["long_target"] += 1
+            return None
+        counts["sources_cut"] += len(source) > room
+        counts["pieces_cut"] += max(0, len(source) - room)
+        source = source[:room]
+        counts["pairs"] += 1
+        counts["source_pieces"] += len(source)
+        counts["target_pieces"] += len(target)
+        counts["unknown_pieces"] += (source + target).count(self._word_piece.unk_id)
+        return source
