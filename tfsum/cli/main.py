@@ -23,6 +23,7 @@ VERBS = {
     "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "verify": "replay a SavedModel's golden answers",
+    "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "tell what is installed, which devices there are, and what is wrong",
 }
 

@@ -1,0 +1,70 @@
+"""The verb `vocab`: its words, the files it reads, and what it writes."""
+
+import argparse
+import inspect
+
+import pytest
+
+import tfsum.cli.vocab as verb
+import tfsum.text.vocabulary as library
+from tfsum.cli.main import main
+from tfsum.data.readers import CorpusTexts
+
+PARAMETERS = set(inspect.signature(library.learn_vocabulary).parameters)
+
+
+@pytest.fixture
+def corpora(tmp_path):
+    """A table without a header line, and lines of text."""
+    (tmp_path / "a.tsv").write_text('The "cat"\tLe « chat »\nA dog\tUn chien\n', encoding="utf-8")
+    (tmp_path / "b.en").write_text("The mat\nA b\n", encoding="utf-8")
+    return [str(tmp_path / "a.tsv"), str(tmp_path / "b.en")]
+
+
+@pytest.fixture
+def called(monkeypatch):
+    """The calls of the library."""
+    calls = []
+
+    def learn_vocabulary(texts, size, **options):
+        calls.append((list(texts), size, options))
+        return ["[PAD]", "a"]
+
+    monkeypatch.setattr(library, "learn_vocabulary", learn_vocabulary)
+    monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
+    return calls
+
+
+def test_files_of_both_kinds_are_read_and_the_file_is_written(called, corpora, tmp_path, capsys):
+    out = tmp_path / "vocab.txt"
+    assert main(["vocab", *corpora, "--columns", "1,2", "-o", str(out)]) == 0
+    texts = ['The "cat"', "Le « chat »", "A dog", "Un chien", "The mat", "A b"]
+    assert called == [(texts, 8000, {})]
+    assert out.read_text() == "[PAD]\na\n" and capsys.readouterr().out == f"{out}: 2 pieces\n"
+
+
+def test_options_keep_their_names_and_types(called, corpora, tmp_path):
+    words = "--size 99 --lowercase --keep-accents --plain --character-coverage 0.9 --min-frequency 3"
+    assert main(["vocab", corpora[1], "-o", str(tmp_path / "v.txt"), *words.split()]) == 0
+    assert called[0][1:] == (99, {"lowercase": True, "strip_accents": False, "reversible": False,
+                                  "character_coverage": 0.9, "min_frequency": 3})
+
+
+def test_every_option_is_an_argument_of_the_function():
+    parser = argparse.ArgumentParser()
+    verb.add_arguments(parser)
+    names = {action.dest for action in parser._actions}
+    assert names - {"help", "corpus", "columns", "output"} <= PARAMETERS
+
+
+def test_wrong_calls(called, corpora, capsys):
+    assert main(["vocab", "absent.txt", "-o", "v.txt"]) == 2
+    assert "no such file: absent.txt" in capsys.readouterr().err
+    assert main(["vocab", corpora[0], "-o", "v.txt"]) == 1  # this table has no column "text"
+    assert "field 'text': found fields The \"cat\", Le « chat »" in capsys.readouterr().err
+    assert main(["vocab", corpora[1], "--cased", "--lowercase", "-o", "v.txt"]) == 2
+
+
+def test_texts_are_read_anew_with_each_loop(corpora):
+    texts = CorpusTexts(corpora, ["2"])
+    assert list(texts) == list(texts) == ["Le « chat »", "Un chien", "The mat", "A b"]
