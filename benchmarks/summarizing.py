@@ -1,0 +1,145 @@
+"""Documents a second of exported models, from raw text to summary, at several sizes of a batch, in turns.
+
+Beside them, where torch and transformers are installed: a BertModel of the same sizes in torch on the same windows of
+tokens, grouped as the export groups them. That is a yardstick of what the encoder costs elsewhere, not a summarizer:
+it has random weights and no head, and splits, tokenizes and chooses nothing.
+
+    python benchmarks/summarizing.py --corpus CORPUS.jsonl.gz
+    python benchmarks/summarizing.py core/NAME/1 text/NAME/1 --corpus CORPUS.jsonl.gz --batches 1 8 32
+"""
+
+import argparse
+import importlib.metadata
+import importlib.util
+import itertools
+import json
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+import tfsum
+from tfsum.data.readers import read_corpus
+from tfsum.export.documents import WINDOWS_AT_ONCE
+from tfsum.export.shipped import shipped_model
+from tfsum.export.summarizer import Summarizer
+from tfsum.text.packing import pack_windows
+from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.word_piece import WordPiece
+
+YARDSTICK = "yardstick: BertModel of transformers in torch, encoder alone"
+TORCH = ("torch", "transformers")
+
+Contestant = Callable[[slice], object]  # does the work of the documents of a slice
+
+
+def windows_of(summarizer: Summarizer, texts: list[str]) -> list[np.ndarray]:
+    """The windows of each text as the model reads them: int32 (W, T) each, padded with 0."""
+    settings = summarizer.description["text"]
+    split = SentenceSplitter(settings["newline"]).split(texts)["sentences"]
+    word_piece = WordPiece.from_file(
+        str(summarizer.path / "assets" / "vocab.txt"), lowercase=settings["lowercase"],
+        strip_accents=settings["strip_accents"], ops="core")
+    packed = pack_windows(word_piece.tokenize(split.flat_values), split.row_lengths(), settings["window_length"],
+                          word_piece.cls_id, word_piece.sep_id)
+    return np.split(packed["token_ids"].numpy(), np.cumsum(packed["windows_per_document"])[:-1])
+
+
+def torch_encoder(config: dict, windows: list[np.ndarray]) -> Contestant:
+    """transformers' BertModel on the windows of documents: by length, `WINDOWS_AT_ONCE` together."""
+    import torch
+    import transformers
+
+    config = {name: value for name, value in config.items() if name not in ("model_type", "bert_sum_ext")}
+    model = transformers.BertModel(transformers.BertConfig(**config), add_pooling_layer=False).eval()
+    torch.set_num_threads(os.cpu_count())
+
+    def encode(documents: slice) -> None:
+        ids = np.concatenate(windows[documents])
+        lengths = np.count_nonzero(ids, axis=1)
+        order = np.argsort(lengths, kind="stable")
+        for rows in np.split(order, range(WINDOWS_AT_ONCE, len(order), WINDOWS_AT_ONCE)):
+            given = torch.from_numpy(ids[rows, : lengths[rows].max()]).long()
+            with torch.inference_mode():
+                model(input_ids=given, attention_mask=(given != 0).long())
+
+    return encode
+
+
+def contestants(summarizers: list[Summarizer], texts: list[str], windows: list[np.ndarray]) -> dict[str, Contestant]:
+    """Name -> what is timed; says why the yardstick is not among them where it is not."""
+    made = {
+        f"{'/'.join(model.path.parts[-2:])}, ops={model.description['ops']}":
+            lambda documents, model=model: model(texts[documents])
+        for model in summarizers
+    }
+    missing = [name for name in TORCH if importlib.util.find_spec(name) is None]
+    if missing:
+        reason = f"not installed: {', '.join(missing)}; pip install -e '.[reference]' brings them"
+        print(json.dumps({"skipped": YARDSTICK, "reason": reason}))
+    else:
+        made[YARDSTICK] = torch_encoder(summarizers[0].description["config"], windows)
+    return made
+
+
+def measure(made: dict[str, Contestant], documents: int, sizes: list[int], runs: int) -> dict[tuple, list[float]]:
+    """Seconds of (name, size of a batch) for all documents in each run, all in turn, after an unmeasured batch."""
+    seconds = {(name, size): [] for name in made for size in sizes}
+    for name, size in seconds:
+        made[name](slice(0, size))
+    for _ in range(runs):
+        for name, size in seconds:
+            start = time.perf_counter()
+            for first in range(0, documents, size):
+                made[name](slice(first, first + size))
+            seconds[name, size].append(time.perf_counter() - start)
+    return seconds
+
+
+def report(seconds: dict[tuple, list[float]], documents: int, tokens: int) -> None:
+    """Prints a line for each contestant and size of a batch."""
+    for (name, size), values in seconds.items():
+        speeds = [documents / value for value in values]
+        median = statistics.median(speeds)
+        print(json.dumps({
+            "who": name, "batch": size, "documents_a_second": round(median, 2),
+            "range": [round(min(speeds), 2), round(max(speeds), 2)],
+            "tokens_a_second": round(median * tokens / documents),
+        }))
+
+
+def machine() -> dict:
+    """What the numbers were taken on; a load above 0 before the start says that others used the processors too."""
+    there = [name for name in ("tensorflow", *TORCH) if importlib.util.find_spec(name)]
+    versions = {name: importlib.metadata.version(name) for name in there}
+    load = round(os.getloadavg()[0], 2)
+    return {"machine": platform.machine(), "processors": os.cpu_count(), "load": load,
+            "tfsum": tfsum.__version__, **versions}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("models", nargs="*", help="exported models NAME/VERSION of one model; default: the shipped one")
+    parser.add_argument("--corpus", required=True, help="documents to summarize, as `tfsum prepare` reads them")
+    parser.add_argument("--documents", type=int, default=64, help="how many of them (default 64)")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32], help="sizes (default 1 8 32)")
+    parser.add_argument("--runs", type=int, default=5, help="rounds of all (default 5)")
+    options = parser.parse_args()
+    facts = machine()
+    summarizers = [tfsum.load(path) for path in options.models or [shipped_model()]]
+    texts = [row["text"] for row in itertools.islice(read_corpus(options.corpus), options.documents)]
+    windows = windows_of(summarizers[0], texts)
+    tokens = sum(map(np.count_nonzero, windows))
+    print(json.dumps({**facts, "documents": len(texts), "tokens_a_document": round(tokens / len(texts), 1),
+                      "windows_a_document": round(sum(map(len, windows)) / len(texts), 2), "runs": options.runs}))
+    made = contestants(summarizers, texts, windows)
+    report(measure(made, len(texts), options.batches, options.runs), len(texts), tokens)
+
+
+if __name__ == "__main__":
+    main()
