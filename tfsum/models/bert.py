@@ -145,10 +145,12 @@ class Bert(keras.Model):
 
     @classmethod
     def from_pretrained(cls, folder, **changes):
-        """Reads a model folder of tfsum or of Hugging Face (config.json, model.safetensors).
+        """Reads a BERT of tfsum, Hugging Face or Google.
 
         Args:
-            folder: path of the folder; tensor names may have the prefix `bert.` or not.
+            folder: a folder of tfsum or Hugging Face (config.json; model.safetensors, its shards or
+                pytorch_model.bin), a folder of Google's (bert_config.json, bert_model.ckpt.*) or the prefix of its
+                checkpoint, or a name on Hugging Face's hub (package huggingface_hub). Heads are left unread.
             **changes: arguments that differ from the folder's config: dropout rates, or
                 `max_position_embeddings`, whose further rows repeat the last one (nlpyang/PreSumm, `max_pos`).
 
@@ -158,7 +160,7 @@ class Bert(keras.Model):
         Raises:
             CheckpointError: a file or a tensor is missing, unknown, broken or of another shape.
         """
-        return model_folder.load_bert(cls, folder, changes)
+        return model_folder.load_bert(cls, model_folder.read(folder), changes)
 
     def save_pretrained(self, folder):
         """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""

@@ -170,7 +170,8 @@ class BertSumExt(Model):
         model.build()
         tensors = model_folder.read_tensors(folder)
         head = {k: v for k, v in tensors.items() if k.startswith("head.")}
-        model_folder.assign_bert(model.bert, {k: v for k, v in tensors.items() if k not in head}, folder)
+        encoder = {k: v for k, v in tensors.items() if k not in head}
+        model_folder.assign_bert(model.bert, model_folder.Stored(folder, config, encoder))
         model_folder.assign(model_folder.variables_by_path(model.head), model.head_names(), head, folder)
         return model
 

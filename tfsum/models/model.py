@@ -11,10 +11,16 @@ class Model(keras.Model):
     nothing is divided. Under TensorFlow
     `fit` and `evaluate` then take the exact step of `tfsum.training.exact_step`: padding, replicas and
     micro-batches (`micro_batches`, set before `fit`) change neither losses nor gradients.
+
+    A loss of several terms, each divided by a number of its own, is a vector in both; `loss_terms` are the
+    `keras.metrics.Mean`s that follow them, `measures` those of anything else that `summed_loss` measures by the way.
+    `fit` and `evaluate` report all of them beside the loss.
     """
 
     micro_batches = 1
     loss_reduction = "mean"
+    loss_terms = ()
+    measures = ()
 
     def summed_loss(self, x, y, training):
         """Sums the losses of the real targets of a batch.
@@ -25,18 +31,31 @@ class Model(keras.Model):
             training: whether dropout is on.
 
         Returns:
-            float32 scalar tensor.
+            float32 scalar tensor, or one number for each of `loss_terms`.
         """
         raise NotImplementedError
 
     def loss_weight(self, x, y):
-        """Counts what the summed loss is divided by: float32 scalar tensor."""
+        """Counts what the summed loss is divided by: float32 tensor of the shape of `summed_loss`."""
         raise NotImplementedError
+
+    def loss_scale(self, weight):
+        """What the summed loss of the global batch is multiplied by, from its `loss_weight`."""
+        if self.loss_reduction == "sum":
+            return ops.ones_like(weight)
+        return ops.where(weight > 0.0, 1.0 / ops.where(weight > 0.0, weight, 1.0), 0.0)
 
     def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
         """The loss of one batch (backends without the exact step train on it)."""
-        loss = self.summed_loss(x, y, training)
-        return loss if self.loss_reduction == "sum" else loss / ops.maximum(self.loss_weight(x, y), 1.0)
+        weight = self.loss_weight(x, y)
+        terms = self.summed_loss(x, y, training) * self.loss_scale(weight)
+        self.follow_terms(terms, weight)
+        return ops.sum(terms)
+
+    def follow_terms(self, terms, weight):
+        """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
+        for i, mean in enumerate(self.loss_terms):
+            mean.update_state(terms[i], sample_weight=weight[i])
 
     def compile(self, *args, **kwargs):
         super().compile(*args, **kwargs)

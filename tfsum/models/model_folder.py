@@ -8,6 +8,8 @@ import json
 import os
 import pathlib
 import re
+from collections.abc import Callable
+from typing import NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -38,15 +40,56 @@ NO_WEIGHT = re.compile(r"(^|\.)embeddings\.position_ids$")  # a buffer of older 
 # safetensors' own reader for numpy knows no bfloat16, in which many encoders are stored.
 STORED_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
                 "I64": np.int64, "I32": np.int32}
-OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.")  # heads of other tasks, which an encoder leaves unread
+# Heads of other tasks, which an encoder leaves unread: Hugging Face's names and Google's.
+OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.", "cls/", "output_weights", "output_bias")
+# What Hugging Face may store a second time, and the tensor that it must equal.
+TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias"}
+FIELDS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
+          "max_position_embeddings", "type_vocab_size")
+OPTIONS = {"hidden_act": str, "hidden_dropout_prob": (int, float), "attention_probs_dropout_prob": (int, float),
+           "initializer_range": (int, float), "layer_norm_eps": (int, float)}
 
 
-def bert_names(num_layers: int) -> list[tuple[str, str, bool]]:
+def full_name(name: str, transposed: bool) -> tuple[str, bool]:
+    """Hugging Face's own name of a tensor, for a `Stored`."""
+    return name, transposed
+
+
+class Stored(NamedTuple):
+    """A BERT as it lies in a file of some format.
+
+    Attributes:
+        source: what the errors call it.
+        config: the arguments of `Bert`.
+        tensors: arrays by the file's own names.
+        name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array lies transposed, into
+            those of the file.
+    """
+
+    source: str
+    config: dict
+    tensors: dict[str, np.ndarray]
+    name: Callable[[str, bool], tuple[str, bool]] = full_name
+
+
+def read(source) -> Stored:
+    """Reads a BERT: a folder of tfsum or Hugging Face, one of Google or its prefix, or a name on the hub.
+
+    Raises:
+        CheckpointError: something is missing or broken, or the vocabulary has not as many pieces as the model.
+    """
+    from tfsum.conversion import google, hugging_face
+
+    return (google.read_google if google.is_google(source) else hugging_face.read_hugging_face)(source)
+
+
+def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]:
     """Lists (name in the file, path of the variable below the model, transposed) for a `Bert`."""
     parts = [(file, path, kinds) for file, path, kinds in TOP]
     for i in range(num_layers):
         parts += [(f"encoder.layer.{i}.{f}", f"encoder/layer_{i}/{p}", kinds) for f, p, kinds in LAYER]
-    return [(f"{file}.{a}", f"{path}/{b}", t) for file, path, kinds in parts for a, b, t in kinds]
+    return [(f"{prefix}{file}.{a}", f"{path}/{b}", t) for file, path, kinds in parts for a, b, t in kinds]
 
 
 def variables_by_path(model) -> dict:
@@ -64,51 +107,50 @@ def bert_tensors(bert, prefix: str = "") -> dict[str, np.ndarray]:
     """Collects the weights of a built `Bert` under the names of Hugging Face."""
     variables = variables_by_path(bert)
     tensors = {}
-    for name, path, transposed in bert_names(bert.config["num_hidden_layers"]):
+    for name, path, transposed in bert_names(bert.config["num_hidden_layers"], prefix):
         value = np.asarray(variables[path])
-        tensors[prefix + name] = np.ascontiguousarray(value.T if transposed else value)
+        tensors[name] = np.ascontiguousarray(value.T if transposed else value)
     return tensors
 
 
-def load_bert(cls, folder, changes: dict):
-    """Builds a `Bert` of class `cls` from a folder; see `Bert.from_pretrained`."""
-    config = {**bert_config(folder), **changes}
-    tensors = {k: v for k, v in read_tensors(folder).items() if not k.startswith(OTHER_HEADS)}
-    bert = cls(**config)
+def load_bert(cls, stored: Stored, changes: dict):
+    """Builds a `Bert` of class `cls` with the weights of a file; see `Bert.from_pretrained`."""
+    bert = cls(**{**stored.config, **changes})
     bert.build()
-    assign_bert(bert, tensors, folder)
+    assign_bert(bert, stored)
     return bert
 
 
-def assign_bert(bert, tensors: dict[str, np.ndarray], source) -> None:
-    """Sets the weights of a built `Bert`; every tensor must be used, every weight be set.
+def assign_bert(bert, stored: Stored) -> None:
+    """Sets the weights of a built `Bert`; every weight must be set, and every tensor be used but those of heads.
 
-    Args:
-        bert: the model.
-        tensors: arrays by Hugging Face's names, with or without the prefix `bert.`.
-        source: what the errors call the file.
+    Where the model was built with more positions than the file's config says, the last row of the table is
+    repeated (nlpyang/PreSumm, `max_pos`).
 
     Raises:
-        CheckpointError: names missing, names unknown or shapes that differ, all of them at once.
+        CheckpointError: names missing, names unknown, types or shapes that differ, all of them at once.
     """
-    tensors = {k.removeprefix("bert."): v for k, v in tensors.items() if not NO_WEIGHT.search(k)}
-    assign(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"]),
-           _longer_positions(tensors, bert.config["max_position_embeddings"]), source)
+    tensors = {k: v for k, v in stored.tensors.items() if not k.startswith(OTHER_HEADS)}
+    name, _ = stored.name("bert.embeddings.position_embeddings.weight", False)
+    table, rows = tensors.get(name), bert.config["max_position_embeddings"]
+    stored_rows = stored.config["max_position_embeddings"]
+    if table is not None and table.ndim == 2 and 0 < len(table) == stored_rows < rows:
+        tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
+    names = bert_names(bert.config["num_hidden_layers"], "bert.")
+    assign(variables_by_path(bert), names_in(stored, names), tensors, stored.source)
 
 
-def _longer_positions(tensors, rows):
-    name = "embeddings.position_embeddings.weight"
-    table = tensors.get(name)
-    if table is not None and table.ndim == 2 and 0 < len(table) < rows:
-        tensors = {**tensors, name: np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])}
-    return tensors
+def names_in(stored: Stored, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
+    """The rows of a table of names, with the names of a file in the place of Hugging Face's."""
+    rows = [(stored.name(full, transposed), path) for full, path, transposed in names]
+    return [(name, path, transposed) for (name, transposed), path in rows]
 
 
 def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source) -> None:
     """Sets variables from arrays by a table of names, after checking all of them.
 
     Raises:
-        CheckpointError: names missing or unknown, or shapes that differ, all of them at once.
+        CheckpointError: names missing or unknown, types or shapes that differ, all of them at once.
     """
     expected = {name for name, _, _ in names}
     wrong = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
@@ -120,6 +162,8 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
             if value.shape != tuple(variables[path].shape):
                 want = tuple(variables[path].shape)[:: -1 if transposed else 1]
                 wrong.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
+            elif value.dtype.kind != "f":
+                wrong.append(f"type: {name} is {value.dtype}, a weight must be of floats")
             values[path] = value
     if wrong:
         shown = "\n  ".join(wrong[:20]) + (f"\n  and {len(wrong) - 20} more" if len(wrong) > 20 else "")
@@ -142,14 +186,23 @@ def bert_config(folder) -> dict:
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise CheckpointError(f"{path}: position_embedding_type is {config['position_embedding_type']!r}; "
                               "only 'absolute' positions are known")
-    needed = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-              "max_position_embeddings", "type_vocab_size")
-    missing = [k for k in needed if not isinstance(config.get(k), int)]
-    if missing:
-        raise CheckpointError(f"{path}: {', '.join(missing)} must be there and be whole numbers")
-    optional = ("hidden_act", "hidden_dropout_prob", "attention_probs_dropout_prob", "initializer_range",
-                "layer_norm_eps")
-    return {k: config[k] for k in needed + tuple(k for k in optional if k in config)}
+    return bert_arguments(config, path)
+
+
+def bert_arguments(config: dict, path) -> dict:
+    """Takes the arguments of `Bert` out of a configuration.
+
+    Raises:
+        CheckpointError: a field that is missing or of another type.
+    """
+    wrong = [k for k in FIELDS if not isinstance(config.get(k), int)]
+    if wrong:
+        raise CheckpointError(f"{path}: {', '.join(wrong)} must be there and be whole numbers")
+    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items()
+             if k in config and not isinstance(config[k], kind)]
+    if wrong:
+        raise CheckpointError(f"{path}: {', '.join(wrong)}; expected a name for hidden_act, numbers for the others")
+    return {k: config[k] for k in (*FIELDS, *OPTIONS) if k in config}
 
 
 def read_json(path) -> dict:
@@ -165,15 +218,35 @@ def read_json(path) -> dict:
     return value
 
 
+def check_vocabulary(folder, rows: int) -> None:
+    """Compares a folder's vocab.txt, where it has one, with the rows of the word embedding.
+
+    Raises:
+        CheckpointError: more or fewer pieces than rows.
+    """
+    path = pathlib.Path(folder) / "vocab.txt"
+    if not path.is_file():
+        return
+    content = path.read_bytes()
+    pieces = content.count(b"\n") + (not content.endswith(b"\n"))
+    if pieces != rows:
+        raise CheckpointError(f"{path}: {pieces} word pieces, and vocab_size is {rows}; take the vocabulary that the "
+                              "model was trained with (rows without a piece are named [unusedN] at its end)")
+
+
 def read_tensors(folder) -> dict[str, np.ndarray]:
-    """Reads model.safetensors of a folder as float32 arrays.
+    """Reads model.safetensors of a folder; see `read_safetensors`."""
+    return read_safetensors(pathlib.Path(folder) / "model.safetensors")
+
+
+def read_safetensors(path: pathlib.Path) -> dict[str, np.ndarray]:
+    """Reads a safetensors file as arrays, floats of all kinds as float32.
 
     Raises:
         CheckpointError: no file, or one that is truncated or broken.
     """
     from safetensors import SafetensorError, deserialize
 
-    path = pathlib.Path(folder) / "model.safetensors"
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file; a model folder has config.json and model.safetensors")
     try:

@@ -30,14 +30,12 @@ def train_step(model, data) -> dict:
         data: this replica's part of the batch: a dict of tensors, or (dict, labels); dimension 0 is the batch.
 
     Returns:
-        dict of `loss_sum`, `weight` and `tokens` of this replica's part: scalars to be summed over replicas.
+        dict of `loss_sum`, `weight` and `tokens` of this replica's part, to be summed over replicas.
     """
     x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
     context = tf.distribute.get_replica_context()
     weight = model.loss_weight(x, y)
-    scale = 1.0
-    if model.loss_reduction == "mean":
-        scale = tf.math.divide_no_nan(1.0, context.all_reduce(SUM, weight))  # known before the backward pass
+    scale = model.loss_scale(context.all_reduce(SUM, weight))  # known before the backward pass
     loss_sum, gradients = _gradients(model, x, y, scale, context)
     gradients = context.all_reduce(SUM, gradients)
     model.optimizer.apply(gradients, model.trainable_variables)
@@ -55,8 +53,10 @@ def _gradients(model, x, y, scale, context):
     def part(i, xs, ys):
         with tf.GradientTape() as tape, dropout_step(number + tf.cast(i, tf.int64)):
             loss_sum = model.summed_loss(xs, ys, training=True)
-            loss = loss_sum * scale  # inside the tape
-            loss = loss if not model.losses else loss + tf.add_n(model.losses) * scale * model.loss_weight(xs, ys)
+            loss = tf.reduce_sum(loss_sum * scale)  # inside the tape
+            if model.losses:  # of layers; each part adds its share of the first term's weight
+                share = tf.reshape(scale * model.loss_weight(xs, ys), [-1])[0]
+                loss += tf.add_n(model.losses) * share
             loss = model.optimizer.scale_loss(loss)
         gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return loss_sum, [tf.convert_to_tensor(g) for g in gradients]  # IndexedSlices become dense
@@ -73,7 +73,8 @@ def _gradients(model, x, y, scale, context):
 
     zeros = [tf.zeros(v.shape, v.dtype) for v in variables]
     # One micro-batch's activations at a time: that is what micro-batches are for.
-    _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, (0, 0.0, zeros), parallel_iterations=1)
+    start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
+    _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, start, parallel_iterations=1)
     return loss_sum, total
 
 
@@ -105,9 +106,16 @@ def _function(model, step):
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))
         logs = {k: strategy.reduce(SUM, v, axis=None) for k, v in sums.items()}
         loss_sum, weight = logs.pop("loss_sum"), logs.pop("weight")
-        divisor = weight if model.loss_reduction == "mean" else tf.ones_like(weight)
-        tracker.update_state(tf.math.divide_no_nan(loss_sum, divisor), sample_weight=divisor)
-        return {"loss": tracker.result(), **logs}
+        terms = loss_sum * model.loss_scale(weight)
+        if model.loss_terms:
+            model.follow_terms(terms, weight)
+            loss = tf.add_n([mean.result() for mean in model.loss_terms])
+        else:
+            mean = model.loss_reduction == "mean"
+            tracker.update_state(terms, sample_weight=weight if mean else tf.ones_like(weight))
+            loss = tracker.result()
+        followed = {mean.name: mean.result() for mean in (*model.loss_terms, *model.measures)}
+        return {"loss": loss, **followed, **logs}
 
     if not model.run_eagerly:
         run = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)

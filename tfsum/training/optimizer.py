@@ -5,6 +5,10 @@ import math
 import keras
 from keras import ops
 
+NOT_DECAYED = ("bias", "gamma", "beta")
+"""Names of the weights that BERT's weight decay spares: biases and normalizations (google-research/bert,
+optimization.py)."""
+
 
 @keras.saving.register_keras_serializable("tfsum")
 class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
@@ -39,6 +43,33 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
 
 @keras.saving.register_keras_serializable("tfsum")
+class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
+    """Linear decay to 0, with linear growth in the place of its first steps (google-research/bert, optimization.py).
+
+    With s steps done: peak * s / warmup before the warm-up ends, so that the first step moves nothing; then
+    peak * (1 - s / total), which begins below the peak.
+
+    Args:
+        peak: the rate that the growth aims at.
+        warmup_steps: number of steps of growth; 0 for none.
+        total_steps: the step at which the rate is 0.
+    """
+
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int):
+        self.peak = peak
+        self.warmup_steps = warmup_steps
+        self.total_steps = total_steps
+
+    def __call__(self, step):
+        s = ops.cast(step, "float32")
+        growth, decay = s / max(1, self.warmup_steps), ops.maximum(0.0, 1.0 - s / self.total_steps)
+        return self.peak * ops.where(s < self.warmup_steps, growth, decay)
+
+    def get_config(self):
+        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
+
+
+@keras.saving.register_keras_serializable("tfsum")
 class Adam(keras.optimizers.Adam):
     """Adam (Kingma and Ba 2015, algorithm 1) with a learning rate of its own for some weights.
 
@@ -48,14 +79,18 @@ class Adam(keras.optimizers.Adam):
     Args:
         learning_rate: float or schedule.
         factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it.
+        bias_correction: False leaves the moments as they are, as google-research/bert does (optimization.py); with
+            epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
+            `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
         weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
     """
 
     def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
-                 name: str = "adam", **kwargs):
+                 bias_correction: bool = True, name: str = "adam", **kwargs):
         # A name of its own: Keras would number it through the process, and checkpoints would not fit.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
+        self.bias_correction = bias_correction
 
     def build(self, variables):
         super().build(variables)
@@ -72,9 +107,10 @@ class Adam(keras.optimizers.Adam):
         m, v = self._momentums[index], self._velocities[index]
         self.assign_add(m, (gradient - m) * (1 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
-        m_hat = m / (1 - ops.power(ops.cast(self.beta_1, variable.dtype), step))
-        v_hat = v / (1 - ops.power(ops.cast(self.beta_2, variable.dtype), step))
-        self.assign_sub(variable, rate * m_hat / (ops.sqrt(v_hat) + self.epsilon))
+        if self.bias_correction:
+            m = m / (1 - ops.power(ops.cast(self.beta_1, variable.dtype), step))
+            v = v / (1 - ops.power(ops.cast(self.beta_2, variable.dtype), step))
+        self.assign_sub(variable, rate * m / (ops.sqrt(v) + self.epsilon))
 
     def get_config(self):
-        return {**super().get_config(), "factors": self.factors}
+        return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}

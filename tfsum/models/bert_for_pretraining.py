@@ -1,0 +1,256 @@
+"""BERT with the two heads it is pretrained with (Devlin et al. 2019, section 3.1)."""
+
+import itertools
+import json
+import warnings
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfsum.errors import CheckpointError
+from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
+from tfsum.models import model_folder
+from tfsum.models.bert import ACTIVATIONS, Bert
+from tfsum.models.model import Model
+from tfsum.models.model_folder import DENSE, NORM, TIED, Stored
+
+
+def _size(layers: int, width: int) -> dict:
+    return {"num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": width // 64,
+            "intermediate_size": 4 * width}
+
+
+PRESETS = {"tiny": _size(2, 128), "mini": _size(4, 256), "small": _size(4, 512), "medium": _size(8, 512),
+           "base": _size(12, 768), "large": _size(24, 1024)}
+"""Arguments of `Bert` by size: base and large of the paper, the smaller ones of Turc et al. 2019 ("Well-Read
+Students Learn Better"). `BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
+
+# Each head: the parts of a table of names (see model_folder), paths below the head's own layer.
+MASKED_LM = (("cls.predictions.transform.dense", "transform", DENSE),
+             ("cls.predictions.transform.LayerNorm", "norm", NORM),
+             ("cls.predictions", "", (("bias", "bias", False),)))
+NEXT_SENTENCE = (("cls.seq_relationship", "", DENSE),)
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class MaskedLanguageModel(keras.layers.Layer):
+    """The head that guesses masked tokens: dense, activation, normalization, then the word embedding transposed.
+
+    Args:
+        width: D.
+        vocab_size: V.
+        activation: of the dense layer, a name of `PositionwiseFeedForward`'s.
+        epsilon: of the normalization.
+        initializer_range: standard deviation of the truncated normal that initializes the kernel.
+    """
+
+    def __init__(self, width: int, vocab_size: int, activation: str = "gelu", epsilon: float = 1e-12,
+                 initializer_range: float = 0.02, **kwargs):
+        super().__init__(**kwargs)
+        self._config = {"width": width, "vocab_size": vocab_size, "activation": activation, "epsilon": epsilon,
+                        "initializer_range": initializer_range}
+        normal = keras.initializers.TruncatedNormal(stddev=initializer_range)
+        self.transform = keras.layers.Dense(width, FUNCTIONS[activation], kernel_initializer=normal, name="transform",
+                                            dtype=self.dtype_policy)
+        self.norm = keras.layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
+
+    def build(self, input_shape=None):
+        self.transform.build((None, None, self._config["width"]))
+        self.norm.build((None, None, self._config["width"]))
+        self.bias = self.add_weight(shape=(self._config["vocab_size"],), initializer="zeros", name="bias")
+        self.built = True
+
+    def call(self, vectors, table):
+        """Scores every piece of the vocabulary at each place.
+
+        Args:
+            vectors: float tensor (B, P, D).
+            table: the word embedding (V, D).
+
+        Returns:
+            float32 logits (B, P, V).
+        """
+        x = self.norm(self.transform(vectors))
+        scores = ops.matmul(x, ops.transpose(ops.cast(table, x.dtype)))
+        return ops.cast(scores, "float32") + ops.cast(self.bias, "float32")
+
+    def get_config(self):
+        return {**super().get_config(), **self._config}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class BertForPretraining(Model):
+    """BERT, the masked-language-model head tied to its word embedding, and the next-sentence head.
+
+    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `masked_lm_positions` (B, P), the places to
+    guess; all places where they are left out. For the loss also `masked_lm_ids` (B, P), the true pieces,
+    `masked_lm_weights` (B, P), 0 where a row has fewer than P masks, and, where there is a next-sentence task,
+    `next_sentence_labels` (B,): 0 is next, 1 is from elsewhere, -1 is no pair.
+
+    The loss is the mean over the masks plus the mean over the pairs, each of the global batch
+    (google-research/bert, run_pretraining.py). `fit` and `evaluate` also report `masked_lm_loss`, `next_sentence_loss`,
+    `masked_lm_accuracy` and `next_sentence_accuracy`.
+
+    Args:
+        bert: a `Bert`, or the dict of its arguments.
+    """
+
+    def __init__(self, bert, name: str = "bert_for_pretraining", **kwargs):
+        super().__init__(name=name, **kwargs)
+        if isinstance(bert, dict):
+            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
+        self.bert = bert
+        config = bert.config
+        self.masked_lm = MaskedLanguageModel(
+            config["hidden_size"], config["vocab_size"], ACTIVATIONS[config["hidden_act"]], config["layer_norm_eps"],
+            config["initializer_range"], name="masked_lm", dtype=self.dtype_policy)
+        normal = keras.initializers.TruncatedNormal(stddev=config["initializer_range"])
+        self.next_sentence = keras.layers.Dense(2, kernel_initializer=normal, name="next_sentence",
+                                                dtype=self.dtype_policy)
+        self.loss_terms = [keras.metrics.Mean(name) for name in ("masked_lm_loss", "next_sentence_loss")]
+        self.measures = [keras.metrics.Mean(name) for name in ("masked_lm_accuracy", "next_sentence_accuracy")]
+
+    def build(self, input_shape=None):
+        if not self.built:
+            self.bert.build()
+            self.masked_lm.build(None)
+            self.next_sentence.build((None, self.bert.config["hidden_size"]))
+            self.built = True
+
+    def call(self, inputs, training=None):
+        """Encodes, and applies both heads.
+
+        Args:
+            inputs: dict of `token_ids` (B, T) and, where wanted, `segment_ids` (B, T) and `masked_lm_positions` (B, P).
+
+        Returns:
+            dict of `masked_lm_logits`, float32 (B, P, V), of the places asked for or of all T,
+            `next_sentence_logits`, float32 (B, 2), `sequence_output` (B, T, D) and `pooled_output` (B, D).
+        """
+        outputs = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)
+        vectors = outputs["sequence_output"]
+        if inputs.get("masked_lm_positions") is not None:
+            places = ops.cast(inputs["masked_lm_positions"], "int32")[..., None]
+            vectors = ops.take_along_axis(vectors, places, axis=1)
+        return {**outputs, "masked_lm_logits": self.masked_lm(vectors, self.bert.word_embeddings.embeddings),
+                "next_sentence_logits": ops.cast(self.next_sentence(outputs["pooled_output"]), "float32")}
+
+    def summed_loss(self, x, y, training):
+        """Cross-entropies summed over the masks and over the pairs: float32 (2,)."""
+        outputs = self(x, training=training)
+        targets = (("masked_lm_logits", x["masked_lm_ids"], ops.cast(x["masked_lm_weights"], "float32")),
+                   ("next_sentence_logits", *self._pairs(x)))
+        sums = []
+        for (name, labels, weights), accuracy in zip(targets, self.measures, strict=True):
+            labels, logits = ops.cast(labels, "int32"), outputs[name]
+            right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
+            accuracy.update_state(ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,)))
+            loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
+            sums.append(ops.sum(loss * weights))
+        return ops.stack(sums)
+
+    def loss_weight(self, x, y):
+        """The summed weight of the masks, and the number of pairs: float32 (2,)."""
+        return ops.stack([ops.sum(ops.cast(x["masked_lm_weights"], "float32")), ops.sum(self._pairs(x)[1])])
+
+    def loss_scale(self, weight):
+        """One by each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
+        return super().loss_scale(weight + ops.convert_to_tensor([1e-5, 0.0], "float32"))
+
+    def _pairs(self, x):
+        """Labels (B,) of the next-sentence task, and 1 where there is one."""
+        labels = x.get("next_sentence_labels")
+        if labels is None:
+            labels = ops.full_like(x["token_ids"][:, 0], -1)
+        labels = ops.reshape(labels, (-1,))  # the original stores them as (B, 1)
+        return ops.maximum(labels, 0), ops.cast(labels >= 0, "float32")
+
+    @classmethod
+    def from_pretrained(cls, folder, **changes):
+        """Reads a BERT of tfsum, Hugging Face or Google with the heads that it has.
+
+        A head that the file lacks altogether keeps its initial weights, which a warning says.
+
+        Args:
+            folder: see `Bert.from_pretrained`.
+            **changes: arguments of `Bert` that differ from the folder's config.
+
+        Returns:
+            a built `BertForPretraining`.
+
+        Raises:
+            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape, or the output matrix
+                of the masked-language-model head is not the word embedding.
+        """
+        return cls.from_stored(model_folder.read(folder), **changes)
+
+    @classmethod
+    def from_stored(cls, stored: Stored, warn: bool = True, **changes):
+        """`from_pretrained` of what `model_folder.read` gave; `warn` of heads that it lacks."""
+        model = cls({**stored.config, **changes})
+        model.build()
+        model_folder.assign_bert(model.bert, stored)
+        tensors = _untied({k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored)
+        names = []
+        for head, rows in model.head_names().items():
+            rows = model_folder.names_in(stored, rows)
+            if any(name in tensors for name, _, _ in rows):
+                names += rows
+            elif warn:
+                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it begins anew", stacklevel=3)
+        model_folder.assign(model.head_variables(), names, tensors, stored.source)
+        return model
+
+    def head_names(self) -> dict[str, list[tuple[str, str, bool]]]:
+        """By head: (Hugging Face's name, path of the variable, transposed) of its weights."""
+        heads = {"masked_lm": MASKED_LM, "next_sentence": NEXT_SENTENCE}
+        return {head: [(f"{file}.{a}", "/".join(filter(None, (head, path, b))), t)
+                       for file, path, kinds in parts for a, b, t in kinds] for head, parts in heads.items()}
+
+    def head_variables(self) -> dict:
+        """The heads' variables by path."""
+        return {f"{part.name}/{path}": variable for part in (self.masked_lm, self.next_sentence)
+                for path, variable in model_folder.variables_by_path(part).items()}
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """The weights under Hugging Face's names."""
+        tensors, variables = model_folder.bert_tensors(self.bert, "bert."), self.head_variables()
+        for name, path, transposed in itertools.chain(*self.head_names().values()):
+            value = np.asarray(variables[path])
+            tensors[name] = np.ascontiguousarray(value.T if transposed else value)
+        return tensors
+
+    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
+        """Writes a model folder that transformers' `BertForPreTraining` and `BertModel` read too.
+
+        Args:
+            folder: path.
+            vocabulary: the word pieces, for vocab.txt.
+            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+        """
+        self.build()
+        extra = {}
+        if vocabulary is not None:
+            extra["vocab.txt"] = "\n".join(vocabulary) + "\n"
+        if settings is not None:
+            extra["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+        config = {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
+        model_folder.save(folder, config, self.tensors(), extra)
+
+    def get_config(self):
+        return {**super().get_config(), "name": self.name, "bert": self.bert.config}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)
+
+
+def _untied(tensors: dict, stored: Stored) -> dict:
+    """Leaves out what is stored twice, after a look that both are equal."""
+    for name, twin in TIED.items():
+        copy = tensors.pop(name, None)
+        if copy is not None and not np.array_equal(copy, stored.tensors.get(twin, copy)):
+            raise CheckpointError(f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied "
+                                  "to the word embedding, as BERT's is: tie the weights and save the model again")
+    return tensors
