@@ -22,6 +22,7 @@ VERBS = {
     "train": "train a model from a recipe",
     "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",
     "export": "turn a model folder into a SavedModel that takes raw strings",
+    "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "verify": "replay a SavedModel's golden answers",
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "tell what is installed, which devices there are, and what is wrong",

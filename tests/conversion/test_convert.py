@@ -1,0 +1,141 @@
+"""From every format to every format, bit by bit."""
+
+import itertools
+import pathlib
+import shutil
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from tfsum.conversion.convert import FORMATS, convert
+from tfsum.conversion.google import google_name
+from tfsum.errors import CheckpointError
+from tfsum.models import Bert, model_folder
+from tfsum.models.bert_for_pretraining import BertForPretraining
+
+pytest.importorskip("tensorflow")
+WHOLE = pathlib.Path(__file__).parents[1] / "data" / "bert_pretraining" / "whole"
+CASED = [f"[unused{i}]" for i in range(38)] + ["The", "the"]
+
+
+@pytest.fixture
+def source(tmp_path):
+    """transformers' model with a vocabulary."""
+    folder = pathlib.Path(shutil.copytree(WHOLE, tmp_path / "source"))
+    (folder / "vocab.txt").write_bytes("\r\n".join(CASED).encode())
+    return folder
+
+
+def full(stored):
+    """The tensors of a file as Hugging Face has them."""
+    names = model_folder.bert_names(2, "bert.")
+    names += [row for rows in BertForPretraining(stored.config).head_names().values() for row in rows]
+    tensors = {}
+    for name, _, transposed in names:
+        own, as_stored = stored.name(name, transposed)
+        if own in stored.tensors:
+            tensors[name] = stored.tensors[own].T if as_stored != transposed else stored.tensors[own]
+    return tensors
+
+
+def equal(one, other):
+    assert one.keys() == other.keys()
+    for name, value in one.items():
+        np.testing.assert_array_equal(other[name], value, err_msg=name)
+
+
+def test_round_trips_through_all_formats(source, tmp_path):
+    """Each format follows each: tensors bit by bit, arguments, vocabulary and case come back."""
+    first = model_folder.read(source)
+    assert len(full(first)) == 5 + 16 * 2 + 2 + 5 + 2
+    chain = ["google", "hugging-face", "tfsum", "google", "tfsum", "hugging-face", "google", "google", "hugging-face",
+             "hugging-face", "tfsum", "tfsum"]
+    assert set(itertools.pairwise(chain)) == set(itertools.product(FORMATS, FORMATS))
+    last = source
+    for i, to in enumerate(chain):
+        convert(last, tmp_path / f"{i}", to)
+        last = tmp_path / f"{i}"
+        found = model_folder.read(last)
+        equal(full(first), full(found))
+        assert found.config == first.config
+        assert (last / "vocab.txt").read_bytes() == (source / "vocab.txt").read_bytes()
+        assert [p.name for p in last.parent.iterdir() if p.name.startswith(f"{i}.")] == []
+    assert (last / "model.safetensors").read_bytes() == (tmp_path / "9" / "model.safetensors").read_bytes()
+
+
+def test_the_outputs_are_the_same(source, tmp_path):
+    convert(source, tmp_path / "google", "google")
+    ids = np.arange(1, 15, dtype=np.int32)[None]
+    before, after = (BertForPretraining.from_pretrained(f)({"token_ids": ids}) for f in (source, tmp_path / "google"))
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[name], value)
+
+
+def test_what_the_folders_hold(source, tmp_path):
+    for to in FORMATS:
+        convert(source, tmp_path / to, to)
+    held = {to: sorted(p.name for p in (tmp_path / to).iterdir()) for to in FORMATS}
+    assert held == {
+        "google": ["bert_config.json", "bert_model.ckpt.data-00000-of-00001", "bert_model.ckpt.index", "vocab.txt"],
+        "hugging-face": ["config.json", "model.safetensors", "tokenizer_config.json", "vocab.txt"],
+        "tfsum": ["config.json", "model.safetensors", "tfsum.json", "vocab.txt"]}
+
+
+def test_case_is_read_or_given(source, tmp_path):
+    from tfsum.conversion.text_settings import read_text_settings
+
+    convert(source, tmp_path / "a", "tfsum")
+    assert read_text_settings(tmp_path / "a")["lowercase"] is False  # "The" is in the vocabulary
+    convert(source, tmp_path / "b", "google", lowercase=True)
+    convert(tmp_path / "b", tmp_path / "c", "hugging-face")
+    assert read_text_settings(tmp_path / "c")["lowercase"] is True
+
+
+def test_an_encoder_alone_stays_one(tmp_path):
+    Bert(10, 8, 1, 2, 8, max_position_embeddings=9).save_pretrained(tmp_path / "encoder")
+    convert(tmp_path / "encoder", tmp_path / "google", "google")
+    convert(tmp_path / "google", tmp_path / "back", "hugging-face")
+    assert (tmp_path / "encoder" / "config.json").read_bytes() == (tmp_path / "back" / "config.json").read_bytes()
+    assert not (tmp_path / "back" / "vocab.txt").exists()
+    equal(*(load_file(tmp_path / name / "model.safetensors") for name in ("encoder", "back")))
+
+
+def test_one_head_alone_stays_one(source, tmp_path):
+    tensors = load_file(source / "model.safetensors")
+    alone = {k: v.copy() for k, v in tensors.items() if "seq_relationship" not in k}
+    save_file(alone, source / "model.safetensors")
+    convert(source, tmp_path / "google", "google")
+    names = model_folder.read(tmp_path / "google").tensors.keys()
+    assert names == {google_name(name, True)[0] for name in alone}
+
+
+def test_what_the_reader_is_told(source, tmp_path):
+    tensors = {k: v.copy() for k, v in load_file(source / "model.safetensors").items()}
+    more = {"classifier.weight": np.zeros((3, 16), np.float32), "classifier.bias": np.zeros(3, np.float32)}
+    save_file(tensors | more, source / "model.safetensors")
+    notes = convert(source, tmp_path / "google", "google")
+    assert notes[0] == "left out 2 tensors of heads of other tasks: classifier.bias, classifier.weight"
+    assert "tanh form" in notes[1] and "layer_norm_eps is 1e-07" in notes[2] and len(notes) == 3
+    assert convert(tmp_path / "google", tmp_path / "tfsum", "tfsum") == []
+
+
+def test_a_destination_that_is_taken(source, tmp_path):
+    (tmp_path / "empty").mkdir()
+    convert(source, tmp_path / "empty", "tfsum")
+    for place in (tmp_path / "empty", source, source / "vocab.txt"):
+        with pytest.raises(CheckpointError, match="is there already"):
+            convert(source, place, "google")
+    with pytest.raises(CheckpointError, match="cannot be written"):
+        convert(source, source / "vocab.txt" / "x", "google")
+
+
+def test_a_source_that_does_not_fit_leaves_nothing(source, tmp_path):
+    tensors = {k: v.copy() for k, v in load_file(source / "model.safetensors").items()}
+    del tensors["bert.pooler.dense.bias"]
+    save_file(tensors, source / "model.safetensors")
+    with pytest.raises(CheckpointError, match="missing: bert.pooler.dense.bias"):
+        convert(source, tmp_path / "out", "google")
+    with pytest.raises(CheckpointError, match="no format 'onnx'; known are google, hugging-face, tfsum"):
+        convert(source, tmp_path / "out", "onnx")
+    assert [p.name for p in tmp_path.iterdir()] == ["source"]

@@ -1,0 +1,247 @@
+"""BertForPretraining against transformers' BertForPreTraining; its sizes, and batches of every kind."""
+
+import importlib.util
+import json
+import pathlib
+
+import keras
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from tfsum.errors import CheckpointError
+from tfsum.models import Bert
+from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
+
+DATA = pathlib.Path(__file__).parents[1] / "data"
+FOLDER = DATA / "bert_pretraining"
+SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+         "intermediate_size": 24, "max_position_embeddings": 20}
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return dict(np.load(FOLDER / "expected.npz"))
+
+
+@pytest.fixture(scope="module")
+def model():
+    return BertForPretraining.from_pretrained(FOLDER / "whole")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A copy to spoil."""
+    (tmp_path / "model").mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / "model" / name).write_bytes((FOLDER / "whole" / name).read_bytes())
+    return tmp_path / "model"
+
+
+def change(folder, edit):
+    tensors = {k: v.copy() for k, v in load_file(folder / "model.safetensors").items()}
+    save_file(edit(tensors) or tensors, folder / "model.safetensors")
+
+
+def compare(model, expected):
+    everywhere = {k: expected[k] for k in ("token_ids", "segment_ids")}
+    real = expected["token_ids"] != 0
+    found = model(everywhere)
+    np.testing.assert_allclose(np.asarray(found["masked_lm_logits"])[real], expected["prediction_logits"][real],
+                               atol=2e-5, rtol=0)
+    np.testing.assert_allclose(found["next_sentence_logits"], expected["seq_relationship_logits"], atol=2e-5, rtol=0)
+    places = expected["masked_lm_positions"]
+    there = np.take_along_axis(np.asarray(found["masked_lm_logits"]), places[..., None], axis=1)
+    asked = model({**everywhere, "masked_lm_positions": places})["masked_lm_logits"]
+    np.testing.assert_allclose(asked, there, atol=2e-6)
+    # transformers divides by the number of masks alone, the original by 1e-5 more
+    np.testing.assert_allclose(model.compute_loss(expected), expected["loss"], atol=2e-5, rtol=0)
+
+
+def test_logits_and_loss_of_transformers(model, expected):
+    compare(model, expected)
+
+
+def test_gradients_of_transformers(model, expected):
+    """Of the tied table: from the lookup and from the head."""
+    tf = pytest.importorskip("tensorflow")
+    heads = {row[0]: (row[1], row[2]) for rows in model.head_names().values() for row in rows}
+    variables = model.head_variables()
+    watched = {name: variables[path] for name, (path, _) in heads.items()}
+    watched["bert.embeddings.word_embeddings.weight"] = model.bert.word_embeddings.embeddings
+    with tf.GradientTape() as tape:
+        loss = model.compute_loss(expected, training=False)
+    gradients = tape.gradient(loss, {name: v.value for name, v in watched.items()})
+    assert {f"gradient/{name}" for name in watched} == {k for k in expected if k.startswith("gradient/")}
+    for name, gradient in gradients.items():
+        value = tf.convert_to_tensor(gradient).numpy()
+        value = value.T if heads.get(name, (None, False))[1] else value
+        np.testing.assert_allclose(value, expected[f"gradient/{name}"], atol=5e-6, rtol=0, err_msg=name)
+
+
+def test_saved_as_transformers_saves_it(model, tmp_path):
+    model.save_pretrained(tmp_path / "again", ["[PAD]"] * 40, {"text": {"lowercase": True}})
+    before, after = (load_file(f / "model.safetensors") for f in (FOLDER / "whole", tmp_path / "again"))
+    assert before.keys() == after.keys()
+    for name, value in before.items():
+        np.testing.assert_array_equal(after[name], value)
+    assert (tmp_path / "again" / "vocab.txt").read_text().count("\n") == 40
+    assert json.loads((tmp_path / "again" / "tfsum.json").read_text()) == {"text": {"lowercase": True}}
+    np.testing.assert_array_equal(Bert.from_pretrained(tmp_path / "again").pooler.kernel, model.bert.pooler.kernel)
+
+
+@pytest.mark.reference
+def test_transformers_reads_what_we_save(expected, tmp_path):
+    torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
+    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    model = BertForPretraining(SIZES)
+    model.save_pretrained(tmp_path)
+    ids, segments = expected["token_ids"], expected["segment_ids"]
+    x = {"input_ids": torch.tensor(ids).long(), "token_type_ids": torch.tensor(segments).long(),
+         "attention_mask": torch.tensor(ids != 0).long()}
+    ours = model({"token_ids": ids, "segment_ids": segments})
+    for kind, name, output in (("BertModel", "sequence_output", "last_hidden_state"),
+                               ("BertForPreTraining", "masked_lm_logits", "prediction_logits")):
+        theirs, report = getattr(transformers, kind).from_pretrained(tmp_path, output_loading_info=True)
+        assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"]
+        with torch.no_grad():
+            found = getattr(theirs.eval()(**x), output).numpy()
+        np.testing.assert_allclose(np.asarray(ours[name])[ids != 0], found[ids != 0], atol=2e-5)
+
+
+@pytest.mark.reference
+def test_transformers_computed_anew(model):
+    pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
+    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    spec = importlib.util.spec_from_file_location("make_bert_pretraining", DATA / "make_bert_pretraining.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    theirs = transformers.BertForPreTraining.from_pretrained(FOLDER / "whole").eval()
+    compare(model, script.inputs() | script.outputs(theirs, script.inputs()))
+
+
+def parameters(layers, width, vocabulary=30522, positions=512):
+    """Counted by hand: tables and a normalization, layers, pooler."""
+    dense = width * width + width
+    layer = 4 * dense + (width * 4 * width + 4 * width) + (4 * width * width + width) + 4 * width
+    return (vocabulary + positions + 2) * width + 2 * width + layers * layer + dense
+
+
+@pytest.mark.parametrize(("size", "millions"), [("tiny", 4.4), ("mini", 11.2), ("small", 28.8), ("medium", 41.4),
+                                                ("base", 109.5), ("large", 335.1)])
+def test_the_sizes_of_the_papers(size, millions):
+    """The papers' 110 M and 340 M; Turc et al. count 4.4, 11.3, 29.1, 41.7 with the heads."""
+    preset = PRESETS[size]
+    count = parameters(preset["num_hidden_layers"], preset["hidden_size"])
+    assert count / 1e6 == pytest.approx(millions, abs=0.05)
+    assert preset["num_attention_heads"] * 64 == preset["hidden_size"]
+    assert preset["intermediate_size"] == 4 * preset["hidden_size"]
+
+
+def test_the_parameters_of_a_built_model():
+    """Beside the encoder: a dense layer, a normalization and a bias of the vocabulary; a dense layer for pairs."""
+    model = BertForPretraining({**PRESETS["tiny"], "vocab_size": 1000})
+    model.build()
+    assert model.bert.count_params() == parameters(2, 128, 1000)
+    assert model.count_params() == parameters(2, 128, 1000) + 128 * 128 + 3 * 128 + 1000 + 2 * 128 + 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", ["base", "large"])
+def test_the_parameters_of_a_large_model(size):
+    preset = PRESETS[size]
+    width = preset["hidden_size"]
+    model = BertForPretraining(preset)
+    model.build()
+    heads = width * width + 3 * width + 30522 + 2 * width + 2
+    assert model.count_params() == parameters(preset["num_hidden_layers"], width) + heads
+
+
+def test_what_fit_and_evaluate_report(expected):
+    """Means over all batches, though these hold different numbers of masks and pairs; accuracies by hand."""
+    tf = pytest.importorskip("tensorflow")
+    model = BertForPretraining.from_pretrained(FOLDER / "whole")
+    model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
+    x = {k: v for k, v in expected.items() if v.ndim and len(v) == 3 and "logits" not in k}
+    found = model(x)
+    right = np.argmax(found["masked_lm_logits"], -1) == x["masked_lm_ids"]
+    weights = x["masked_lm_weights"]
+    whole = {"loss": expected["loss"], "masked_lm_accuracy": (right * weights).sum() / weights.sum(),
+             "next_sentence_accuracy": np.mean(np.argmax(found["next_sentence_logits"], -1)
+                                               == x["next_sentence_labels"])}
+    data = tf.data.Dataset.from_tensor_slices(x)
+    for rows in (1, 2, 3):
+        logs = model.evaluate(data.batch(rows), verbose=0, return_dict=True)
+        assert logs["loss"] == pytest.approx(logs["masked_lm_loss"] + logs["next_sentence_loss"])
+        for name, value in whole.items():
+            assert logs[name] == pytest.approx(float(value), abs=5e-5), (rows, name)
+    model.micro_batches = 2
+    history = model.fit(data.batch(3), verbose=0).history
+    for name, value in whole.items():
+        assert history[name][0] == pytest.approx(float(value), abs=5e-5), name
+
+
+def test_without_pairs_the_loss_is_that_of_the_masks(model, expected):
+    alone = {k: v for k, v in expected.items() if k != "next_sentence_labels"}
+    none = {**expected, "next_sentence_labels": np.full((3,), -1, np.int32)}
+    masks = model.summed_loss(expected, None, False)[0] / 6.0
+    for x in (alone, none):
+        np.testing.assert_allclose(model.compute_loss(x, training=False), masks, rtol=1e-5)
+        np.testing.assert_array_equal(model.loss_weight(x, None), [6.0, 0.0])
+
+
+def test_a_batch_without_masks_and_pairs_weighs_nothing(model, expected):
+    x = {**expected, "masked_lm_weights": np.zeros((3, 3)), "next_sentence_labels": np.full(3, -1)}
+    assert float(model.compute_loss(x, training=False)) == 0.0
+
+
+def test_the_head_is_the_word_embedding(model):
+    assert not [name for name in model.tensors() if "decoder" in name]
+    assert len(model.trainable_variables) == 5 + 16 * 2 + 2 + 5 + 2
+
+
+def test_what_is_stored_twice_must_be_equal(folder):
+    table = load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"]
+    change(folder, lambda t: t | {"cls.predictions.decoder.weight": table.copy(),
+                                  "cls.predictions.decoder.bias": t["cls.predictions.bias"].copy()})
+    BertForPretraining.from_pretrained(folder)
+    change(folder, lambda t: t | {"cls.predictions.decoder.weight": table + 1})
+    with pytest.raises(CheckpointError, match=r"decoder.weight is not bert.embeddings.word_embeddings.weight; .*tied"):
+        BertForPretraining.from_pretrained(folder)
+
+
+def test_heads_that_a_file_lacks_begin_anew(folder):
+    change(folder, lambda t: {k: v for k, v in t.items() if "seq_relationship" not in k})
+    with pytest.warns(UserWarning, match="no next_sentence head"):
+        BertForPretraining.from_pretrained(folder)
+    change(folder, lambda t: {k.removeprefix("bert."): v for k, v in t.items() if not k.startswith("cls.")})
+    with pytest.warns(UserWarning) as caught:
+        BertForPretraining.from_pretrained(folder)
+    assert len([w for w in caught if "begins anew" in str(w.message)]) == 2
+
+
+WRONG = {
+    "half a head": (lambda t: {k: v for k, v in t.items() if k != "cls.seq_relationship.bias"},
+                    "missing: cls.seq_relationship.bias"),
+    "unknown": (lambda t: t | {"cls.x": np.zeros(3, np.float32)}, r"unknown: cls.x \[3\]"),
+    "shape": (lambda t: t | {"cls.predictions.bias": np.zeros(39, np.float32)},
+              r"cls.predictions.bias is \[39\], the config says \[40\]"),
+    "type": (lambda t: t | {"cls.predictions.bias": np.zeros(40, np.int64)}, "cls.predictions.bias is int64"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_tensors_are_named(folder, case):
+    edit, says = WRONG[case]
+    change(folder, edit)
+    with pytest.raises(CheckpointError, match=says):
+        BertForPretraining.from_pretrained(folder)
+
+
+def test_configuration_and_precision(expected):
+    model = BertForPretraining(SIZES, dtype="mixed_bfloat16", name="other")
+    again = BertForPretraining.from_config(json.loads(json.dumps(model.get_config())))
+    assert again.get_config() == model.get_config()
+    found = again(expected)
+    assert found["masked_lm_logits"].dtype == "float32" and found["sequence_output"].dtype == "bfloat16"
+    assert {w.dtype for w in again.trainable_weights} == {"float32"}

@@ -1,0 +1,102 @@
+"""From any BERT format to any other: Google's, Hugging Face's, tfsum's."""
+
+import os
+import pathlib
+import shutil
+import tempfile
+
+from tfsum.conversion import text_settings
+from tfsum.conversion.google import TANH_GELU, write_google
+from tfsum.errors import CheckpointError
+from tfsum.models import model_folder
+from tfsum.models.bert import Bert
+from tfsum.models.bert_for_pretraining import BertForPretraining
+
+FORMATS = ("google", "hugging-face", "tfsum")
+
+
+def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
+            lowercase: bool | None = None) -> list[str]:
+    """Writes a BERT, with its pretraining heads where the source has them, as a folder of another format.
+
+    The numbers of the weights stay as they are, bit by bit; vocab.txt is copied.
+
+    Args:
+        source: what `Bert.from_pretrained` reads.
+        destination: a folder that does not exist or is empty.
+        to: "google", "hugging-face" or "tfsum".
+        lowercase: whether the model's tokenizer lower-cases, where `read_text_settings` would get it wrong.
+
+    Returns:
+        What the reader should know, a line each: tensors left out, a function that the format cannot say.
+
+    Raises:
+        CheckpointError: the source cannot be read, or the destination cannot be written or is taken.
+    """
+    if to not in FORMATS:
+        raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
+    destination = pathlib.Path(destination)
+    if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
+        raise CheckpointError(f"{destination}: is there already; give the name of a new folder")
+    stored = model_folder.read(source)
+    tensors, config = _checked(stored)
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f"{destination.name}.", dir=destination.parent) as part:
+            whole = pathlib.Path(part) / "whole"  # renamed when it is, so that nothing half-written is left
+            whole.mkdir()
+            _write(whole, _folder_of(stored), config, tensors, to, lowercase)
+            os.replace(whole, destination)
+    except OSError as error:
+        raise CheckpointError(f"{destination}: cannot be written ({error.strerror}); free space or choose another "
+                              "folder") from None
+    return _notes(stored, tensors, config, to)
+
+
+def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
+    """What the source has, as tensors in full Hugging Face names, and the config, once a model could be made of it."""
+    if any(name.startswith(("cls.", "cls/")) for name in stored.tensors):
+        model = BertForPretraining.from_stored(stored, warn=False)
+        tensors, config = model.tensors(), model.bert.config
+    else:
+        bert = model_folder.load_bert(Bert, stored, {})
+        tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
+    # A head that the file lacks was made anew, and is nothing to write.
+    return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config
+
+
+def _folder_of(stored: model_folder.Stored) -> pathlib.Path:
+    path = pathlib.Path(stored.source)
+    return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
+
+
+def _write(folder, origin, config, tensors, to, lowercase):
+    settings = text_settings.read_text_settings(origin)
+    if lowercase is not None:
+        settings = {"lowercase": lowercase, "strip_accents": None}
+    if to == "google":
+        write_google(folder, config, tensors, text_settings.google_keys(settings, origin / "vocab.txt"))
+    else:
+        heads = any(name.startswith("cls.") for name in tensors)
+        tensors = tensors if heads else {name.removeprefix("bert."): value for name, value in tensors.items()}
+        kind = {"model_type": "bert", "architectures": ["BertForPreTraining" if heads else "BertModel"]}
+        extra = {"tfsum.json": text_settings.tfsum_json(settings)} if to == "tfsum" else {
+            "tokenizer_config.json": text_settings.tokenizer_config(settings)}
+        model_folder.save(folder, kind | config, tensors, extra)
+    if (origin / "vocab.txt").is_file():
+        shutil.copyfile(origin / "vocab.txt", folder / "vocab.txt")
+
+
+def _notes(stored, tensors, config, to) -> list[str]:
+    read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in model_folder.TIED}
+    notes = []
+    if left := sorted(stored.tensors.keys() - read):
+        notes.append(f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}")
+    if to == "google":
+        if config["hidden_act"] not in (*TANH_GELU, "relu"):
+            notes.append("the model computes the exact GELU and Google's program the tanh form, which moves its "
+                         "outputs by up to 1e-3; bert_config.json says exact_gelu, which tfsum reads")
+        if config["layer_norm_eps"] != 1e-12:
+            notes.append(f"layer_norm_eps is {config['layer_norm_eps']}, and Google's program computes with 1e-12; "
+                         "bert_config.json keeps it for tfsum")
+    return notes
