@@ -13,6 +13,8 @@ B, T, D = 3, 5, 8
 ENCODER = {"d_model": D, "num_heads": 2, "feed_forward_width": 16, "dropout": 0.3, "attention_dropout": 0.2,
            "activation_dropout": 0.1, "kernel_initializer": keras.initializers.TruncatedNormal(stddev=0.3)}
 TABLE = {
+    "Decoder": {"num_layers": 2, "activation": "gelu", **ENCODER},
+    "DecoderLayer": {"norm": "pre", "epsilon": 1e-5, **ENCODER},
     "Dropout": {"rate": 0.5, "seed": 3},
     "Encoder": {"num_layers": 2, "activation": "gelu", **ENCODER},
     "EncoderLayer": {"norm": "pre", "epsilon": 1e-5, **ENCODER},
@@ -20,7 +22,9 @@ TABLE = {
     "PositionalEncoding": {"scale": True, "dropout": 0.5},
     "PositionwiseFeedForward": {"d_model": D, "feed_forward_width": 16, "activation": "gelu_tanh", "dropout": 0.5},
 }
-OTHERS = {"Encoder pre": ("Encoder", {**TABLE["Encoder"], "norm": "pre", "normalize_first_input": False}),
+OTHERS = {"Decoder pre": ("Decoder", {**TABLE["Decoder"], "norm": "pre"}),
+          "DecoderLayer post": ("DecoderLayer", {**TABLE["DecoderLayer"], "norm": "post"}),
+          "Encoder pre": ("Encoder", {**TABLE["Encoder"], "norm": "pre", "normalize_first_input": False}),
           "EncoderLayer post": ("EncoderLayer", {**TABLE["EncoderLayer"], "norm": "post"})}
 CASES = {name: (name, arguments) for name, arguments in TABLE.items()} | OTHERS
 POLICIES = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
@@ -33,10 +37,13 @@ def make(case, **more):
     return getattr(tfsum.layers, name)(**arguments, **more)
 
 
-def masked(layer, mask):
-    """The argument that hides positions from a layer, where it takes one; the others mix no positions."""
-    takes = "attention_mask" in inspect.signature(layer.call).parameters
-    return {"attention_mask": mask[:, None, None, :]} if takes else {}
+def run(layer, x, mask=None, **more):
+    """Calls a layer; a decoder attends to `x` as its source too. `mask` hides positions where positions mix."""
+    takes = inspect.signature(layer.call).parameters
+    more |= {"source": x} if "source" in takes else {}
+    if mask is not None:
+        more |= {name: mask[:, None, None, :] for name in ("attention_mask", "source_mask") if name in takes}
+    return layer(x, **more)
 
 
 @pytest.fixture
@@ -62,15 +69,15 @@ def test_configuration_comes_back(case, x):
     assert (again.name, again.dtype_policy.name, again.trainable) == ("some_name", "mixed_bfloat16", False)
     missing = set(CASES[case][1]) - set(config)
     assert not missing
-    layer(x), again(x)
+    run(layer, x), run(again, x)
     again.set_weights(layer.get_weights())
-    np.testing.assert_array_equal(array(layer(x)), array(again(x)))
+    np.testing.assert_array_equal(array(run(layer, x)), array(run(again, x)))
 
 
 @each_layer
 def test_a_keras_file_gives_the_same_model(case, x, tmp_path):
     inputs = keras.Input((None, D))
-    model = keras.Model(inputs, make(case)(inputs))
+    model = keras.Model(inputs, run(make(case), inputs))
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(array(model(x)), array(again(x)))
@@ -81,22 +88,22 @@ def test_a_keras_file_gives_the_same_model(case, x, tmp_path):
 @pytest.mark.parametrize("policy", POLICIES)
 def test_precision(case, policy, x):
     exact, layer = make(case), make(case, dtype=policy)
-    exact(x), layer(x)
+    run(exact, x), run(layer, x)
     layer.set_weights(exact.get_weights())
-    found = layer(x, training=False)
+    found = run(layer, x, training=False)
     assert keras.backend.standardize_dtype(found.dtype) == POLICIES[policy]
     assert all(keras.backend.standardize_dtype(w.dtype) == "float32" for w in layer.trainable_weights)
-    np.testing.assert_allclose(array(found), array(exact(x)), atol=0 if policy == "float32" else 0.12)
-    gone = array(layer(x, training=True))
+    np.testing.assert_allclose(array(found), array(run(exact, x)), atol=0 if policy == "float32" else 0.12)
+    gone = array(run(layer, x, training=True))
     assert np.isfinite(gone).all() and gone.shape == (B, T, D)
 
 
 @each_layer
 def test_padding_changes_nothing(case, x):
     layer, mask = make(case), np.ones((B, T), bool)
-    alone = array(layer(x, **masked(layer, mask)))
+    alone = array(run(layer, x, mask))
     longer = np.concatenate([x, np.full((B, 4, D), 7.0, np.float32)], axis=1)
-    padded = array(layer(longer, **masked(layer, np.pad(mask, ((0, 0), (0, 4))))))
+    padded = array(run(layer, longer, np.pad(mask, ((0, 0), (0, 4)))))
     np.testing.assert_allclose(padded[:, :T], alone, atol=1e-6)
 
 
@@ -107,25 +114,25 @@ def test_a_row_with_nothing_to_see_stays_finite(case, policy, x):
     mask = np.ones((B, T), bool)
     mask[1] = False
     large = x * 50  # scores near the end of float16's range too
-    with_hidden = array(layer(large, **masked(layer, mask)))
+    with_hidden = array(run(layer, large, mask))
     assert np.isfinite(with_hidden).all()
-    others = array(layer(large, **masked(layer, np.ones((B, T), bool))))
+    others = array(run(layer, large, np.ones((B, T), bool)))
     np.testing.assert_array_equal(with_hidden[[0, 2]], others[[0, 2]])
 
 
 @each_layer
 def test_dropout_is_of_training_alone(case, x):
     layer = make(case)
-    still = array(layer(x))
-    np.testing.assert_array_equal(still, array(layer(x, training=False)))
-    first, second = array(layer(x, training=True)), array(layer(x, training=True))
+    still = array(run(layer, x))
+    np.testing.assert_array_equal(still, array(run(layer, x, training=False)))
+    first, second = array(run(layer, x, training=True)), array(run(layer, x, training=True))
     assert not np.array_equal(first, still) and not np.array_equal(first, second)
 
 
 @each_layer
 def test_paths_of_weights_are_unique(case, x):
     layer = make(case, name="one")
-    layer(x)
+    run(layer, x)
     paths = [v.path for v in layer.variables]
     assert len(set(paths)) == len(paths)
     assert all(p.startswith("one/") for p in (w.path for w in layer.trainable_weights))
@@ -135,7 +142,7 @@ def test_paths_of_weights_are_unique(case, x):
 def test_initial_weights_differ(case, x):
     """No two kernels of a layer begin with the same values, though they share an initializer."""
     layer = make(case)
-    layer(x)
+    run(layer, x)
     kernels = [np.asarray(w) for w in layer.trainable_weights if w.path.endswith("kernel")]
     for i, kernel in enumerate(kernels):
         assert not any(k.shape == kernel.shape and np.array_equal(k, kernel) for k in kernels[:i])
@@ -143,6 +150,7 @@ def test_initial_weights_differ(case, x):
 
 @pytest.mark.parametrize(("make_it", "says"), [
     (lambda: tfsum.layers.Dropout(1.0), "rate is 1.0"),
+    (lambda: tfsum.layers.DecoderLayer(8, 2, 16, norm="mid"), "DecoderLayer: norm is 'mid'"),
     (lambda: tfsum.layers.EncoderLayer(8, 2, 16, norm="mid"), "'mid'"),
     (lambda: tfsum.layers.MultiHeadAttention(3, 8), "3 heads do not divide a width of 8"),
     (lambda: tfsum.layers.PositionwiseFeedForward(8, 16, "swish"), "'swish'"),

@@ -1,5 +1,6 @@
 """The layers of a Transformer, in Keras alone: they run on every backend that Keras has."""
 
+from tfsum.layers.decoder import Decoder, DecoderLayer
 from tfsum.layers.dropout import Dropout, dropout_step
 from tfsum.layers.encoder import Encoder, EncoderLayer
 from tfsum.layers.masks import look_ahead_mask, padding_mask
@@ -8,6 +9,8 @@ from tfsum.layers.positional_encoding import PositionalEncoding, positional_enco
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
 
 __all__ = [
+    "Decoder",
+    "DecoderLayer",
     "Dropout",
     "Encoder",
     "EncoderLayer",

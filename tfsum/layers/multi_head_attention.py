@@ -63,16 +63,61 @@ class MultiHeadAttention(keras.layers.Layer):
         Returns:
             float tensor (B, Tq, D), or with it the weights (B, H, Tq, Tk).
         """
-        value = query if value is None else value
-        q = self._heads(self.query(query) * (self.d_model // self.num_heads) ** -0.5)
-        k, v = self._heads(self.key(value)), self._heads(self.value(value))
-        scores = ops.cast(ops.matmul(q, ops.swapaxes(k, 2, 3)), "float32")  # (B, H, Tq, Tk)
+        keys, values = self.keys_and_values(query if value is None else value)
+        context, weights = self._attend(self._heads(self._scaled_query(query)), keys, values, attention_mask, training)
+        context = ops.swapaxes(context, 1, 2)  # (B, Tq, H, D/H)
+        output = self.output_projection(ops.reshape(context, ops.shape(query)))
+        return (output, weights) if return_attention_weights else output
+
+    def keys_and_values(self, value):
+        """Projects what is attended to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
+        return self._heads(self.key(value)), self._heads(self.value(value))
+
+    def extend(self, x, position, keys, values):
+        """Writes the key and the value of one position of each row into caches.
+
+        Args:
+            x: float tensor (R, D), the vectors of that position.
+            position: int scalar, below L.
+            keys, values: float tensors (R, H, L, D/H).
+
+        Returns:
+            both caches with that position set.
+        """
+        rows, heads = ops.shape(keys)[0], self.num_heads
+        row = ops.repeat(ops.arange(rows, dtype="int32"), heads)  # 0 0 0 1 1 1 ...
+        head = ops.tile(ops.arange(heads, dtype="int32"), (rows,))  # 0 1 2 0 1 2 ...
+        # A scatter writes in place within a loop; keras.ops.slice_update would be an op of XLA alone.
+        places = ops.stack([row, head, ops.full_like(row, position)], axis=1)  # (R*H, 3)
+        width = self.d_model // heads
+        return (ops.scatter_update(keys, places, ops.reshape(self.key(x), (-1, width))),
+                ops.scatter_update(values, places, ops.reshape(self.value(x), (-1, width))))
+
+    def step(self, x, keys, values, attention_mask):
+        """Attends from one position of each row to cached keys and values.
+
+        Args:
+            x: float tensor (R, D).
+            keys, values: float tensors (R, H, L, D/H).
+            attention_mask: bool tensor that broadcasts to (R, H, 1, L), True is visible.
+
+        Returns:
+            float tensor (R, D).
+        """
+        query = ops.reshape(self._scaled_query(x), (-1, self.num_heads, 1, self.d_model // self.num_heads))
+        context, _ = self._attend(query, keys, values, attention_mask, training=False)
+        return self.output_projection(ops.reshape(context, (-1, self.d_model)))
+
+    def _scaled_query(self, query):
+        return self.query(query) * (self.d_model // self.num_heads) ** -0.5
+
+    def _attend(self, query, keys, values, attention_mask, training):
+        """Queries, keys and values (B, H, T, D/H) -> contexts like the queries, weights (B, H, Tq, Tk)."""
+        scores = ops.cast(ops.matmul(query, ops.swapaxes(keys, 2, 3)), "float32")
         if attention_mask is not None:
             scores = scores + additive_mask(attention_mask)
         weights = self.drop(ops.cast(ops.softmax(scores), self.compute_dtype), training=training)
-        context = ops.swapaxes(ops.matmul(weights, v), 1, 2)  # (B, Tq, H, D/H)
-        output = self.output_projection(ops.reshape(context, ops.shape(query)))
-        return (output, weights) if return_attention_weights else output
+        return ops.matmul(weights, values), weights
 
     def _heads(self, x):
         """(B, T, D) -> (B, H, T, D/H)."""

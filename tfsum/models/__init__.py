@@ -2,5 +2,6 @@
 
 from tfsum.models.bert import Bert
 from tfsum.models.bert_sum_ext import BertSumExt
+from tfsum.models.transformer import Transformer
 
-__all__ = ["Bert", "BertSumExt"]
+__all__ = ["Bert", "BertSumExt", "Transformer"]

@@ -1,0 +1,116 @@
+"""The decoder against torch's with stored weights, and one position at a time against all at once."""
+
+import pathlib
+
+import numpy as np
+import pytest
+
+from tfsum.layers import Decoder, DecoderLayer, padding_mask
+from tfsum.layers.positional_encoding import positional_encoding
+from tfsum.models.model_folder import variables_by_path
+
+DATA = pathlib.Path(__file__).parents[1] / "data"
+D, H, F, LAYERS = 8, 2, 12, 2
+FORMS = ["post", "pre"]
+
+
+@pytest.fixture(scope="module")
+def arrays():
+    return dict(np.load(DATA / "torch_transformer.npz"))
+
+
+def decoder(arrays, form):
+    """A decoder with torch's weights, each of ours set."""
+    model = Decoder(LAYERS, d_model=D, num_heads=H, feed_forward_width=F, norm=form, epsilon=1e-5, dropout=0.0,
+                    name="decoder")
+    model.build()
+    for path, variable in variables_by_path(model).items():
+        variable.assign(arrays[f"{form}:decoder/{path}"])
+    return model
+
+
+def inputs(arrays, form):
+    """What torch's decoder read: embedded targets, the encoder's output, and both masks (B, T)."""
+    table, target_ids = arrays[f"{form}:embedding/embeddings"], arrays["target_ids"]
+    x = table[target_ids] * np.float32(D**0.5) + np.asarray(positional_encoding(target_ids.shape[1], D))
+    real = [np.asarray(padding_mask(arrays[name])) for name in ("target_ids", "source_ids")]
+    return x, arrays[f"{form}:encoder_output"], *real
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_torch(arrays, form):
+    x, source, real, source_real = inputs(arrays, form)
+    found = decoder(arrays, form)(x, source, attention_mask=real[:, None, None, :],
+                                  source_mask=source_real[:, None, None, :])
+    np.testing.assert_allclose(np.asarray(found)[real], arrays[f"{form}:decoder_output"][real], atol=3e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_position_at_a_time(arrays, form):
+    """`start` and `step` give what `call` gives; a row's answers do not hang on the rows beside it."""
+    x, source, _, source_real = inputs(arrays, form)
+    model = decoder(arrays, form)
+    expected = np.asarray(model(x, source, source_mask=source_real[:, None, None, :]))
+    caches = model.start(source, 8)  # room for more than there is
+    shapes = {name: {k: v.shape for k, v in cache.items()} for name, cache in caches.items()}
+    for position in range(x.shape[1]):
+        found, caches = model.step(x[:, position], position, caches, source_real)
+        np.testing.assert_allclose(found, expected[:, position], atol=2e-6)
+    assert {name: {k: v.shape for k, v in cache.items()} for name, cache in caches.items()} == shapes
+    assert not np.asarray(caches["layer_1"]["self_keys"])[:, :, x.shape[1]:].any()
+
+
+def test_rows_of_a_cache_may_change_places(arrays):
+    """What beam search does: rows repeated, gathered and dropped between two steps."""
+    x, source, _, source_real = inputs(arrays, "post")
+    model = decoder(arrays, "post")
+    order = np.array([1, 0, 1])
+    _, caches = model.step(x[:, 0], 0, model.start(source, 4), source_real)
+    moved = {name: {k: np.asarray(v)[order] for k, v in cache.items()} for name, cache in caches.items()}
+    found, _ = model.step(x[order, 1], 1, moved, source_real[order])
+    expected, _ = model.step(x[:, 1], 1, caches, source_real)
+    np.testing.assert_allclose(found, np.asarray(expected)[order], atol=1e-6)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_future_changes_no_earlier_answer(arrays, form):
+    x, source, _, _ = inputs(arrays, form)
+    model = decoder(arrays, form)
+    changed = x.copy()
+    changed[:, 4:] = 9.0
+    np.testing.assert_allclose(model(changed, source)[:, :4], model(x, source)[:, :4], atol=1e-6)
+    assert np.abs(model(changed, source)[:, 4:] - model(x, source)[:, 4:]).max() > 1e-2
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_three_sublayers_with_a_residual_and_a_normalization_each(form):
+    """By the paper's two formulas over the parts; none of the parts is used twice."""
+    layer = DecoderLayer(D, H, F, norm=form)
+    layer.build()
+    random = np.random.default_rng(0)
+    for weight in layer.trainable_weights:
+        weight.assign(random.normal(size=weight.shape) * 0.5)
+    assert len(layer.trainable_weights) == 2 * 8 + 4 + 3 * 2
+    x, source = (random.normal(size=(2, t, D)).astype(np.float32) for t in (5, 7))
+    expected = x
+    for sublayer, norm in (
+        (lambda y: layer.self_attention(y, attention_mask=np.tri(5, dtype=bool)), layer.self_attention_norm),
+        (lambda y: layer.cross_attention(y, source), layer.cross_attention_norm),
+        (layer.feed_forward, layer.feed_forward_norm),
+    ):
+        expected = norm(expected + sublayer(expected)) if form == "post" else expected + sublayer(norm(expected))
+    np.testing.assert_allclose(layer(x, source), expected, atol=1e-6)
+
+
+def test_all_layers_outputs_and_weights_of_attention(arrays):
+    x, source, _, source_real = inputs(arrays, "pre")
+    model = decoder(arrays, "pre")
+    mask = source_real[:, None, None, :]
+    last, outputs, attentions, cross = model(x, source, source_mask=mask, return_all=True)
+    assert len(outputs) == LAYERS + 1
+    np.testing.assert_array_equal(outputs[0], x)
+    np.testing.assert_array_equal(model.final_norm(outputs[-1]), last)
+    np.testing.assert_allclose(np.sum(attentions, -1), np.ones((LAYERS, 2, H, 6)), atol=1e-6)
+    np.testing.assert_allclose(np.sum(cross, -1), np.ones((LAYERS, 2, H, 6)), atol=1e-6)
+    assert (np.triu(np.asarray(attentions), 1) == 0).all()
+    assert (np.asarray(cross)[:, ~source_real.all(1)][..., ~source_real[1]] == 0).all()

@@ -1,0 +1,181 @@
+"""The Transformer against the Annotated Transformer's own numbers: outputs, loss, gradients, five steps, greedy ids."""
+
+import json
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+from safetensors.numpy import load_file
+
+from tfsum.decoding import Greedy
+from tfsum.models import Transformer
+from tfsum.models.label_smoothing import label_smoothing_loss
+from tfsum.models.model_folder import variables_by_path
+from tfsum.training.optimizer import Adam, WarmUp
+
+pytestmark = pytest.mark.reference
+
+D, LAYERS = 32, 2
+SHRINK = np.float32(((D - 1) / D) ** 0.5)
+"""Its normalization divides by the standard deviation over D - 1; that over D is smaller by this much, and so is our
+gamma. (It also adds 1e-6 to the deviation, and we add 2e-6 to the variance: the same where that is 1.)"""
+NO_GRADIENT = "attention/key/bias"  # zero but for rounding, which Adam turns into steps of any direction
+
+
+def names():
+    """(its name, our path, transposed, factor) of every weight."""
+    dense = (("weight", "kernel", True, 1), ("bias", "bias", False, 1))
+    norm = (("a_2", "gamma", False, SHRINK), ("b_2", "beta", False, 1))
+    sides = {"encoder": {"self_attn": "attention"},
+             "decoder": {"self_attn": "self_attention", "src_attn": "cross_attention"}}
+    parts = [(f"{side}.norm", f"{side}/final_norm", norm) for side in sides]
+    for side, attentions in sides.items():
+        for i in range(LAYERS):
+            theirs, ours = f"{side}.layers.{i}.", f"{side}/layer_{i}/"
+            parts += [(f"{theirs}{a}.linears.{j}", f"{ours}{b}/{part}", dense) for a, b in attentions.items()
+                      for j, part in enumerate(("query", "key", "value", "output"))]
+            parts += [(f"{theirs}feed_forward.w_{j}", f"{ours}feed_forward/{part}", dense)
+                      for j, part in ((1, "inner"), (2, "outer"))]
+            parts += [(f"{theirs}sublayer.{j}.norm", f"{ours}{part}_norm", norm)
+                      for j, part in enumerate((*attentions.values(), "feed_forward"))]
+    found = [(f"{a}.{x}", f"{b}/{y}", *more) for a, b, kinds in parts for x, y, *more in kinds]
+    return [*found, ("src_embed.0.lut.weight", "source_embedding/embeddings", False, 1),
+            ("tgt_embed.0.lut.weight", "target_embedding/embeddings", False, 1),
+            ("generator.proj.weight", "output_kernel", False, 1), ("generator.proj.bias", "output_bias", False, 1)]
+
+
+@pytest.fixture
+def folder(shared):
+    return shared / "parity" / "annotated_transformer_tiny"
+
+
+@pytest.fixture
+def model(folder):
+    model = Transformer(50, 60, LAYERS, LAYERS, D, 4, 64, norm="pre", dropout=0.0, epsilon=2e-6, start_id=1,
+                        end_id=59, shared_embeddings=False, tied_output=False, max_length=11)
+    model.build()
+    weights, variables = load_file(folder / "weights.safetensors"), variables_by_path(model)
+    assert {path for _, path, _, _ in names()} == variables.keys()
+    assert {name for name, _, _, _ in names()} == weights.keys()
+    for name, path, transposed, factor in names():
+        variables[path].assign((weights[name].T if transposed else weights[name]) * factor)
+    return model
+
+
+def batch(folder, i):
+    stored = np.load(folder / "batches.npz")
+    target = stored[f"b{i}_target_ids"]
+    return {"source_ids": stored[f"b{i}_source_ids"], "target_ids": target[:, :-1], "target_labels": target[:, 1:]}
+
+
+@pytest.mark.parametrize("i", [0, 1, 2, 3])
+def test_outputs(folder, model, i):
+    """Padding inside of a target and a source of padding alone (batch 3) among them."""
+    expected, inputs = np.load(folder / "outputs.npz"), batch(folder, i)
+    np.testing.assert_allclose(model.encode(inputs["source_ids"]), expected[f"b{i}_encoder_output"], atol=1e-5,
+                               rtol=2e-6)
+    found = keras.ops.log_softmax(model(inputs))
+    np.testing.assert_allclose(found, expected[f"b{i}_log_probs"], atol=1e-5, rtol=2e-6)
+
+
+def test_each_layer_and_its_attention(folder, model):
+    expected, inputs = np.load(folder / "outputs.npz"), batch(folder, 0)
+    x = model.source_positions(model.source_embedding(inputs["source_ids"]))
+    np.testing.assert_allclose(x, expected["b0_source_embedding"], atol=1e-5)
+    source_mask, mask = (inputs[k][:, None, None, :] != 0 for k in ("source_ids", "target_ids"))
+    source, outputs, attentions = model.encoder(x, attention_mask=source_mask, return_all=True)
+    x = model.target_positions(model.target_embedding(inputs["target_ids"]))
+    last, decoded, own, cross = model.decoder(x, source, attention_mask=mask, source_mask=source_mask,
+                                              return_all=True)
+    np.testing.assert_allclose(last, expected["b0_decoder_output"], atol=1e-5)
+    for j in range(LAYERS):
+        np.testing.assert_allclose(outputs[j + 1], expected[f"b0_encoder_layer_{j}"], atol=2e-5)
+        np.testing.assert_allclose(attentions[j], expected[f"b0_encoder_{j}_self_attn"], atol=1e-5)
+        np.testing.assert_allclose(decoded[j + 1], expected[f"b0_decoder_layer_{j}"], atol=2e-5)
+        np.testing.assert_allclose(own[j], expected[f"b0_decoder_{j}_self_attn"], atol=1e-5)
+        np.testing.assert_allclose(cross[j], expected[f"b0_decoder_{j}_src_attn"], atol=1e-5)
+
+
+@pytest.mark.parametrize("i", range(8))
+def test_loss(folder, model, i):
+    expected, inputs = np.load(folder / "outputs.npz"), batch(folder, i)
+    assert float(model.summed_loss(inputs, None, False)) == pytest.approx(float(expected[f"b{i}_loss_sum"]), rel=1e-5)
+    assert float(model.loss_weight(inputs, None)) == expected[f"b{i}_ntokens"]
+    assert float(model.compute_loss(inputs)) == pytest.approx(float(expected[f"b{i}_loss_per_token"]), rel=1e-5)
+
+
+@pytest.mark.parametrize("case", ["no_padding", "some_padding", "one_padding", "all_padding"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
+def test_label_smoothing(folder, case, smoothing):
+    """The loss and its gradient; the original's is by log-probabilities, ours by logits through the softmax."""
+    stored = np.load(folder / "label_smoothing.npz")
+    logits = tf.constant(stored["log_probs"])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        loss = tf.reduce_sum(label_smoothing_loss(logits, stored[f"{case}_targets"], smoothing))
+    np.testing.assert_allclose(loss, stored[f"{case}_s{smoothing}_loss"], atol=1e-5, rtol=1e-6)
+    by_log_probability = stored[f"{case}_s{smoothing}_grad_log_probs"].astype(np.float64)
+    chance = np.exp(stored["log_probs"].astype(np.float64))
+    expected = by_log_probability - chance * by_log_probability.sum(-1, keepdims=True)
+    np.testing.assert_allclose(tape.gradient(loss, logits), expected, atol=1e-6)
+
+
+def test_gradients(folder, model):
+    expected, inputs = np.load(folder / "gradients.npz"), batch(folder, 0)
+    variables = variables_by_path(model)
+    with tf.GradientTape() as tape:
+        loss = model.compute_loss(inputs, training=True)
+    found = tape.gradient(loss, {path: v.value for path, v in variables.items()})
+    for name, path, transposed, factor in names():
+        gradient = tf.convert_to_tensor(found[path]).numpy() * factor
+        theirs = expected[name].T if transposed else expected[name]
+        np.testing.assert_allclose(gradient, theirs, atol=1e-6 + 1e-5 * np.abs(theirs).max(), err_msg=name)
+
+
+@keras.saving.register_keras_serializable("tests")
+class Lookup(keras.optimizers.schedules.LearningRateSchedule):
+    """The rates that the original took; it is a step behind the paper."""
+
+    def __init__(self, rates):
+        self.rates = rates
+
+    def __call__(self, step):
+        return tf.gather(tf.constant(self.rates, tf.float32), step)
+
+
+def test_five_steps(folder, model):
+    expected = np.load(folder / "adam_5_steps.npz")
+    # Gamma is its gamma times SHRINK, and so is each of Adam's steps.
+    optimizer = Adam(Lookup(expected["log/learning_rate"]), {"gamma": float(SHRINK)}, beta_2=0.98)
+    model.compile(optimizer=optimizer, jit_compile=False)
+    losses = [model.fit(tf.data.Dataset.from_tensors(batch(folder, i)), verbose=0, shuffle=False).history["loss"][0]
+              for i in (0, 4, 5, 6, 7)]
+    np.testing.assert_allclose(losses, expected["log/loss_per_token"], rtol=1e-5)
+    variables = variables_by_path(model)
+    for name, path, transposed, factor in names():
+        if not path.endswith(NO_GRADIENT):
+            found = np.asarray(variables[path]) / factor
+            np.testing.assert_allclose(found.T if transposed else found, expected[name], atol=5e-5, err_msg=name)
+
+
+def test_rates(folder):
+    """The paper's schedule is the original's `rate`, from step 1 on."""
+    for setting, rates in json.loads((folder / "noam_rate.json").read_text()).items():
+        size, factor, warmup = (float(part.split("=")[1]) for part in setting.split())
+        schedule = WarmUp(factor * (size * warmup) ** -0.5, int(warmup))
+        for step, rate in rates.items():
+            assert step == "0" or float(schedule(int(step) - 1)) == pytest.approx(rate, rel=2e-6), (setting, step)
+
+
+def test_greedy(folder, model):
+    """The original decodes one source at a time and never stops; ours all at once, none of which ends."""
+    cases = json.loads((folder / "greedy.json").read_text())
+    longest = max(len(case["source_ids"]) for case in cases)
+    sources = np.array([case["source_ids"] + [0] * (longest - len(case["source_ids"])) for case in cases], np.int32)
+    expected = np.array([case["ids"] for case in cases])
+    np.testing.assert_array_equal(model.predict(sources, verbose=0), expected[:, 1:])
+    ids, log_probability, lengths = model.generate(sources, Greedy())
+    np.testing.assert_array_equal(ids[:, 0], expected[:, 1:])
+    np.testing.assert_allclose(log_probability[:, 0], [sum(case["log_probs_of_ids"]) for case in cases], atol=5e-5)
+    assert (lengths == 11).all()

@@ -1,0 +1,239 @@
+"""The decoder of the Transformer, in its post-norm and its pre-norm form, for whole targets and one token at a time."""
+
+import keras
+from keras import ops
+
+from tfsum.errors import Error
+from tfsum.layers.dropout import Dropout
+from tfsum.layers.masks import look_ahead_mask
+from tfsum.layers.multi_head_attention import MultiHeadAttention
+from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class DecoderLayer(keras.layers.Layer):
+    """Masked self-attention, attention to the source, the feed-forward network (Vaswani et al. 2017, section 3.1).
+
+    Each of the three sublayers has weights, a residual and a normalization of its own.
+    Post-norm (the paper's): x = LN(x + sublayer(x)). Pre-norm: x = x + sublayer(LN(x)).
+
+    Args:
+        d_model: width D.
+        num_heads: H, of both attentions.
+        feed_forward_width: F.
+        activation: of the feed-forward network, see `PositionwiseFeedForward`.
+        norm: "post" or "pre".
+        dropout: on the output of each sublayer, before the residual.
+        attention_dropout: on the attention weights.
+        activation_dropout: inside the feed-forward network.
+        epsilon: of the normalizations.
+        kernel_initializer: initializer of every kernel.
+
+    Raises:
+        Error: `norm` is neither "post" nor "pre".
+    """
+
+    def __init__(self, d_model: int, num_heads: int, feed_forward_width: int, activation: str = "relu",
+                 norm: str = "post", dropout: float = 0.1, attention_dropout: float = 0.0,
+                 activation_dropout: float = 0.0, epsilon: float = 1e-6, kernel_initializer="glorot_uniform",
+                 **kwargs):
+        super().__init__(**kwargs)
+        if norm not in ("post", "pre"):
+            raise Error(f"DecoderLayer: norm is {norm!r}; it must be 'post' or 'pre'")
+        self._config = {
+            "d_model": d_model,
+            "num_heads": num_heads,
+            "feed_forward_width": feed_forward_width,
+            "activation": activation,
+            "norm": norm,
+            "dropout": dropout,
+            "attention_dropout": attention_dropout,
+            "activation_dropout": activation_dropout,
+            "epsilon": epsilon,
+        }
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.d_model = d_model
+        self.norm = norm
+        policy = self.dtype_policy
+
+        def attention(name):
+            return MultiHeadAttention(num_heads, d_model, attention_dropout, self.kernel_initializer, name=name,
+                                      dtype=policy)
+
+        def normalization(name):
+            return keras.layers.LayerNormalization(epsilon=epsilon, name=name, dtype=policy)
+
+        self.self_attention = attention("self_attention")
+        self.cross_attention = attention("cross_attention")
+        self.feed_forward = PositionwiseFeedForward(d_model, feed_forward_width, activation, activation_dropout,
+                                                    self.kernel_initializer, name="feed_forward", dtype=policy)
+        self.self_attention_norm = normalization("self_attention_norm")
+        self.cross_attention_norm = normalization("cross_attention_norm")
+        self.feed_forward_norm = normalization("feed_forward_norm")
+        self.self_attention_drop = Dropout(dropout, name="self_attention_dropout", dtype=policy)
+        self.cross_attention_drop = Dropout(dropout, name="cross_attention_dropout", dtype=policy)
+        self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout", dtype=policy)
+
+    def build(self, input_shape=None):
+        for layer in (self.self_attention, self.self_attention_norm, self.cross_attention,
+                      self.cross_attention_norm, self.feed_forward, self.feed_forward_norm):
+            layer.build((None, None, self.d_model))
+        self.built = True
+
+    def call(self, x, source, attention_mask=None, source_mask=None, training=None, return_attention_weights=False):
+        """Decodes one layer further.
+
+        Args:
+            x: float tensor (B, T, D). A position sees itself and what came before it, whatever the masks.
+            source: float tensor (B, Ts, D), what the encoder gave.
+            attention_mask: bool tensor that broadcasts to (B, H, T, T), True is visible; hides padding.
+            source_mask: bool tensor that broadcasts to (B, H, T, Ts), True is visible.
+            return_attention_weights: also return the weights of both attentions.
+
+        Returns:
+            float tensor (B, T, D), or with it the weights of self-attention (B, H, T, T) and of
+            cross-attention (B, H, T, Ts).
+        """
+        visible = look_ahead_mask(ops.shape(x)[1])
+        visible = visible if attention_mask is None else ops.logical_and(visible, attention_mask)
+        y, own = self.self_attention(self._before(x, self.self_attention_norm), attention_mask=visible,
+                                     training=training, return_attention_weights=True)
+        x = self._after(x, self.self_attention_drop(y, training=training), self.self_attention_norm)
+        y, cross = self.cross_attention(self._before(x, self.cross_attention_norm), source,
+                                        attention_mask=source_mask, training=training, return_attention_weights=True)
+        x = self._after(x, self.cross_attention_drop(y, training=training), self.cross_attention_norm)
+        y = self.feed_forward(self._before(x, self.feed_forward_norm), training=training)
+        x = self._after(x, self.feed_forward_drop(y, training=training), self.feed_forward_norm)
+        return (x, own, cross) if return_attention_weights else x
+
+    def start(self, source, max_length):
+        """Prepares the cache of `step`: projects the source once, makes room for `max_length` positions.
+
+        Args:
+            source: float tensor (B, Ts, D), what the encoder gave.
+            max_length: L, int.
+
+        Returns:
+            dict of `self_keys`, `self_values` (B, H, L, D/H), zeros, and `cross_keys`, `cross_values` (B, H, Ts, D/H).
+        """
+        keys, values = self.cross_attention.keys_and_values(source)
+        batch, heads, _, width = ops.shape(keys)
+        return {"self_keys": ops.zeros((batch, heads, max_length, width), keys.dtype),
+                "self_values": ops.zeros((batch, heads, max_length, width), keys.dtype),
+                "cross_keys": keys, "cross_values": values}
+
+    def step(self, x, position, cache, visible, source_mask):
+        """Decodes one position of each row; gives what `call` gives there.
+
+        Args:
+            x: float tensor (R, D).
+            position: int scalar, the place of `x` in its row.
+            cache: dict of `start` with the positions before it filled in.
+            visible: bool tensor that broadcasts to (R, H, 1, L), True at the positions up to this one.
+            source_mask: bool tensor that broadcasts to (R, H, 1, Ts), True is visible.
+
+        Returns:
+            float tensor (R, D), and the cache with this position filled in.
+        """
+        y = self._before(x, self.self_attention_norm)
+        keys, values = self.self_attention.extend(y, position, cache["self_keys"], cache["self_values"])
+        x = self._after(x, self.self_attention.step(y, keys, values, visible), self.self_attention_norm)
+        y = self._before(x, self.cross_attention_norm)
+        y = self.cross_attention.step(y, cache["cross_keys"], cache["cross_values"], source_mask)
+        x = self._after(x, y, self.cross_attention_norm)
+        x = self._after(x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm)
+        return x, {**cache, "self_keys": keys, "self_values": values}
+
+    def _before(self, x, norm):
+        """What a sublayer reads."""
+        return norm(x) if self.norm == "pre" else x
+
+    def _after(self, x, y, norm):
+        """The residual `x` and what a sublayer made of it, `y`."""
+        return x + y if self.norm == "pre" else norm(x + y)
+
+    def get_config(self):
+        initializer = keras.initializers.serialize(self.kernel_initializer)
+        return {**super().get_config(), **self._config, "kernel_initializer": initializer}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class Decoder(keras.layers.Layer):
+    """A stack of decoder layers; a pre-norm stack ends with a normalization of its own.
+
+    Args:
+        num_layers: number of `DecoderLayer`s.
+        **layer: the arguments of every `DecoderLayer`.
+    """
+
+    def __init__(self, num_layers: int, name=None, dtype=None, trainable=True, **layer):
+        super().__init__(name=name, dtype=dtype, trainable=trainable)
+        self.num_layers = num_layers
+        self._layer_config = dict(layer)
+        self.decoder_layers = [DecoderLayer(**layer, name=f"layer_{i}", dtype=self.dtype_policy)
+                               for i in range(num_layers)]
+        self.final_norm = None
+        if layer.get("norm", "post") == "pre":
+            self.final_norm = keras.layers.LayerNormalization(epsilon=layer.get("epsilon", 1e-6), name="final_norm",
+                                                              dtype=self.dtype_policy)
+
+    def build(self, input_shape=None):
+        for layer in self.decoder_layers:
+            layer.build(None)
+        if self.final_norm is not None:
+            self.final_norm.build((None, None, self._layer_config["d_model"]))
+        self.built = True
+
+    def call(self, x, source, attention_mask=None, source_mask=None, training=None, return_all=False):
+        """Decodes whole targets.
+
+        Args:
+            x: float tensor (B, T, D). A position sees itself and what came before it, whatever the masks.
+            source: float tensor (B, Ts, D), what the encoder gave.
+            attention_mask: bool tensor that broadcasts to (B, H, T, T), True is visible; hides padding.
+            source_mask: bool tensor that broadcasts to (B, H, T, Ts), True is visible.
+            return_all: also return what every layer gave.
+
+        Returns:
+            float tensor (B, T, D), or with it the list of the layers' outputs, the input first, and the lists of
+            their weights of self-attention (B, H, T, T) and of cross-attention (B, H, T, Ts).
+        """
+        outputs, attentions, cross_attentions = [x], [], []
+        for layer in self.decoder_layers:
+            x, own, cross = layer(x, source, attention_mask=attention_mask, source_mask=source_mask,
+                                  training=training, return_attention_weights=True)
+            outputs.append(x)
+            attentions.append(own)
+            cross_attentions.append(cross)
+        x = x if self.final_norm is None else self.final_norm(x)
+        return (x, outputs, attentions, cross_attentions) if return_all else x
+
+    def start(self, source, max_length):
+        """Prepares the caches of `step`: float tensor (B, Ts, D), L -> dict of each layer's name to its cache."""
+        return {layer.name: layer.start(source, max_length) for layer in self.decoder_layers}
+
+    def step(self, x, position, caches, source_mask):
+        """Decodes one position of each row; gives what `call` gives there.
+
+        Args:
+            x: float tensor (R, D).
+            position: int scalar, the place of `x` in its row.
+            caches: dict of `start` with the positions before it filled in.
+            source_mask: bool tensor (R, Ts), True at real source tokens.
+
+        Returns:
+            float tensor (R, D), and the caches with this position filled in.
+        """
+        caches = dict(caches)
+        length = caches[self.decoder_layers[0].name]["self_keys"].shape[2]
+        visible = (ops.arange(length) <= position)[None, None, None, :]
+        source_mask = source_mask[:, None, None, :]
+        for layer in self.decoder_layers:
+            x, caches[layer.name] = layer.step(x, position, caches[layer.name], visible, source_mask)
+        return x if self.final_norm is None else self.final_norm(x), caches
+
+    def get_config(self):
+        layer = dict(self._layer_config)
+        if isinstance(layer.get("kernel_initializer"), keras.initializers.Initializer):
+            layer["kernel_initializer"] = keras.initializers.serialize(layer["kernel_initializer"])
+        return {**super().get_config(), "num_layers": self.num_layers, **layer}
