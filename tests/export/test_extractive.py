@@ -11,6 +11,7 @@ tf = pytest.importorskip("tensorflow")
 from tfsum.export.documents import SENTENCES_IN_HEAD, _even_blocks, score_documents
 from tfsum.export.saved_model import build, read_settings
 from tfsum.models import BertSumExt
+from tfsum.training.validation import rank
 
 # The tiny model's weights are large, so that rounding tells more than in a real one.
 TOLERANCE = {"float32": 1e-5, "small": 0.05}
@@ -192,7 +193,7 @@ def test_words_that_the_vocabulary_does_not_hold_are_told(exported):
 def test_core_operations_and_text_operations_give_the_same_bytes(transformer, article, report):
     assert transformer.ops == "core"
     settings = read_settings(transformer.source)
-    text = build(transformer.source, settings, "text", 10, 3, True, "float32")
+    text = build(transformer.source, settings, "text", {}, "float32")
     letters = string.printable + "éß한국日本。！\u00a0\u200b\u0301😀"
     rng = np.random.default_rng(5)
     texts = ["".join(rng.choice(list(letters), 150)) for _ in range(20)] + [article, report, ""]
@@ -211,7 +212,7 @@ def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer):
         and place.tolist() == [0, 0, 256, 0]
     )
 
-    module = build(transformer.source, read_settings(transformer.source), "text", 10, 3, True, "float32")
+    module = build(transformer.source, read_settings(transformer.source), "text", {}, "float32")
     plain = BertSumExt.from_pretrained(str(transformer.source))
     vectors = tf.random.stateless_normal([1200, 32], [1, 2])
     given = score_documents(module.weights, module.weights.read(), vectors, tf.constant([1200]))
@@ -220,3 +221,20 @@ def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer):
             vectors[None, begin : begin + 400], tf.ones([1, 400], bool), tf.constant([begin])
         )
         np.testing.assert_allclose(given[begin : begin + 400], block[0], atol=1e-5)
+
+
+def test_length_counts_beside_the_score(transformer, report):
+    """The graph chooses what the training's own ranking does; scores stay what they are."""
+    settings = read_settings(transformer.source)
+    module = build(transformer.source, settings, "text", {"length_weight": -50.0}, "float32")
+    every = {k: v.numpy() for k, v in module.score(tf.constant([report])).items()}
+    np.testing.assert_allclose(every["score"], transformer.ask("score", text=[report])["score"], atol=1e-6)
+    sentences = [report.encode()[a:b] for a, b in zip(every["start"][0], every["end"][0])]
+    pieces = module.word_piece.tokenize(tf.constant(sentences)).row_lengths().numpy()
+    pieces = np.minimum(pieces, module.window_length - 2)
+    given = module.summarize(tf.constant([report]), tf.constant([4]), tf.constant([False]))
+    chosen = {}
+    for weight in (0.0, -50.0):
+        best = np.argsort(-rank(every["score"][0], pieces, weight), kind="stable")[:4]
+        chosen[weight] = every["start"][0][np.sort(best)].tolist()
+    assert given["start"].numpy()[0, :4].tolist() == chosen[-50.0] != chosen[0.0]

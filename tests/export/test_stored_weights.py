@@ -40,7 +40,7 @@ def test_what_is_read_back_is_what_was_stored(transformer, storage, tolerance):
 
 def test_scores_of_a_half_as_large_file_are_close(transformer, article):
     settings = read_settings(transformer.source)
-    module = build(transformer.source, settings, "text", 10, 3, True, "float16")
+    module = build(transformer.source, settings, "text", {}, "float16")
     given = module.score(tf.constant([article]))["score"]
     np.testing.assert_allclose(given, transformer.ask("score", text=[article])["score"], atol=5e-3)
 

@@ -40,6 +40,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=UNSET,
         help="let serving_default choose sentences that share three words in a row with a chosen one",
     )
+    add(
+        "--length-weight",
+        type=float,
+        default=UNSET,
+        metavar="W",
+        help="choose by logit + W ln(word pieces) (default: as the recipe was evaluated, else 0)",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -17,8 +17,8 @@ FLOW = """Assert Const Identity If NoOp PartitionedCall Placeholder StatefulPart
 FILES = """AssignVariableOp DisableCopyOnRead MergeV2Checkpoints ReadVariableOp ResourceGather RestoreV2 SaveV2
     ShardedFilename VarHandleOp"""
 NUMBERS = """AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBincount Equal Erf Erfc FloorDiv FloorMod
-    Greater GreaterEqual IsNan Less LessEqual LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean Minimum Mul Neg
-    NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2
+    Greater GreaterEqual IsNan Less LessEqual Log LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean Minimum Mul
+    Neg NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2
     UnsortedSegmentMax UnsortedSegmentSum"""
 SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2
     RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice

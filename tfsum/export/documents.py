@@ -10,9 +10,7 @@ from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.repeat import repeat
 
 WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
-SENTENCES_IN_HEAD = (
-    512  # the head's attention is quadratic too: a longer document goes through it in even blocks
-)
+SENTENCES_IN_HEAD = 512  # the head's attention is quadratic too: a longer document goes through it in even blocks
 BLOCKS_AT_ONCE = 8
 
 
@@ -40,9 +38,7 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
         begins = begins[:, :sentences]
         ids, segments = tf.gather(token_ids, rows)[:, :length], tf.gather(segment_ids, rows)[:, :length]
         with weights.model(values) as model:
-            sequence = model.bert.encode(ids, segments, training=False)[
-                0
-            ]  # a row is one window: no need to cut it
+            sequence, *_ = model.bert.encode(ids, segments, training=False)  # a row is one window: nothing to cut
             vectors = model.pool_sentences(sequence, ids, begins)
         return tf.boolean_mask(vectors, begins >= 0)
 
@@ -93,9 +89,7 @@ def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tens
     blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
     owner = repeat(tf.range(tf.size(blocks)), blocks)
     number = tf.range(tf.size(owner)) - tf.gather(tf.cumsum(blocks, exclusive=True), owner)
-    share = tf.cast(
-        tf.gather(per_document, owner), tf.int64
-    )  # int64: 2^31 / 512 sentences would overflow a product
+    share = tf.cast(tf.gather(per_document, owner), tf.int64)  # in int32 a product of them would overflow
     parts, number = tf.cast(tf.gather(blocks, owner), tf.int64), tf.cast(number, tf.int64)
     place = tf.cast(share * number // parts, tf.int32)
     end = tf.cast(share * (number + 1) // parts, tf.int32)

@@ -30,6 +30,7 @@ class ExtractiveSummarizer(tf.Module):
         max_sentences: N, the width of the outputs and the most sentences of a summary.
         sentences: how many `serving_default` chooses.
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
+        length_weight: sentences are chosen by their logit plus this times ln(word pieces); their scores stay.
         storage: see `StoredWeights`.
 
     Raises:
@@ -45,6 +46,7 @@ class ExtractiveSummarizer(tf.Module):
         max_sentences: int = 10,
         sentences: int = 3,
         block_trigrams: bool = True,
+        length_weight: float = 0.0,
         storage: str = "float32",
     ):
         super().__init__(name="extractive_summarizer")
@@ -56,6 +58,7 @@ class ExtractiveSummarizer(tf.Module):
         self.word_piece, self.splitter = word_piece, splitter
         self.window_length, self.max_sentences = window_length, max_sentences
         self.default_sentences, self.default_block = sentences, block_trigrams
+        self.length_weight = length_weight
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
@@ -142,18 +145,25 @@ class ExtractiveSummarizer(tf.Module):
             "start": split["start"].flat_values,
             "end": split["end"].flat_values,
             "logits": logits,
+            "rank": self._rank(logits, pieces.row_lengths() - tf.cast(windows["pieces_cut"], tf.int64)),
             "count": tf.cast(per_document, tf.int32),
             "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
             "known": self.known_words.share(pieces, owner, documents),
         }
 
+    def _rank(self, logits, pieces_read) -> tf.Tensor:
+        """What sentences are chosen by; `tfsum.training.validation.rank` is the same in numpy."""
+        if not self.length_weight:
+            return logits
+        return logits + self.length_weight * tf.math.log(tf.cast(tf.maximum(pieces_read, 1), tf.float32))
+
     def _summarize(self, text, max_sentences, block_trigrams):
         read = self._read(text)
         splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
         ragged = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
-        logits = ragged.with_flat_values(read["logits"]).to_tensor(0.0)
-        present = tf.sequence_mask(read["count"], tf.shape(logits)[1])
-        chosen, count = select(logits, present, ragged, max_sentences, block_trigrams, self.max_sentences)
+        ranks = ragged.with_flat_values(read["rank"]).to_tensor(0.0)
+        present = tf.sequence_mask(read["count"], tf.shape(ranks)[1])
+        chosen, count = select(ranks, present, ragged, max_sentences, block_trigrams, self.max_sentences)
         nothing = tf.size(read["logits"])  # the place behind the last sentence holds the filling
         flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, nothing)
 

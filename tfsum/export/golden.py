@@ -4,9 +4,7 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = (
-    1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
-)
+SCORE_TOLERANCE = 1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
     "Mayor Anna Holt said repairs would take at least six months and cost about $4.2 million. Buses will use the "

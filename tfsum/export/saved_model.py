@@ -20,11 +20,8 @@ from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
 FORMAT_VERSION = 1
-TEXT_SETTINGS = {
-    "lowercase": True,
-    "strip_accents": None,
-    "newline": "sentence",
-}  # BERT's own, where nothing is said
+# BERT's own, where a model folder says nothing.
+TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "newline": "sentence"}
 
 
 def export_extractive(
@@ -34,6 +31,7 @@ def export_extractive(
     max_sentences: int = 10,
     sentences: int = 3,
     block_trigrams: bool | None = None,
+    length_weight: float | None = None,
     storage: str = "float32",
 ) -> pathlib.Path:
     """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
@@ -46,6 +44,8 @@ def export_extractive(
         sentences: how many `serving_default` gives.
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
             default as the model's recipe was evaluated, and True (the papers') where it does not say.
+        length_weight: what a sentence's length counts when sentences are chosen, see `ExtractiveSummarizer`; by
+            default as the model's recipe was evaluated, and 0 (the papers') where it does not say.
         storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
 
     Returns:
@@ -57,9 +57,14 @@ def export_extractive(
     """
     source, destination = pathlib.Path(model_folder), version_folder(destination)
     settings = read_settings(source)
-    if block_trigrams is None:
-        block_trigrams = bool(settings.get("recipe", {}).get("evaluate", {}).get("block_trigrams", True))
-    module = build(source, settings, ops, max_sentences, sentences, block_trigrams, storage)
+    evaluated = settings.get("recipe", {}).get("evaluate", {})
+    choice = {
+        "max_sentences": max_sentences,
+        "sentences": sentences,
+        "block_trigrams": bool(evaluated.get("block_trigrams", True)) if block_trigrams is None else block_trigrams,
+        "length_weight": float(evaluated.get("length_weight", 0.0)) if length_weight is None else length_weight,
+    }
+    module = build(source, settings, ops, choice, storage)
     description = describe(source, settings, module, ops, storage)
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
@@ -112,10 +117,8 @@ def read_settings(source: pathlib.Path) -> dict:
     return settings
 
 
-def build(
-    source, settings: dict, ops: str, max_sentences: int, sentences: int, block_trigrams: bool, storage: str
-) -> ExtractiveSummarizer:
-    """Makes the module of a model folder; the arguments are those of `export_extractive`."""
+def build(source, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
+    """Makes the module of a model folder; `choice` holds the arguments of how sentences are chosen."""
     text = {**TEXT_SETTINGS, **settings.get("text", {})}
     model = BertSumExt.from_pretrained(str(source))
     word_piece = WordPiece.from_file(
@@ -133,14 +136,7 @@ def build(
             f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
         )
     return ExtractiveSummarizer(
-        model,
-        word_piece,
-        SentenceSplitter(text["newline"]),
-        window,
-        max_sentences,
-        sentences,
-        block_trigrams,
-        storage,
+        model, word_piece, SentenceSplitter(text["newline"]), window, storage=storage, **choice
     )
 
 
@@ -160,6 +156,7 @@ def describe(source, settings: dict, module: ExtractiveSummarizer, ops: str, sto
         "max_sentences": module.max_sentences,
         "sentences": module.default_sentences,
         "block_trigrams": module.default_block,
+        "length_weight": module.length_weight,
         "recipe_sha256": hashlib.sha256(recipe.encode()).hexdigest() if recipe else None,
         "config": json.loads((source / "config.json").read_text(encoding="utf-8")),
         "weights": module.weights.table(),

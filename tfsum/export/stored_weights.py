@@ -12,11 +12,7 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-STORAGES = (
-    "float32",
-    "float16",
-    "small",
-)  # small: float16, and the rows of the word embedding int8 with a scale
+STORAGES = ("float32", "float16", "small")  # small: float16, and the word embedding's rows int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
 UNUSED = "bert/pooler/"  # the vector of a whole text, which no head of sentences reads
 
@@ -61,9 +57,8 @@ class StoredWeights(tf.Module):
             self.word_scales = tf.Variable(scales, trainable=False, name=WORD_EMBEDDING + "_scale")
         else:
             self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table.numpy(), dtype), None
-        model.bert.word_embeddings = (
-            self._word_vectors
-        )  # the layer would pull the whole float32 table into the graph
+        # The layer itself would pull the whole float32 table into the graph.
+        model.bert.word_embeddings = self._word_vectors
         self._reach = lambda: (model, list(used.items()))  # in a closure, where no tracking sees it
 
     def table(self) -> dict[str, list]:

@@ -108,7 +108,7 @@ class ExtractiveRun:
         precision: see `build_model`.
         seed: of everything random.
         validate_every: steps between two checkpoints with a validation.
-        sentences, block_trigrams, documents: see `ExtractiveValidation`.
+        sentences, block_trigrams, length_weight, documents: see `ExtractiveValidation`.
         tensorboard: also write TensorBoard's event files (extra `tensorboard`).
 
     A model built under a `tf.distribute` strategy trains under it: each replica takes a batch of `tokens_per_batch`.
@@ -119,8 +119,8 @@ class ExtractiveRun:
                  micro_batches: int = 1, learning_rate: float = 1e-3, encoder_learning_rate: float = 5e-5,
                  warmup_steps: int = 100, decay: str = "linear", weight_decay: float = 0.0, clip_norm: float = 1.0,
                  average_decay: float = 0.99, precision: str = "float32", seed: int = 0, validate_every: int = 100,
-                 sentences: int = 3, block_trigrams: bool = True, documents: int | None = None,
-                 tensorboard: bool = False):
+                 sentences: int = 3, block_trigrams: bool = True, length_weight: float = 0.0,
+                 documents: int | None = None, tensorboard: bool = False):
         if decay not in ("linear", "sqrt"):
             raise RecipeError(f"[train] decay is {decay!r}; expected 'linear' or 'sqrt'")
         self.model, self.folder, self.settings = model, pathlib.Path(folder), settings
@@ -134,7 +134,7 @@ class ExtractiveRun:
         self._documents = {}  # windows read -> the training documents so far
         self.validation = ExtractiveValidation(
             validation_records, model.window_length, max_windows, tokens_per_batch=tokens_per_batch,
-            sentences=sentences, block_trigrams=block_trigrams, documents=documents, **ids)
+            sentences=sentences, block_trigrams=block_trigrams, length_weight=length_weight, documents=documents, **ids)
         model.micro_batches = micro_batches
         with model.distribute_strategy.scope():
             schedule = WarmUp(learning_rate, warmup_steps, steps if decay == "linear" else None)

@@ -10,6 +10,7 @@ from tfsum.training.recipe_file import Key, keys_of, read_recipe
 from tfsum.training.recipe_writer import write_recipe
 
 TEXT = ("lowercase", "strip_accents", "newline")
+MEASURED = ("sentences", "block_trigrams", "length_weight", "documents")
 
 
 def schema() -> dict[str, dict[str, Key]]:
@@ -22,9 +23,8 @@ def schema() -> dict[str, dict[str, Key]]:
         "model": {**keys_of(build_model, "precision", "seed"), **keys_of(BertSumExt, "bert", "name")},
         "train": {"strategy": Key((str,), "one", ("one", "mirrored")),
                   **keys_of(ExtractiveRun, "model", "train_records", "validation_records", "vocabulary", "settings",
-                            "sentences", "block_trigrams", "documents")},
-        "evaluate": {k: v for k, v in keys_of(ExtractiveRun).items()
-                     if k in ("sentences", "block_trigrams", "documents")},
+                            *MEASURED)},
+        "evaluate": {k: v for k, v in keys_of(ExtractiveRun).items() if k in MEASURED},
     }
 
 
