@@ -21,11 +21,12 @@ PADDING = {"token_ids": 0, "segment_ids": 0, "sentence_starts": -1, "labels": 0}
 class OneDevice(ExtractiveRun):
     """Works through the batches of two replicas as one batch."""
 
-    def _dataset(self, documents, done):
-        batches = iter(super()._dataset(documents, 2 * done).as_numpy_iterator())
+    def _dataset(self, done):
+        dataset, until = super()._dataset(2 * done)
+        batches = dataset.as_numpy_iterator()
         pairs = [join(next(batches), next(batches)) for _ in range(self.steps)]
         signature = {k: tf.TensorSpec((None, None), v.dtype) for k, v in pairs[0].items()}
-        return tf.data.Dataset.from_generator(lambda: iter(pairs), output_signature=signature)
+        return tf.data.Dataset.from_generator(lambda: iter(pairs), output_signature=signature), until
 
 
 def join(one, other):

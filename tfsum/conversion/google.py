@@ -162,7 +162,7 @@ def _read_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
         reader = tf.train.load_checkpoint(str(prefix))
         kinds = reader.get_variable_to_dtype_map()
         arrays = {name: reader.get_tensor(name) for name in kinds if not SKIPPED.search(name)}
-    except (tf.errors.OpError, RuntimeError, ValueError) as error:
+    except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
         raise CheckpointError(f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
                               "cut short: fetch it again") from None
     return {name: np.asarray(value, np.float32) if kinds[name].is_floating else np.asarray(value)

@@ -144,7 +144,7 @@ class BeamSearch(Strategy):
         A log-probability only falls, and a normalization only rises with the length, so that the score at
         `max_length` bounds all that can come of a prefix.
         """
-        return self._score(ops.max(live.log_probability, axis=1), max_length) > pool.score[:, -1]
+        return self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]  # the likeliest comes first
 
     def _score(self, log_probability, length):
         return log_probability / NORMALIZATIONS[self.normalization](length, self.length_penalty)

@@ -109,18 +109,25 @@ def _function(model, step):
         terms = loss_sum * model.loss_scale(weight)
         if model.loss_terms:
             model.follow_terms(terms, weight)
-            loss = tf.add_n([mean.result() for mean in model.loss_terms])
+            tracker.reset_state()  # the loss is a sum of means over different numbers
+            tracker.update_state(tf.add_n([mean.result() for mean in model.loss_terms]))
         else:
             mean = model.loss_reduction == "mean"
             tracker.update_state(terms, sample_weight=weight if mean else tf.ones_like(weight))
-            loss = tracker.result()
         followed = {mean.name: mean.result() for mean in (*model.loss_terms, *model.measures)}
-        return {"loss": loss, **followed, **logs}
+        return {"loss": tracker.result(), **followed, **logs}
 
     if not model.run_eagerly:
         run = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)
+    traced = None
 
     def function(iterator):
+        nonlocal traced
+        if not model.run_eagerly and iterator.element_spec != traced:
+            # For the shapes that the data set declares, not for its first batch's, which would be another graph with
+            # other rounding: a resumed run, whose first batch is another, is bit by bit one that never stopped.
+            traced = iterator.element_spec
+            run.get_concrete_function(traced)
         logs = None
         for _ in range(model.steps_per_execution):
             try:
