@@ -1,7 +1,8 @@
 """The models of tfsum, in Keras alone."""
 
 from tfsum.models.bert import Bert
+from tfsum.models.bert_for_pretraining import BertForPretraining
 from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.models.transformer import Transformer
 
-__all__ = ["Bert", "BertSumExt", "Transformer"]
+__all__ = ["Bert", "BertForPretraining", "BertSumExt", "Transformer"]
