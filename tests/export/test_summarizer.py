@@ -32,6 +32,16 @@ def test_offsets_are_characters(summarize):
     assert answer.offsets == sorted(answer.offsets)
 
 
+def test_every_sentence_of_a_text_can_be_scored(summarize, article):
+    every, chosen = summarize.score(article), summarize(article, sentences=3, block_trigrams=False)
+    score_of = dict(zip(every.offsets, every.scores))
+    assert [article[start:end] for start, end in every.offsets] == every.sentences and len(every.sentences) > 3
+    assert [score_of[place] for place in chosen.offsets] == pytest.approx(chosen.scores)
+    assert every.coverage == chosen.coverage and summarize.score("").sentences == []
+    with pytest.raises(Error, match=r"texts\[0\] is bytes"):
+        summarize.score(b"bytes")
+
+
 def test_trigram_blocking_is_an_option(summarize, article):
     doubled = article + "\n" + article
     assert len(summarize(doubled, sentences=10, block_trigrams=False).sentences) == 10

@@ -2,7 +2,7 @@
 
 import dataclasses
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import tensorflow as tf
 
@@ -49,7 +49,6 @@ class Summarizer:
         self.path = _newest(pathlib.Path(path))
         self.description = read_description(self.path)
         self._model = load_model(self.path, self.description)
-        self._summarize = self._model.signatures["summarize"]
 
     def __call__(
         self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool | None = None
@@ -72,20 +71,22 @@ class Summarizer:
             return self([texts], sentences, block_trigrams)[0]
         texts = self._check(texts, sentences)
         block = self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
-        encoded = [text.encode("utf-8", errors="replace") for text in texts]
-        answers: list[Summary | None] = [None] * len(texts)
-        for rows in batches([len(data) for data in encoded]):
-            given = self._summarize(
-                text=tf.constant([encoded[i] for i in rows], tf.string),
-                max_sentences=tf.fill([len(rows)], sentences),
-                block_trigrams=tf.fill([len(rows)], block),
+
+        def summarize(text: tf.Tensor) -> dict:
+            rows = tf.shape(text)
+            return self._model.signatures["summarize"](
+                text=text, max_sentences=tf.fill(rows, sentences), block_trigrams=tf.fill(rows, block)
             )
-            given = {name: value.numpy() for name, value in given.items()}
-            for place, i in enumerate(rows):
-                answers[i] = _summary(
-                    texts[i], encoded[i], {name: value[place] for name, value in given.items()}
-                )
-        return answers
+
+        return _answers(texts, summarize)
+
+    def score(self, text: str) -> Summary:
+        """Scores every sentence of a text: a `Summary` that leaves none out.
+
+        Raises:
+            Error: it is no text.
+        """
+        return _answers(self._check([text], sentences=1), self._model.signatures["score"])[0]
 
     def _check(self, texts, sentences: int) -> list[str]:
         limit = self.description["max_sentences"]
@@ -131,6 +132,18 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
         groups[-1].append(i)
         room -= sizes[i]
     return groups
+
+
+def _answers(texts: list[str], ask: Callable[[tf.Tensor], dict]) -> list[Summary]:
+    """Asks in groups; `ask` takes texts (B,) and answers with a row for each."""
+    encoded = [text.encode("utf-8", errors="replace") for text in texts]
+    answers: list[Summary | None] = [None] * len(texts)
+    for rows in batches([len(data) for data in encoded]):
+        given = ask(tf.constant([encoded[i] for i in rows], tf.string))
+        given = {name: value.numpy() for name, value in given.items()}
+        for place, i in enumerate(rows):
+            answers[i] = _summary(texts[i], encoded[i], {name: value[place] for name, value in given.items()})
+    return answers
 
 
 def _newest(path: pathlib.Path) -> pathlib.Path:
