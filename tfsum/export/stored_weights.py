@@ -11,24 +11,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import ExportError
+from tfsum.models.int8_rows import quantize_rows
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and the word embedding's rows int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
 UNUSED = "bert/pooler/"  # the vector of a whole text, which no head of sentences reads
-
-
-def quantize_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rounds each row to int8 times a scale of its own.
-
-    Args:
-        table: float array (V, D).
-
-    Returns:
-        int8 (V, D) in -127..127 and float32 scales (V,); row i is about rows[i] * scales[i].
-    """
-    scales = np.abs(table).max(axis=1) / 127.0
-    divisors = np.where(scales > 0, scales, 1.0)[:, None]
-    return np.rint(table / divisors).astype(np.int8), scales.astype(np.float32)
 
 
 class StoredWeights(tf.Module):
