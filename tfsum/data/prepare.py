@@ -1,18 +1,13 @@
 """From a corpus file to sharded TFRecords with oracle labels, in parallel, interruptible and resumable."""
 
 import collections
-import concurrent.futures
-import contextlib
 import functools
-import multiprocessing
-import os
 import pathlib
-import signal
-import sys
 from collections.abc import Iterator
 
 from tfsum.data.manifest import Manifest, digest
 from tfsum.data.readers import fingerprint, read_corpus
+from tfsum.data.shards import shard_name, write_shards
 from tfsum.errors import DataError, Error
 
 
@@ -80,24 +75,11 @@ def prepare(
     settings |= {"corpus": digest(corpus), "vocabulary": digest(vocabulary)}
     manifest = Manifest.open(out_dir, settings)
     size, left_out = _survey(corpus, columns)
-    names = [shard_name(shard, shards) for shard in range(shards)]
-    manifest.forget_missing(names)
-    work = (
-        (str(manifest.folder / name), documents)
-        for name, documents in zip(names, _slices(corpus, columns, size, shards), strict=True)
-        if name not in manifest.shards
-    )
-    with _bar(size, progress) as bar:
-        bar.update(sum(counts["read"] for counts in manifest.shards.values()))
-        for path, counts in _run(work, settings, str(vocabulary), processes):
-            manifest.add(pathlib.Path(path).name, counts)
-            bar.update(counts["read"])
+    names = [shard_name("documents", shard, shards) for shard in range(shards)]
+    make_writer = functools.partial(_document_writer, settings, str(vocabulary))
+    documents = _usable(corpus, columns, collections.Counter())
+    write_shards(manifest, names, documents, size, make_writer, processes, progress)
     return manifest.finish(left_out)
-
-
-def shard_name(shard: int, shards: int) -> str:
-    """The file name of a shard, which sorts in order."""
-    return f"documents-{shard:05d}-of-{shards:05d}.tfrecord"
 
 
 def _check(settings: dict, processes: int) -> None:
@@ -149,81 +131,8 @@ def _usable(
             yield document
 
 
-def _slices(
-    corpus: str | pathlib.Path, columns: dict[str, str] | None, size: int, shards: int
-) -> Iterator[list[dict[str, str]]]:
-    """The documents of each shard, in order; sizes differ by one at most."""
-    documents = _usable(corpus, columns, collections.Counter())
-    for shard in range(shards):
-        count = (shard + 1) * size // shards - shard * size // shards
-        yield [next(documents) for _ in range(count)]
-
-
-def _run(
-    work: Iterator[tuple[str, list]], settings: dict, vocabulary: str, processes: int
-) -> Iterator[tuple[str, dict[str, int]]]:
-    """Writes the shards, in this process or in several; yields (path, counts) as each is done."""
-    if processes == 1:
-        from tfsum.data.document_writer import DocumentWriter
-
-        writer = None
-        for path, documents in work:
-            writer = writer or DocumentWriter(settings, vocabulary)
-            yield path, writer.write(path, documents)
-        return
-    pool = concurrent.futures.ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), _start_process, (settings, vocabulary)
-    )
-    waiting: dict[concurrent.futures.Future, str] = {}
-    try:
-        for path, documents in work:
-            waiting[pool.submit(_write_in_process, path, documents)] = path
-            # One shard beyond the busy ones is read ahead: the corpus never lies in memory whole.
-            if len(waiting) > processes:
-                yield from _collect(waiting)
-        while waiting:
-            yield from _collect(waiting)
-    except concurrent.futures.process.BrokenProcessPool as error:
-        raise Error(
-            "prepare: a worker process died (out of memory, or killed); the finished shards are kept: "
-            "call again, with fewer processes or more shards"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _collect(waiting: dict[concurrent.futures.Future, str]) -> Iterator[tuple[str, dict[str, int]]]:
-    """Waits for one shard or more, takes them out of `waiting` and yields their counts."""
-    done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
-
-
-_writer = None  # how to make the DocumentWriter of a worker process, cached
-
-
-def _start_process(settings: dict, vocabulary: str) -> None:
-    """Readies a worker process: one thread, as others share the machine; an interrupt ends it at once.
-
-    Its writer is made by the first shard, so that an error in it reaches the caller as it is.
-    """
-    global _writer
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+def _document_writer(settings: dict, vocabulary: str):
+    # In here: a worker process settles how TensorFlow works before anything loads it.
     from tfsum.data.document_writer import DocumentWriter
 
-    _writer = functools.cache(lambda: DocumentWriter(settings, vocabulary))
-
-
-def _write_in_process(path: str, documents: list[dict[str, str]]) -> dict[str, int]:
-    return _writer().write(path, documents)
-
-
-def _bar(size: int, progress: bool) -> contextlib.AbstractContextManager:
-    import tqdm
-
-    return tqdm.tqdm(total=size, unit=" documents", disable=not progress, file=sys.stderr)
+    return DocumentWriter(settings, vocabulary)
