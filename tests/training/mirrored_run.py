@@ -13,7 +13,8 @@ import tensorflow as tf
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
 
-from tfsum.training.extractive import ExtractiveRun, build_model, strategy_of
+from tfsum.training.environment import strategy_of
+from tfsum.training.extractive import ExtractiveRun, build_model
 
 PADDING = {"token_ids": 0, "segment_ids": 0, "sentence_starts": -1, "labels": 0}
 
@@ -21,10 +22,10 @@ PADDING = {"token_ids": 0, "segment_ids": 0, "sentence_starts": -1, "labels": 0}
 class OneDevice(ExtractiveRun):
     """Works through the batches of two replicas as one batch."""
 
-    def _dataset(self, done):
-        dataset, until = super()._dataset(2 * done)
-        batches = dataset.as_numpy_iterator()
-        pairs = [join(next(batches), next(batches)) for _ in range(self.steps)]
+    def batches(self, done):
+        dataset, until = super().batches(2 * done)
+        parts = dataset.as_numpy_iterator()
+        pairs = [join(next(parts), next(parts)) for _ in range(self.steps)]
         signature = {k: tf.TensorSpec((None, None), v.dtype) for k, v in pairs[0].items()}
         return tf.data.Dataset.from_generator(lambda: iter(pairs), output_signature=signature), until
 
@@ -44,9 +45,9 @@ def train(kind, name, material, folder):
         model, encoder = build_model(str(material / "encoder"), head_layers=1, head_num_heads=2, head_dropout=0.0,
                                      head_feed_forward_width=12, seed=3, hidden_dropout_prob=0.0,
                                      attention_probs_dropout_prob=0.0)
-    run = kind(model, material / "train", material / "validation", encoder, {"text": {}}, str(folder / name), steps=4,
-               tokens_per_batch=64, validate_every=2, warmup_steps=1, learning_rate=1e-3, encoder_learning_rate=1e-3,
-               average_decay=0.9)
+    run = kind(model, material / "train", material / "validation", encoder, {"text": {}},
+               folder=str(folder / name), steps=4, tokens_per_batch=64, validate_every=2, warmup_steps=1,
+               learning_rate=1e-3, encoder_learning_rate=1e-3, average_decay=0.9)
     run.fit()
     np.savez(folder / f"{name}.npz", **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables})
 

@@ -14,7 +14,8 @@ from safetensors.numpy import load_file
 from tfsum.data.records import make_record, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.models import Bert, BertSumExt
-from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder, strategy_of
+from tfsum.training.environment import strategy_of
+from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
 SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "first_window_steps": 3, "validate_every": 4,
@@ -46,8 +47,8 @@ def run(material, folder, **changes):
     settings = {**SETTINGS, **changes}
     model, encoder = build_model(str(material / "encoder"), head_layers=1, head_num_heads=2,
                                  head_feed_forward_width=12, seed=settings["seed"])
-    return ExtractiveRun(model, material / "train", material / "validation", encoder, {"text": {}}, str(folder),
-                         **settings)
+    return ExtractiveRun(model, material / "train", material / "validation", encoder, {"text": {}},
+                         folder=str(folder), **settings)
 
 
 def stop_after(of, step, number):
@@ -116,8 +117,8 @@ def test_the_best_model_is_kept_with_its_vocabulary_and_scores(uninterrupted):
 
 def test_frozen_layers_keep_their_weights(material, tmp_path):
     model, encoder = build_model(str(material / "encoder"), freeze_layers=1, head="classifier")
-    frozen = ExtractiveRun(model, material / "train", material / "validation", encoder, {}, str(tmp_path), steps=2,
-                           tokens_per_batch=64, validate_every=2, average_decay=0.0)
+    frozen = ExtractiveRun(model, material / "train", material / "validation", encoder, {},
+                           folder=str(tmp_path), steps=2, tokens_per_batch=64, validate_every=2, average_decay=0.0)
     frozen.fit()
     before, after = (load_file(f / "model.safetensors") for f in (encoder, tmp_path / "best"))
     for name, value in before.items():

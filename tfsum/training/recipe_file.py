@@ -86,14 +86,14 @@ def keys_of(function: Callable, *without: str) -> dict[str, Key]:
 
 
 def read_recipe(
-    path: str | pathlib.Path, schema: Schema, overrides: Iterable[str] = ()
+    path: str | pathlib.Path, schema: Schema | Callable[[Mapping], Schema], overrides: Iterable[str] = ()
 ) -> dict[str, dict[str, Any]]:
     """Read a recipe, apply overrides, check it, fill in the defaults.
 
     Args:
         path: the TOML file.
         schema: section -> key -> a `Key`, a type (the key is then required) or a default value (which
-            tells its type).
+            tells its type). Or a function that gives it for the recipe as parsed, its overrides applied.
         overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings).
 
     Returns:
@@ -105,7 +105,7 @@ def read_recipe(
     path = pathlib.Path(path)
     given = _parse(path)
     mistakes = _override(given, overrides)
-    resolved, more = check(given, schema)
+    resolved, more = check(given, schema(given) if callable(schema) else schema)
     if mistakes + more:
         raise RecipeError("\n  ".join([f"{path}: {len(mistakes + more)} mistake(s)", *mistakes, *more]))
     return resolved

@@ -9,6 +9,8 @@ from typing import Any
 
 from tfsum.errors import RecipeError
 
+FOLDERS = {("data", "records"), ("train", "folder")}
+
 
 def write_recipe(
     recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path, header: str = ""
@@ -35,6 +37,12 @@ def write_recipe(
     finally:
         partial.unlink(missing_ok=True)
     return path
+
+
+def without_folders(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """A recipe less the folders of its records and of its run: what is learned depends on neither of them."""
+    return {section: {k: v for k, v in table.items() if (section, k) not in FOLDERS}
+            for section, table in recipe.items()}
 
 
 def to_toml(recipe: Mapping[str, Mapping[str, Any]], header: str = "") -> str:

@@ -1,0 +1,34 @@
+"""What stands before the first layer of a run does: the strategy, the precision and the seed."""
+
+import keras
+import tensorflow as tf
+
+from tfsum.errors import RecipeError
+
+POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
+
+
+def strategy_of(name: str) -> tf.distribute.Strategy:
+    """The strategy of a recipe: "one" device, or "mirrored" over all GPUs (all logical CPUs where there is no GPU)."""
+    if name == "one":
+        return tf.distribute.get_strategy()
+    if name != "mirrored":
+        raise RecipeError(f"[train] strategy is {name!r}; expected 'one' or 'mirrored'")
+    devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+    return tf.distribute.MirroredStrategy([device.name for device in devices])
+
+
+def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:
+    """Sets both for every layer made from here on.
+
+    Args:
+        precision: "float32", "bfloat16" or "float16": of products and activations; weights stay float32.
+        seed: of new weights and of dropout.
+
+    Raises:
+        RecipeError: there is no such precision.
+    """
+    if precision not in POLICIES:
+        raise RecipeError(f"[train] precision is {precision!r}; expected {', '.join(POLICIES)}")
+    keras.utils.set_random_seed(seed)
+    keras.config.set_dtype_policy(POLICIES[precision])
