@@ -1,12 +1,15 @@
 """Percentile bootstrap intervals of means over documents (Efron 1979; for summaries, Lin 2004)."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tfsum.errors import Error
 
 
 def bootstrap_intervals(
-    values: np.ndarray, samples: int = 1000, seed: int = 0, level: float = 0.95
+    values: np.ndarray, samples: int = 1000, seed: int = 0, level: float = 0.95,
+    statistic: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of the means of several columns, all from the same resampled documents.
 
@@ -17,9 +20,11 @@ def bootstrap_intervals(
         samples: resamples of D documents with replacement.
         seed: of the resamples.
         level: share of the resampled means inside.
+        statistic: what is wanted where it is no mean but a function of means, such as F1: from (samples, ...) means
+            of the columns to (samples, ...) values.
 
     Returns:
-        The lower and the upper ends, each of the shape of a row.
+        The lower and the upper ends, each of the shape of a row, or of a value of `statistic`.
 
     Raises:
         Error: if there is no document or no sample, or the level is not between 0 and 1.
@@ -35,5 +40,6 @@ def bootstrap_intervals(
     # How often each document is drawn says as much as the draws, and a mean becomes a product.
     even = np.full(len(values), 1 / len(values))
     means = np.stack([random.multinomial(len(values), even) @ columns for _ in range(samples)]) / len(values)
-    ends = np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return tuple(end.reshape(values.shape[1:]) for end in ends)
+    means = means.reshape(samples, *values.shape[1:])
+    means = means if statistic is None else statistic(means)
+    return tuple(np.quantile(means, [(1 - level) / 2, (1 + level) / 2], axis=0))

@@ -1,0 +1,134 @@
+"""How good a classifier is: accuracy and F1 with bootstrap intervals, alone and beside others on the same texts."""
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tfsum.errors import Error
+from tfsum.evaluation.bootstrap import bootstrap_intervals
+
+METRICS = ("accuracy", "f1_macro", "f1")
+"""`f1_macro` is the mean of the F1 of every label that occurs (in the truth or among the answers), `f1` that of the
+second of two labels; where there are more labels than two there is no `f1`."""
+KEYS = (("value", "low", "high"), ("difference", "difference_low", "difference_high"))
+
+
+@dataclasses.dataclass
+class ClassificationReport:
+    """Scores of every system on the same texts, in points (0 to 100).
+
+    Attributes:
+        texts: how many.
+        label_names: the labels.
+        baseline: the system that `difference` compares with; None where there is one system alone.
+        settings: samples and seed of the bootstrap.
+        systems: name -> metric -> `value`, `low`, `high` (95 % interval) and, with a baseline, `difference`,
+            `difference_low`, `difference_high` (of the same resampled texts); and name -> `labels`: label ->
+            `precision`, `recall`, `f1`, `texts` (with that label).
+    """
+
+    texts: int
+    label_names: list[str]
+    baseline: str | None
+    settings: dict
+    systems: dict[str, dict]
+
+    def to_json(self) -> str:
+        """The report as a JSON object of one line."""
+        return json.dumps(dataclasses.asdict(self), ensure_ascii=False)
+
+    def to_text(self) -> str:
+        """The report as a table, the differences to the baseline, and each label's scores."""
+        width = max(len("system"), *map(len, self.systems))
+        metrics = [metric for metric in METRICS if metric in next(iter(self.systems.values()))]
+        lines = [f"{'system':<{width}}" + "".join(f"  {metric + ' (95 %)':<24}" for metric in metrics)]
+        for name, scores in self.systems.items():
+            lines.append(f"{name:<{width}}" + "".join(
+                f"  {_cell(scores[metric], KEYS[0]):<24}" for metric in metrics))
+        if self.baseline is not None:
+            lines += ["", f"difference to {self.baseline}"]
+            for name, scores in self.systems.items():
+                if name != self.baseline:
+                    cells = (_cell(scores[metric], KEYS[1], sign="+") for metric in metrics)
+                    lines.append(f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells))
+        for name, scores in self.systems.items():
+            lines += ["", f"labels of {name}: precision, recall, F1, texts"]
+            lines += [f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f}  {row['texts']}"
+                      for label, row in scores["labels"].items()]
+        settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        return "\n".join([*(line.rstrip() for line in lines), "", f"{self.texts} texts; {settings}"])
+
+
+def evaluate_labels(systems: Mapping[str, Sequence[int]], labels: Sequence[int], label_names: Sequence[str],
+                    baseline: str | None = None, samples: int = 1000, seed: int = 0) -> ClassificationReport:
+    """Scores the answers of systems.
+
+    Args:
+        systems: name -> (N,) places of the labels that it answered.
+        labels: (N,) places of the true labels.
+        label_names: (C,) the labels.
+        baseline: the system that the others are compared with.
+        samples: of the bootstrap, which draws texts.
+        seed: of the bootstrap.
+
+    Raises:
+        Error: a system has not one answer a text, or the baseline is none of them.
+    """
+    labels, classes = np.asarray(labels), len(label_names)
+    for name, answers in systems.items():
+        if len(answers) != len(labels) or not len(labels):
+            raise Error(f"evaluate: {name!r} has {len(answers)} answers for {len(labels)} texts; expected one each")
+    if baseline is not None and baseline not in systems:
+        raise Error(f"evaluate: baseline {baseline!r} is none of the systems ({', '.join(systems)})")
+    outcomes = np.stack([_outcomes(np.asarray(answers), labels, classes) for answers in systems.values()], axis=1)
+    place = None if baseline is None else list(systems).index(baseline)
+
+    def statistic(means):
+        values = _scores(means)
+        return np.stack([values] if place is None else [values, values - values[..., [place], :]], axis=-2)
+
+    found = statistic(outcomes.mean(0))  # (systems, the scores and their differences, metrics)
+    ends = np.stack([found, *bootstrap_intervals(outcomes, samples, seed, statistic=statistic)])
+    return ClassificationReport(
+        len(labels), list(label_names), baseline, {"samples": samples, "seed": seed},
+        {name: _table(ends[:, i]) | {"labels": _by_label(outcomes[:, i].mean(0), len(labels), label_names)}
+         for i, name in enumerate(systems)})
+
+
+def _outcomes(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
+    """For each text and label whether it is right, answered, true: float64 (N, C, 3), whose sums give every score."""
+    answered, true = (np.eye(classes)[values] for values in (answers, labels))
+    return np.stack([answered * true, answered, true], axis=-1)
+
+
+def _scores(means: np.ndarray) -> np.ndarray:
+    """Accuracy, macro F1 and, of two labels, the second's F1 in points, from mean outcomes (..., C, 3)."""
+    right, answered, true = np.moveaxis(means, -1, 0)
+    either = answered + true
+    f1 = np.divide(2 * right, either, out=np.zeros_like(either), where=either > 0)
+    occurs = np.maximum((either > 0).sum(-1), 1)
+    values = [right.sum(-1), f1.sum(-1) / occurs] + ([f1[..., 1]] if f1.shape[-1] == 2 else [])
+    return 100 * np.stack(values, axis=-1)
+
+
+def _table(ends: np.ndarray) -> dict[str, dict[str, float]]:
+    """The metrics of one system from its values, lower and upper ends (3, 1 or 2 of KEYS, metrics)."""
+    return {metric: {key: float(ends[i, k, j]) for k, keys in enumerate(KEYS[:ends.shape[1]])
+                     for i, key in enumerate(keys)}
+            for j, metric in enumerate(METRICS[:ends.shape[2]])}
+
+
+def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict[str, dict]:
+    def points(part, whole):
+        return 100 * float(part / whole) if whole > 0 else 0.0
+
+    return {name: {"precision": points(right, answered), "recall": points(right, true),
+                   "f1": points(2 * right, answered + true), "texts": round(float(true) * texts)}
+            for name, (right, answered, true) in zip(label_names, means)}
+
+
+def _cell(scores: dict[str, float], keys: tuple[str, str, str], sign: str = "") -> str:
+    value, low, high = (format(scores[key], f"{sign}.2f") for key in keys)
+    return f"{value} ({low}, {high})"
