@@ -37,6 +37,13 @@ class Pairs:
         """(N,) positions of a pair's longer side: `[CLS] source [SEP]`, or a target with its start or end."""
         return np.maximum(self.source_counts + 2, self.target_counts + 1)
 
+    def with_shuffled_sources(self, seed: int) -> "Pairs":
+        """The same sources and targets, each target beside a source drawn for it at random."""
+        order = np.random.default_rng(seed).permutation(len(self))
+        first, counts = (np.cumsum(self.source_counts) - self.source_counts)[order], self.source_counts[order]
+        row, place = ragged_places(counts)
+        return dataclasses.replace(self, sources=self.sources[first[row] + place], source_counts=counts)
+
 
 def load_pairs(paths: str | pathlib.Path | Sequence[str | pathlib.Path]) -> Pairs:
     """Reads the ids of prepared pairs into memory, 4 bytes a piece.
@@ -141,15 +148,16 @@ def plan_pairs(
 
 def assemble_pairs(pairs: Pairs, rows: np.ndarray, cls_id: int, sep_id: int) -> dict[str, np.ndarray]:
     """The arrays of one batch, as `pair_batches` gives them, of the pairs `rows` (B,)."""
-    sources = _padded(pairs.sources, pairs.source_counts, rows, [cls_id], [sep_id])
+    sources = padded(pairs.sources, pairs.source_counts, rows, [cls_id], [sep_id])
     return {
         "source_ids": sources,
-        "target_ids": _padded(pairs.targets, pairs.target_counts, rows, [cls_id], []),
-        "target_labels": _padded(pairs.targets, pairs.target_counts, rows, [], [sep_id]),
+        "target_ids": padded(pairs.targets, pairs.target_counts, rows, [cls_id], []),
+        "target_labels": padded(pairs.targets, pairs.target_counts, rows, [], [sep_id]),
     }
 
 
-def _padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: list, after: list) -> np.ndarray:
+def padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: Sequence[int] = (),
+           after: Sequence[int] = ()) -> np.ndarray:
     """The pieces of some rows between special tokens, padded with 0: (B, T) int32."""
     first, counts = (np.cumsum(counts) - counts)[rows], counts[rows]
     row, place = ragged_places(counts)

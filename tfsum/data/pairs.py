@@ -65,6 +65,7 @@ def prepare_pairs(
     out_dir: str | pathlib.Path,
     vocabulary: str | pathlib.Path,
     *,
+    target_vocabulary: str | pathlib.Path | None = None,
     target_corpus: str | pathlib.Path | None = None,
     source: str = "source",
     target: str = "target",
@@ -83,6 +84,7 @@ def prepare_pairs(
         corpus, target_corpus, source, target: see `read_pairs`.
         out_dir: folder of the shards and of `manifest.json`, one folder a corpus.
         vocabulary: a vocab.txt, or the folder that holds one.
+        target_vocabulary: the target's, where it has one of its own.
         max_source_length: positions of a source, [CLS] and [SEP] included.
         max_target_length: positions of a target, its [CLS] or [SEP] included. A longer one is left out: cut, it
             would teach to stop in mid-sentence.
@@ -113,15 +115,15 @@ def prepare_pairs(
     for name, smallest in {"max_source_length": 3, "max_target_length": 2, "target_lines": 1}.items():
         if settings[name] is not None and settings[name] < smallest:
             raise Error(f"prepare_pairs: {name} is {settings[name]}; expected {smallest} or more")
-    file = vocabulary_file(vocabulary)
-    settings |= {"corpus": digest(corpus), "vocabulary": digest(file),
+    files = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
+    settings |= {"corpus": digest(corpus), "vocabulary": digest(files[0]), "target_vocabulary": digest(files[1]),
                  "target_corpus": None if target_corpus is None else digest(target_corpus)}
     manifest = Manifest.open(out_dir, settings)
     manifest.forget_missing([_SHARD])
     if _SHARD not in manifest.shards:
         case = {name: settings[name] for name in ("lowercase", "strip_accents")}
         pairs = read_pairs(corpus, target_corpus, source=source, target=target)
-        writer = _PairWriter(settings, WordPiece.from_file(file, **case))
+        writer = _PairWriter(settings, [WordPiece.from_file(file, **case) for file in files])
         manifest.add(_SHARD, writer.write(manifest.folder / _SHARD, pairs))
     return manifest.finish(dict.fromkeys(DROPPED, 0))
 
@@ -131,11 +133,11 @@ class _PairWriter:
 
     Args:
         settings: as `prepare_pairs` collects them.
-        word_piece: the tokenizer.
+        word_pieces: the tokenizers of source and target.
     """
 
-    def __init__(self, settings: dict, word_piece: WordPiece):
-        self._settings, self._word_piece = settings, word_piece
+    def __init__(self, settings: dict, word_pieces: list[WordPiece]):
+        self._settings, self._word_pieces = settings, word_pieces
         self._counts = collections.Counter(dict.fromkeys(COUNTS + DROPPED, 0))
 
     def write(self, path: pathlib.Path, pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
@@ -166,7 +168,8 @@ class _PairWriter:
 
     def _records(self, pairs: Iterator[tuple[str, str]]) -> Iterator[bytes]:
         while batch := list(itertools.islice(pairs, _TOGETHER)):
-            sources, targets = (self._word_piece.tokenize(texts).to_list() for texts in zip(*batch, strict=True))
+            sources, targets = (word_piece.tokenize(texts).to_list() for word_piece, texts
+                                in zip(self._word_pieces, zip(*batch, strict=True), strict=True))
             for texts, source, target in zip(batch, sources, targets, strict=True):
                 source = self._fitting(source, target)
                 if source is not None:
@@ -190,5 +193,6 @@ class _PairWriter:
         counts["pairs"] += 1
         counts["source_pieces"] += len(source)
         counts["target_pieces"] += len(target)
-        counts["unknown_pieces"] += (source + target).count(self._word_piece.unk_id)
+        for word_piece, pieces in zip(self._word_pieces, (source, target), strict=True):
+            counts["unknown_pieces"] += pieces.count(word_piece.unk_id)
         return source

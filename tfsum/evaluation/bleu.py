@@ -1,0 +1,51 @@
+"""BLEU by the `sacrebleu` package, always beside the signature that says how it was counted."""
+
+from collections.abc import Sequence
+
+from sacrebleu.metrics import BLEU
+
+from tfsum.errors import Error
+
+
+def score_translations(translations: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
+    """Scores a corpus of translations, one reference each.
+
+    Args:
+        translations: (N,) texts as a reader sees them, not tokenized.
+        references: (N,) texts.
+
+    Returns:
+        BLEU in points, 0 to 100, and sacrebleu's signature.
+
+    Raises:
+        Error: the numbers of texts differ, or there are none.
+    """
+    scores = score_with_interval(translations, references, samples=1)
+    return scores["score"], scores["signature"]
+
+
+def score_with_interval(translations: Sequence[str], references: Sequence[str], samples: int = 1000,
+                        tokenize: str = "13a") -> dict[str, float | str]:
+    """Scores a corpus of translations, with the 95 % interval of sacrebleu's own bootstrap.
+
+    Args:
+        translations: (N,) texts as a reader sees them, not tokenized.
+        references: (N,) texts.
+        samples: of the bootstrap, whose seed is in the signature; 1 for no interval.
+        tokenize: how sacrebleu parts words: "13a", "intl", "zh" (Chinese), "char" or "none".
+
+    Returns:
+        `score` in points, 0 to 100, and sacrebleu's `signature`; with an interval also its ends, `low` and `high`.
+
+    Raises:
+        Error: the numbers of texts differ, or there are none.
+    """
+    if len(translations) != len(references) or not references:
+        raise Error(f"BLEU: {len(translations)} translations and {len(references)} references; expected as many of "
+                    "both, and at least one")
+    bleu = BLEU(tokenize=tokenize)
+    found = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
+    scores = {"score": found.score, "signature": str(bleu.get_signature())}
+    if samples > 1:
+        scores |= {"low": found._mean - found._ci, "high": found._mean + found._ci}
+    return scores
