@@ -23,6 +23,7 @@ VERBS = {
     "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
+    "explain": "show why: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "tell what is installed, which devices there are, and what is wrong",

@@ -1,0 +1,76 @@
+"""`tfsum explain`: what it reads, where the page goes; the model is a stand-in."""
+
+import io
+import pathlib
+
+import pytest
+
+import tfsum
+from tfsum.cli import explain
+from tfsum.cli.main import main
+
+TEXT = "One came. Two <b>went</b>. Three stayed."
+
+
+class Lead:
+    """Chooses the first sentences."""
+
+    path, description = pathlib.Path("models/lead/1"), {"block_trigrams": False}
+
+    def score(self, text):
+        from tfsum.export.summarizer import Summary
+
+        parts = [part.strip(".") + "." for part in text.split(". ")]
+        offsets = [(text.index(part), text.index(part) + len(part)) for part in parts]
+        return Summary(text, parts, [0.5] * len(parts), offsets, 1.0, [])
+
+    def __call__(self, text, sentences):
+        import dataclasses
+
+        every = self.score(text)
+        cut = {name: getattr(every, name)[:sentences] for name in ("sentences", "scores", "offsets")}
+        return dataclasses.replace(every, **cut)
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """The models that were asked for."""
+    models = []
+    monkeypatch.setitem(vars(tfsum), "load", lambda path=None: models.append(path) or Lead())
+    monkeypatch.setattr(explain, "load_tensorflow", lambda: None)
+    return models
+
+
+def test_a_file_becomes_a_page(asked, tmp_path, capsys):
+    article, report = tmp_path / "article.txt", tmp_path / "report.html"
+    article.write_text(TEXT)
+    assert main(["explain", str(article), "-o", str(report), "-n", "2", "--model", "m/1"]) == 0
+    assert capsys.readouterr() == (f"{report}\n", "") and asked == ["m/1"]
+    page = report.read_text(encoding="utf-8")
+    assert "<title>article.txt</title>" in page and page.count("<mark") == 2
+    assert "Two &lt;b&gt;went&lt;/b&gt;." in page and "<b>went" not in page
+    assert sorted(tmp_path.iterdir()) == [article, report]
+
+
+def test_standard_input_to_standard_output(asked, monkeypatch, capsysbinary):
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("바다가 보인다. Yes.".encode())))
+    assert main(["explain"]) == 0
+    page = capsysbinary.readouterr().out.decode("utf-8")
+    assert page.startswith("<!doctype html>") and "바다가 보인다." in page and asked == [None]
+
+
+def test_a_report_that_cannot_be_written_is_one_line(asked, tmp_path, capsys):
+    article = tmp_path / "article.txt"
+    article.write_text(TEXT)
+    assert main(["explain", str(article), "-o", str(tmp_path / "absent" / "report.html")]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("tfsum: error: ") and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(("argv", "words"), [
+    (["absent.txt"], "no such file: absent.txt"),
+    (["-n", "0"], "--sentences 0: expected at least 1"),
+])
+def test_wrong_calls(asked, argv, words, capsys):
+    assert main(["explain", *argv]) == 2
+    assert words in capsys.readouterr().err and not asked

@@ -1,0 +1,105 @@
+"""Who looks where: the attention weights of a model for one text or one pair, with the tokens that they belong to."""
+
+import dataclasses
+
+import numpy as np
+
+from tfsum.errors import Error
+
+
+@dataclasses.dataclass(frozen=True)
+class Attention:
+    """The weights of all layers and heads of one kind of attention.
+
+    Attributes:
+        kind: such as "cross-attention".
+        weights: float32 (L, H, Tq, Tk); a row tells how a query shares its look among the keys, and sums to 1.
+        queries: the Tq tokens that look.
+        keys: the Tk tokens that are looked at.
+    """
+
+    kind: str
+    weights: np.ndarray
+    queries: list[str]
+    keys: list[str]
+
+    def of(self, layer: int, head: int | None = None) -> np.ndarray:
+        """The weights of a layer (H, Tq, Tk), or of one of its heads (Tq, Tk); both are counted from 0.
+
+        Raises:
+            Error: there is no such layer or head.
+        """
+        for name, number, count in zip(("layer", "head"), (layer, head), self.weights.shape):
+            if number is not None and not 0 <= number < count:
+                raise Error(f"{self.kind}: {name} {number}; there are {count}, counted from 0")
+        return self.weights[layer] if head is None else self.weights[layer, head]
+
+
+def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) -> Attention:
+    """Reads a text, or a pair, by a `Bert`.
+
+    Args:
+        bert: a `Bert`, such as the one that other models have as `model.bert`.
+        word_piece: its `WordPiece`.
+        text: the text; it becomes [CLS] text [SEP].
+        text_pair: a second text; together they become [CLS] text [SEP] text_pair [SEP].
+
+    Returns:
+        The self-attention of all layers.
+
+    Raises:
+        Error: there are more tokens than the model has positions.
+    """
+    first, second = (word_piece.tokenize([text or ""]).to_list()[0] for text in (text, text_pair))
+    ids = [word_piece.cls_id, *first, word_piece.sep_id]
+    segments = [0] * len(ids)
+    if text_pair is not None:
+        ids += [*second, word_piece.sep_id]
+        segments += [1] * (len(ids) - len(segments))
+    given = {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32)}
+    outputs = bert(given, training=False, return_all=True)
+    return _attention("self-attention", outputs["attentions"], ids, ids, word_piece, word_piece)
+
+
+def transformer_attention(model, word_piece, source: str, target: str | None = None,
+                          target_word_piece=None) -> dict[str, Attention]:
+    """Reads a source and the target that belongs to it by a `Transformer`.
+
+    Args:
+        model: a `Transformer`.
+        word_piece: the `WordPiece` of its source; its [CLS] and [SEP] stand around the source, as in training.
+        source: the source text.
+        target: the target text; what the model writes greedily by default.
+        target_word_piece: the `WordPiece` of the target; that of the source by default.
+
+    Returns:
+        "encoder" and "decoder" (self-attention) and "cross". The target begins with the start token; the look of
+        its last token is the one that chooses the end.
+    """
+    model.build()
+    target_word_piece = target_word_piece or word_piece
+    source_ids = word_piece.encode([source]).to_list()[0]
+    given = np.array([source_ids], np.int32)
+    if target is None:
+        written = model.predict_on_batch({"source_ids": given})[0].tolist()
+        rest = [i for i in written if i not in (0, model.end_id)]
+    else:
+        rest = target_word_piece.tokenize([target]).to_list()[0]
+    target_ids = [model.start_id, *rest]
+    # A pair alone has no padding: no mask but the decoder's own.
+    x = model.source_positions(model.source_embedding(given), training=False)
+    x, _, encoder = model.encoder(x, training=False, return_all=True)
+    y = model.target_positions(model.target_embedding(np.array([target_ids], np.int32)), training=False)
+    _, _, decoder, cross = model.decoder(y, x, training=False, return_all=True)
+    sides = {"source": (source_ids, word_piece), "target": (target_ids, target_word_piece)}
+    looks = {"encoder": ("self-attention of the encoder", encoder, "source", "source"),
+             "decoder": ("self-attention of the decoder", decoder, "target", "target"),
+             "cross": ("cross-attention", cross, "target", "source")}
+    return {name: _attention(kind, weights, sides[q][0], sides[k][0], sides[q][1], sides[k][1])
+            for name, (kind, weights, q, k) in looks.items()}
+
+
+def _attention(kind, layers, query_ids, key_ids, query_pieces, key_pieces) -> Attention:
+    weights = np.stack([np.asarray(layer, np.float32)[0] for layer in layers])
+    queries, keys = query_pieces.vocabulary, key_pieces.vocabulary
+    return Attention(kind, weights, [queries[i] for i in query_ids], [keys[i] for i in key_ids])

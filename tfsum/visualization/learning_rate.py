@@ -1,0 +1,36 @@
+"""Pictures of learning-rate schedules."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from tfsum.errors import Error
+from tfsum.visualization.style import COLORS, LINES, new_figure
+
+POINTS = 1000  # of a curve; more than a figure has dots
+
+
+def plot_learning_rate(schedules: Mapping[str, Callable], steps: int):
+    """Draws learning rates over the steps of a training.
+
+    Args:
+        schedules: what the legend calls it -> a Keras schedule, such as `tfsum.training.optimizer.WarmUp`.
+        steps: number of optimizer steps.
+
+    Returns:
+        A matplotlib figure.
+
+    Raises:
+        Error: no schedule, or no step.
+    """
+    if not schedules or steps < 1:
+        raise Error(f"plot_learning_rate: {len(schedules)} schedules over {steps} steps; expected one or more of both")
+    done = np.unique(np.linspace(0, steps - 1, POINTS).round().astype(int))
+    figure, (ax,) = new_figure(8, 3.5)
+    for order, (label, schedule) in enumerate(schedules.items()):
+        ax.plot(done, [float(schedule(int(step))) for step in done], color=COLORS[order % len(COLORS)],
+                linestyle=LINES[order % len(LINES)], label=label)
+    ax.set(xlabel="optimizer steps done", ylabel="learning rate", title="Learning rate", ylim=(0, None))
+    ax.grid(color="#E0E0E0")
+    ax.legend(fontsize=8)
+    return figure

@@ -1,0 +1,40 @@
+"""Pictures of the scores of a document's sentences."""
+
+from tfsum.visualization.explanation import Explanation
+from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
+
+SHOWN_WITH_TEXT, LETTERS = 60, 50
+
+
+def plot_sentence_scores(explanation: Explanation):
+    """Draws a bar for each sentence in the order of the document, those of the summary in colour and hatched.
+
+    Args:
+        explanation: what `explain` gave.
+
+    Returns:
+        A matplotlib figure; beyond 60 sentences their texts make way for their numbers.
+    """
+    from matplotlib.patches import Patch
+
+    every, chosen = explanation.every, set(explanation.chosen)
+    count = len(every.sentences)
+    figure, (ax,) = new_figure(8, min(12.0, max(2.0, 0.2 * count + 1)))
+    bars = ax.barh(range(count), every.scores, color=HIDDEN_COLOR, edgecolor="gray", linewidth=0.5)
+    for i in chosen:
+        bars[i].set(facecolor=COLORS[0], hatch="//")
+    if count <= SHOWN_WITH_TEXT:
+        labels = [f"{_beginning(sentence)}  {i + 1}" for i, sentence in enumerate(every.sentences)]
+        ax.set_yticks(range(count), plain(labels), fontfamily=fonts_for(labels), fontsize=7)
+    ax.set(xlim=(0, 1), ylim=(count - 0.4, -0.6), xlabel="score (probability)", ylabel="sentence",
+           title=f"Sentence scores by {plain([explanation.model])[0]}")
+    ax.grid(axis="x", color="#E0E0E0")
+    patches = [Patch(facecolor=COLORS[0], hatch="//", edgecolor="gray", label="in the summary"),
+               Patch(facecolor=HIDDEN_COLOR, edgecolor="gray", label="left out")]
+    figure.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=8)
+    return figure
+
+
+def _beginning(sentence: str) -> str:
+    words = " ".join(sentence.split())
+    return words if len(words) <= LETTERS else words[: LETTERS - 1] + "…"
