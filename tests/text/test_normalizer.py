@@ -61,6 +61,7 @@ def test_both_kinds_of_ops_read_the_same_map(setting):
     entries = pages.reshape(-1, 256)[page_of].reshape(-1).tolist()
     pool = "".join(map(chr, pool.tolist()))
     found = {c: pool[e // 64:e // 64 + e % 64] for c, e in enumerate(entries) if e >= 0}
+    found |= {c: f" {chr(c)} " for c, e in enumerate(entries) if e == core_word_piece._BETWEEN_SPACES}
     assert found == changed
 
 

@@ -9,6 +9,7 @@ from tfsum.text.normalizer import CodePointMap
 from tfsum.text.repeat import repeat, row_ids
 
 _SPACE = 0x20
+_SAME, _BETWEEN_SPACES = -1, -2  # entries of code points that stay: as they are, or as a word of their own
 
 
 class CoreWordPiece(tf.Module):
@@ -49,12 +50,13 @@ class CoreWordPiece(tf.Module):
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes = decoded.flat_values
         entry = tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256)
-        lengths = tf.where(entry < 0, 1, entry % 64)
+        lengths = tf.where(entry == _BETWEEN_SPACES, 3, tf.where(entry == _SAME, 1, entry % 64))
         origin = repeat(tf.range(tf.size(codes)), lengths)
         entry, place = tf.gather(entry, origin), tf.range(tf.size(origin))
         place -= tf.gather(tf.cumsum(lengths, exclusive=True), origin)
         changed = tf.gather(self._pool, tf.where(entry < 0, 0, entry // 64 + place))
-        codes = tf.where(entry < 0, tf.gather(codes, origin), changed)
+        around = (entry == _BETWEEN_SPACES) & (place != 1)
+        codes = tf.where(entry < 0, tf.where(around, _SPACE, tf.gather(codes, origin)), changed)
         return _words(codes, tf.gather(row_ids(decoded), origin), decoded.nrows())
 
     def _split(self, words: tf.Tensor, codes: tf.RaggedTensor) -> tf.RaggedTensor:
@@ -155,12 +157,16 @@ def _table(keys: Iterable[str], ids: Iterable[int]) -> tf.lookup.StaticHashTable
 def _pages(mapping: CodePointMap) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The map as pages of 256 code points, equal ones once: page of c // 256; entries; pool of replacements.
 
-    An entry is -1 for "as it is", or the offset in the pool times 64 plus the length.
+    An entry is the offset in the pool times 64 plus the length, or one of the two marks for what stays: the 80,000
+    Chinese characters that become words of their own need neither pages nor a pool.
     """
-    pool, where, entries = [0], {}, np.full(0x110000, -1, np.int32)
+    pool, where, entries = [0], {}, np.full(0x110000, _SAME, np.int32)
     ends = np.cumsum(mapping.lengths)
-    for point, start, end in zip(mapping.points, ends - mapping.lengths, ends):
+    for point, start, end in zip(mapping.points.tolist(), ends - mapping.lengths, ends):
         value = tuple(mapping.values[start:end].tolist())
+        if value == (_SPACE, point, _SPACE):
+            entries[point] = _BETWEEN_SPACES
+            continue
         if value not in where:
             where[value] = len(pool)
             pool.extend(value)
