@@ -17,17 +17,8 @@ class DecoderLayer(keras.layers.Layer):
     Each of the three sublayers has weights, a residual and a normalization of its own.
     Post-norm (the paper's): x = LN(x + sublayer(x)). Pre-norm: x = x + sublayer(LN(x)).
 
-    Args:
-        d_model: width D.
-        num_heads: H, of both attentions.
-        feed_forward_width: F.
-        activation: of the feed-forward network, see `PositionwiseFeedForward`.
-        norm: "post" or "pre".
-        dropout: on the output of each sublayer, before the residual.
-        attention_dropout: on the attention weights.
-        activation_dropout: inside the feed-forward network.
-        epsilon: of the normalizations.
-        kernel_initializer: initializer of every kernel.
+    The arguments are those of `EncoderLayer`, without `normalize_attention_input`; what they say of attention holds
+    for both attentions.
 
     Raises:
         Error: `norm` is neither "post" nor "pre".
@@ -91,8 +82,8 @@ class DecoderLayer(keras.layers.Layer):
             return_attention_weights: also return the weights of both attentions.
 
         Returns:
-            float tensor (B, T, D), or with it the weights of self-attention (B, H, T, T) and of
-            cross-attention (B, H, T, Ts).
+            float tensor (B, T, D), or with it the weights of self-attention (B, H, T, T) and of cross-attention
+            (B, H, T, Ts).
         """
         visible = look_ahead_mask(ops.shape(x)[1])
         visible = visible if attention_mask is None else ops.logical_and(visible, attention_mask)
@@ -126,9 +117,9 @@ class DecoderLayer(keras.layers.Layer):
         """Decodes one position of each row; gives what `call` gives there.
 
         Args:
-            x: float tensor (R, D).
-            position: int scalar, the place of `x` in its row.
-            cache: dict of `start` with the positions before it filled in.
+            x: float tensor (R, D), a vector for each of R rows; with beams there are more rows than sources.
+            position: int scalar, the place of `x` in its row, below L.
+            cache: dict of `start` with the positions before this one filled in.
             visible: bool tensor that broadcasts to (R, H, 1, L), True at the positions up to this one.
             source_mask: bool tensor that broadcasts to (R, H, 1, Ts), True is visible.
 
@@ -188,15 +179,13 @@ class Decoder(keras.layers.Layer):
         """Decodes whole targets.
 
         Args:
-            x: float tensor (B, T, D). A position sees itself and what came before it, whatever the masks.
-            source: float tensor (B, Ts, D), what the encoder gave.
-            attention_mask: bool tensor that broadcasts to (B, H, T, T), True is visible; hides padding.
-            source_mask: bool tensor that broadcasts to (B, H, T, Ts), True is visible.
+            x, source, attention_mask, source_mask: as in `DecoderLayer.call`.
             return_all: also return what every layer gave.
 
         Returns:
-            float tensor (B, T, D), or with it the list of the layers' outputs, the input first, and the lists of
-            their weights of self-attention (B, H, T, T) and of cross-attention (B, H, T, Ts).
+            float tensor (B, T, D), or with it three lists: the input and each layer's output (B, T, D), before the
+            normalization that ends a pre-norm stack; each layer's weights of self-attention (B, H, T, T), and of
+            cross-attention (B, H, T, Ts).
         """
         outputs, attentions, cross_attentions = [x], [], []
         for layer in self.decoder_layers:
@@ -209,16 +198,15 @@ class Decoder(keras.layers.Layer):
         return (x, outputs, attentions, cross_attentions) if return_all else x
 
     def start(self, source, max_length):
-        """Prepares the caches of `step`: float tensor (B, Ts, D), L -> dict of each layer's name to its cache."""
+        """Prepares the caches of `step`: as `DecoderLayer.start`, a dict of each layer's name to its cache."""
         return {layer.name: layer.start(source, max_length) for layer in self.decoder_layers}
 
     def step(self, x, position, caches, source_mask):
         """Decodes one position of each row; gives what `call` gives there.
 
         Args:
-            x: float tensor (R, D).
-            position: int scalar, the place of `x` in its row.
-            caches: dict of `start` with the positions before it filled in.
+            x, position: as in `DecoderLayer.step`.
+            caches: dict of `start` with the positions before this one filled in.
             source_mask: bool tensor (R, Ts), True at real source tokens.
 
         Returns:

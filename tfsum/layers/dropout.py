@@ -47,6 +47,9 @@ class Dropout(keras.layers.Layer):
     Args:
         rate: share of the values set to 0, from 0 to below 1.
         seed: int; drawn from Python's generator (`keras.utils.set_random_seed`) by default.
+
+    Raises:
+        ValueError: a rate out of range.
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs):

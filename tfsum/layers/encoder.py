@@ -17,10 +17,10 @@ class EncoderLayer(keras.layers.Layer):
 
     Args:
         d_model: width D.
-        num_heads: H.
+        num_heads: H, a divisor of `d_model`.
         feed_forward_width: F.
         activation: of the feed-forward network, see `PositionwiseFeedForward`.
-        norm: "post" or "pre".
+        norm: "post" or "pre": normalize what a sublayer gave and its residual, or what it reads.
         dropout: on the output of attention and of the feed-forward network, before the residual.
         attention_dropout: on the attention weights.
         activation_dropout: inside the feed-forward network.
@@ -136,16 +136,15 @@ class Encoder(keras.layers.Layer):
         self.built = True
 
     def call(self, x, attention_mask=None, training=None, return_all=False):
-        """Encodes.
+        """Encodes whole sequences.
 
         Args:
-            x: float tensor (B, T, D).
-            attention_mask: bool tensor that broadcasts to (B, H, T, T), True is visible.
+            x, attention_mask: as in `EncoderLayer.call`.
             return_all: also return what every layer gave.
 
         Returns:
-            float tensor (B, T, D), or with it the list of the layers' outputs, the input first, and the list
-            of their attention weights (B, H, T, T).
+            float tensor (B, T, D), or with it two lists: the input and each layer's output (B, T, D), before the
+            normalization that ends a pre-norm stack; each layer's attention weights (B, H, T, T).
         """
         outputs, attentions = [x], []
         for layer in self.encoder_layers:

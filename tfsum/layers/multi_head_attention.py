@@ -74,7 +74,7 @@ class MultiHeadAttention(keras.layers.Layer):
         return self._heads(self.key(value)), self._heads(self.value(value))
 
     def extend(self, x, position, keys, values):
-        """Writes the key and the value of one position of each row into caches.
+        """Writes the key and the value of one position of each row into the caches of `DecoderLayer.start`.
 
         Args:
             x: float tensor (R, D), the vectors of that position.
@@ -94,10 +94,10 @@ class MultiHeadAttention(keras.layers.Layer):
                 ops.scatter_update(values, places, ops.reshape(self.value(x), (-1, width))))
 
     def step(self, x, keys, values, attention_mask):
-        """Attends from one position of each row to cached keys and values.
+        """Attends from one position of each row to cached keys and values; gives what `call` gives there.
 
         Args:
-            x: float tensor (R, D).
+            x: float tensor (R, D), the vectors of that position.
             keys, values: float tensors (R, H, L, D/H).
             attention_mask: bool tensor that broadcasts to (R, H, 1, L), True is visible.
 

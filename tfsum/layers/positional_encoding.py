@@ -72,7 +72,8 @@ class PositionalEncoding(keras.layers.Layer):
 
         Args:
             x: float tensor (B, T, D).
-            first_position: int tensor (B,), the position of each row's first vector; 0 by default.
+            first_position: int tensor (B,), the position of each row's first vector, or (1,) where it is the same
+                in all; 0 by default.
 
         Returns:
             float tensor (B, T, D) of the compute dtype.

@@ -15,8 +15,8 @@ ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "ge
 class Bert(keras.Model):
     """The encoder of BERT: token ids in, a vector for each token out.
 
-    Embedding = word + position + segment, normalized; then post-norm encoder layers. The arguments have the
-    names of Hugging Face's `config.json`.
+    Embedding = word + position + segment, normalized; then post-norm encoder layers. `pooled_output` is
+    tanh(dense(the vector of the first token)). The arguments have the names of Hugging Face's `config.json`.
 
     Args:
         vocab_size: V.
@@ -24,7 +24,8 @@ class Bert(keras.Model):
         num_hidden_layers: number of encoder layers.
         num_attention_heads: H.
         intermediate_size: F.
-        hidden_act: "gelu" (erf, Hugging Face's), "gelu_new" (tanh, Google's) or "relu".
+        hidden_act: "gelu" (erf, Hugging Face's), "gelu_new" (tanh, Google's; "gelu_tanh" and "gelu_pytorch_tanh" are
+            other names of it) or "relu".
         hidden_dropout_prob: dropout after the embedding and before each residual.
         attention_probs_dropout_prob: dropout on the attention weights.
         max_position_embeddings: the longest T.
