@@ -20,6 +20,7 @@ _LAZY = {
     "SentenceSplitter": "tfsum.text.sentence_splitter",
     "WordPiece": "tfsum.text.word_piece",
     "Bert": "tfsum.models.bert",
+    "BertClassifier": "tfsum.models.bert_classifier",
     "BertForPretraining": "tfsum.models.bert_for_pretraining",
     "BertSumExt": "tfsum.models.bert_sum_ext",
 }

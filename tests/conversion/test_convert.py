@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 from tfsum.conversion.convert import FORMATS, convert
 from tfsum.conversion.google import google_name
 from tfsum.errors import CheckpointError
-from tfsum.models import Bert, model_folder
+from tfsum.models import Bert, BertClassifier, model_folder
 from tfsum.models.bert_for_pretraining import BertForPretraining
 
 pytest.importorskip("tensorflow")
@@ -70,6 +70,20 @@ def test_the_outputs_are_the_same(source, tmp_path):
     before, after = (BertForPretraining.from_pretrained(f)({"token_ids": ids}) for f in (source, tmp_path / "google"))
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
+
+
+def test_a_classifier_keeps_its_layer_and_its_labels(tmp_path):
+    """Through Google's format and back: output_weights and output_bias, which the original has outside any scope."""
+    model = BertClassifier.from_pretrained(WHOLE.parents[1] / "bert_classifier")
+    model.save_pretrained(tmp_path / "first")
+    last = tmp_path / "first"
+    for to in ("google", "tfsum", "google", "hugging-face"):
+        assert convert(last, tmp_path / f"{last.name}_{to}", to) == [] or to == "google"
+        last = tmp_path / f"{last.name}_{to}"
+        again = BertClassifier.from_pretrained(last)
+        assert again.label_names == model.label_names and again.classifier_dropout == 0.3
+        equal(model.tensors(), again.tensors())
+    assert {"output_weights", "output_bias"} < model_folder.read(tmp_path / "first_google").tensors.keys()
 
 
 def test_what_the_folders_hold(source, tmp_path):

@@ -212,6 +212,15 @@ def test_all_wrong_tensors_are_told_at_once(folder):
         Bert.from_pretrained(folder)
 
 
+def test_without_a_pooler_it_begins_anew(folder, expected):
+    """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
+    change(folder, lambda t: {k: v for k, v in t.items() if "pooler" not in k})
+    with pytest.warns(UserWarning, match="has no pooler; it begins anew"):
+        found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])["sequence_output"]
+    real = expected["token_ids"] != 0
+    np.testing.assert_allclose(np.asarray(found)[real], expected["hidden_states"][-1][real], atol=2e-5)
+
+
 @pytest.mark.parametrize("length", [0, 5, 100, 5000, 70000])
 def test_a_truncated_file(folder, length):
     path = folder / "model.safetensors"

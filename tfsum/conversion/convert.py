@@ -10,16 +10,20 @@ from tfsum.conversion.google import TANH_GELU, write_google
 from tfsum.errors import CheckpointError
 from tfsum.models import model_folder
 from tfsum.models.bert import Bert
+from tfsum.models.bert_classifier import BertClassifier
 from tfsum.models.bert_for_pretraining import BertForPretraining
 
 FORMATS = ("google", "hugging-face", "tfsum")
+# transformers' class of a model that has tensors of this name beside the encoder's.
+HEADS = {"cls": "BertForPreTraining", "classifier": "BertForSequenceClassification"}
 
 
 def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
             lowercase: bool | None = None) -> list[str]:
-    """Writes a BERT, with its pretraining heads where the source has them, as a folder of another format.
+    """Writes a BERT, with its pretraining heads or its classifier where the source has them, in another format.
 
-    The numbers of the weights stay as they are, bit by bit; vocab.txt is copied.
+    The numbers of the weights stay as they are, bit by bit; vocab.txt is copied, and label names are kept (Google's
+    format has no place for them: bert_config.json holds them for tfsum).
 
     Args:
         source: what `Bert.from_pretrained` reads.
@@ -58,6 +62,9 @@ def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
     if any(name.startswith(("cls.", "cls/")) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
         tensors, config = model.tensors(), model.bert.config
+    elif stored.name("classifier.weight", True)[0] in stored.tensors:
+        model = BertClassifier.from_stored(stored)
+        tensors, config = model.tensors(), model.bert.config | model.head_config()
     else:
         bert = model_folder.load_bert(Bert, stored, {})
         tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
@@ -75,11 +82,12 @@ def _write(folder, origin, config, tensors, to, lowercase):
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}
     if to == "google":
-        write_google(folder, config, tensors, text_settings.google_keys(settings, origin / "vocab.txt"))
+        labels = {key: config[key] for key in ("id2label", "classifier_dropout") if key in config}
+        write_google(folder, config, tensors, text_settings.google_keys(settings, origin / "vocab.txt") | labels)
     else:
-        heads = any(name.startswith("cls.") for name in tensors)
+        heads = [kind for head, kind in HEADS.items() if any(name.startswith(f"{head}.") for name in tensors)]
         tensors = tensors if heads else {name.removeprefix("bert."): value for name, value in tensors.items()}
-        kind = {"model_type": "bert", "architectures": ["BertForPreTraining" if heads else "BertModel"]}
+        kind = {"model_type": "bert", "architectures": heads or ["BertModel"]}
         extra = {"tfsum.json": text_settings.tfsum_json(settings)} if to == "tfsum" else {
             "tokenizer_config.json": text_settings.tokenizer_config(settings)}
         model_folder.save(folder, kind | config, tensors, extra)

@@ -59,6 +59,8 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
         The name, such as `bert/encoder/layer_0/attention/self/query/kernel`, and whether Google stores it so.
     """
     path, _, kind = name.rpartition(".")
+    if path == "classifier":  # outside of any scope (run_classifier.py, `create_model`)
+        return f"output_{'weights' if kind == 'weight' else 'bias'}", transposed
     path = re.sub(r"/layer/(\d+)/", r"/layer_\1/", path.replace(".", "/"))
     if path in ("cls/predictions", "cls/seq_relationship"):
         return f"{path}/output_{'weights' if kind == 'weight' else 'bias'}", transposed

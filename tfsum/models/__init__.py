@@ -1,8 +1,9 @@
 """The models of tfsum, in Keras alone."""
 
 from tfsum.models.bert import Bert
+from tfsum.models.bert_classifier import BertClassifier
 from tfsum.models.bert_for_pretraining import BertForPretraining
 from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.models.transformer import Transformer
 
-__all__ = ["Bert", "BertForPretraining", "BertSumExt", "Transformer"]
+__all__ = ["Bert", "BertClassifier", "BertForPretraining", "BertSumExt", "Transformer"]

@@ -1,7 +1,6 @@
 """BERT with the two heads it is pretrained with (Devlin et al. 2019, section 3.1)."""
 
 import itertools
-import json
 import warnings
 
 import keras
@@ -230,13 +229,8 @@ class BertForPretraining(Model):
             settings: the content of tfsum.json (text settings under "text", recipe, scores).
         """
         self.build()
-        extra = {}
-        if vocabulary is not None:
-            extra["vocab.txt"] = "\n".join(vocabulary) + "\n"
-        if settings is not None:
-            extra["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
         config = {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
-        model_folder.save(folder, config, self.tensors(), extra)
+        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config}

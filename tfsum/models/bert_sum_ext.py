@@ -1,8 +1,6 @@
 """BertSumExt: BERT that scores the sentences of a document (Liu 2019, "Fine-tune BERT for Extractive
 Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
 
-import json
-
 import keras
 from keras import ops
 
@@ -168,7 +166,7 @@ class BertSumExt(Model):
                                   "Bert.from_pretrained reads an encoder alone")
         model = cls(model_folder.bert_config(folder), **{**config["bert_sum_ext"], **changes})
         model.build()
-        tensors = model_folder.read_tensors(folder)
+        tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith("head.")}
         encoder = {k: v for k, v in tensors.items() if k not in head}
         model_folder.assign_bert(model.bert, model_folder.Stored(folder, config, encoder))
@@ -191,13 +189,8 @@ class BertSumExt(Model):
         variables = model_folder.variables_by_path(self.head)
         tensors = model_folder.bert_tensors(self.bert, "bert.")
         tensors |= {name: variables[path].numpy() for name, path, _ in self.head_names()}
-        extra = {}
-        if vocabulary is not None:
-            extra["vocab.txt"] = "\n".join(vocabulary) + "\n"
-        if settings is not None:
-            extra["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
         config = {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
-        model_folder.save(folder, config, tensors, extra)
+        model_folder.save(folder, config, tensors, model_folder.text_files(vocabulary, settings))
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}

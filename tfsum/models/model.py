@@ -80,6 +80,9 @@ class Model(keras.Model):
         # Keras's own averages the first batch over the replicas, which fails where they differ in shape.
         if keras.backend.backend() != "tensorflow":
             return super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
+        if not self.built:
+            with self.distribute_strategy.scope():
+                self.build()  # our models know their sizes without a batch
         if self.optimizer is not None and not self.optimizer.built:
             with self.distribute_strategy.scope():
                 self.optimizer.build(self.trainable_variables)

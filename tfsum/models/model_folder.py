@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import warnings
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -125,7 +126,8 @@ def assign_bert(bert, stored: Stored) -> None:
     """Sets the weights of a built `Bert`; every weight must be set, and every tensor be used but those of heads.
 
     Where the model was built with more positions than the file's config says, the last row of the table is
-    repeated (nlpyang/PreSumm, `max_pos`).
+    repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it begins anew,
+    which a warning says.
 
     Raises:
         CheckpointError: names missing, names unknown, types or shapes that differ, all of them at once.
@@ -136,8 +138,11 @@ def assign_bert(bert, stored: Stored) -> None:
     stored_rows = stored.config["max_position_embeddings"]
     if table is not None and table.ndim == 2 and 0 < len(table) == stored_rows < rows:
         tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
-    names = bert_names(bert.config["num_hidden_layers"], "bert.")
-    assign(variables_by_path(bert), names_in(stored, names), tensors, stored.source)
+    names = names_in(stored, bert_names(bert.config["num_hidden_layers"], "bert."))
+    if not any("pooler" in name for name in tensors):
+        warnings.warn(f"{stored.source}: has no pooler; it begins anew, to be trained", stacklevel=4)
+        names = [row for row in names if "pooler" not in row[0]]
+    assign(variables_by_path(bert), names, tensors, stored.source)
 
 
 def names_in(stored: Stored, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
@@ -234,12 +239,7 @@ def check_vocabulary(folder, rows: int) -> None:
                               "model was trained with (rows without a piece are named [unusedN] at its end)")
 
 
-def read_tensors(folder) -> dict[str, np.ndarray]:
-    """Reads model.safetensors of a folder; see `read_safetensors`."""
-    return read_safetensors(pathlib.Path(folder) / "model.safetensors")
-
-
-def read_safetensors(path: pathlib.Path) -> dict[str, np.ndarray]:
+def read_safetensors(path) -> dict[str, np.ndarray]:
     """Reads a safetensors file as arrays, floats of all kinds as float32.
 
     Raises:
@@ -247,6 +247,7 @@ def read_safetensors(path: pathlib.Path) -> dict[str, np.ndarray]:
     """
     from safetensors import SafetensorError, deserialize
 
+    path = pathlib.Path(path)
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file; a model folder has config.json and model.safetensors")
     try:
@@ -263,6 +264,13 @@ def read_safetensors(path: pathlib.Path) -> dict[str, np.ndarray]:
         value = np.frombuffer(tensor["data"], kind).reshape(tensor["shape"])
         tensors[name] = value if kind.kind == "i" else value.astype(np.float32)
     return tensors
+
+
+def text_files(vocabulary: list[str] | None, settings: dict | None) -> dict[str, str]:
+    """vocab.txt and tfsum.json of a model folder for `save`, those of them that are given."""
+    settings = None if settings is None else json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    vocabulary = None if vocabulary is None else "\n".join(vocabulary) + "\n"
+    return {name: text for name, text in (("vocab.txt", vocabulary), ("tfsum.json", settings)) if text is not None}
 
 
 def save(folder, config: dict, tensors: dict[str, np.ndarray], extra: dict[str, str] | None = None) -> None:

@@ -1,7 +1,6 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
 import inspect
-import json
 
 import keras
 import numpy as np
@@ -228,7 +227,7 @@ class Transformer(GenerativeModel):
         model = cls(**{**config, **changes})
         model.build()
         model_folder.assign(model_folder.variables_by_path(model), model.weight_names(),
-                            model_folder.read_tensors(folder), folder)
+                            model_folder.read_safetensors(f"{folder}/model.safetensors"), folder)
         return model
 
     def weight_names(self) -> list[tuple[str, str, bool]]:
@@ -248,12 +247,9 @@ class Transformer(GenerativeModel):
         self.build()
         variables = model_folder.variables_by_path(self)
         tensors = {name: np.asarray(variables[path]) for name, path, _ in self.weight_names()}
-        extra = {}
-        for name, pieces in (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)):
-            if pieces is not None:
-                extra[name] = "\n".join(pieces) + "\n"
-        if settings is not None:
-            extra["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+        extra = model_folder.text_files(vocabulary, settings)
+        if target_vocabulary is not None:
+            extra["target_vocab.txt"] = "\n".join(target_vocabulary) + "\n"
         model_folder.save(folder, {"model_type": "transformer", **self.config}, tensors, extra)
 
     def get_config(self):

@@ -1,0 +1,170 @@
+"""BERT that says what kind of text it reads, one text or two (Devlin et al. 2019, section 4.1)."""
+
+import pathlib
+from collections.abc import Sequence
+
+import keras
+import numpy as np
+from keras import ops
+
+from tfsum.errors import CheckpointError, Error
+from tfsum.layers import Dropout
+from tfsum.models import model_folder
+from tfsum.models.bert import Bert
+from tfsum.models.model import Model
+from tfsum.models.model_folder import DENSE, Stored
+
+HEAD = tuple((f"classifier.{file}", path, transposed) for file, path, transposed in DENSE)
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class BertClassifier(Model):
+    """BERT, dropout on its pooled output, and a dense layer that scores each label.
+
+    Inputs are a dict of `token_ids` (B, T) and `segment_ids` (B, T), 1 for the second of two texts; `labels` (B,), the
+    places of the true labels in `label_names`, beside them train it. `fit` and `evaluate` also report `accuracy`.
+
+    Args:
+        bert: a `Bert`, or the dict of its arguments.
+        label_names: the labels in the order of the scores, at least two.
+        classifier_dropout: dropout on the pooled output; the encoder's `hidden_dropout_prob` by default.
+
+    Raises:
+        Error: fewer than two labels, or one of them twice.
+    """
+
+    def __init__(self, bert, label_names: Sequence[str], classifier_dropout: float | None = None,
+                 name: str = "bert_classifier", **kwargs):
+        super().__init__(name=name, **kwargs)
+        names = tuple(label_names)
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise Error(f"BertClassifier: label_names is {list(names)}; expected two labels or more, each once")
+        if isinstance(bert, dict):
+            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
+        self.bert, self.label_names, self.classifier_dropout = bert, names, classifier_dropout
+        rate = bert.config["hidden_dropout_prob"] if classifier_dropout is None else classifier_dropout
+        self.drop = Dropout(rate, name="dropout", dtype=self.dtype_policy)
+        normal = keras.initializers.TruncatedNormal(stddev=bert.config["initializer_range"])
+        self.classifier = keras.layers.Dense(len(names), kernel_initializer=normal, name="classifier",
+                                             dtype=self.dtype_policy)
+        self.measures = [keras.metrics.Mean("accuracy")]
+
+    def build(self, input_shape=None):
+        if not self.built:
+            self.bert.build()
+            self.classifier.build((None, self.bert.config["hidden_size"]))
+            self.built = True
+
+    def call(self, inputs, training=None):
+        """Scores the labels.
+
+        Args:
+            inputs: dict of `token_ids` (B, T) and, where wanted, `segment_ids` (B, T).
+
+        Returns:
+            float32 logits (B, C) of the C labels.
+        """
+        pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)["pooled_output"]
+        return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
+
+    def predict_step(self, data):
+        """Probabilities of the labels, float32 (B, C): what `predict` returns."""
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        return ops.softmax(self(inputs, training=False))
+
+    def summed_loss(self, x, y, training):
+        """Cross-entropy summed over the texts."""
+        labels = ops.cast(x["labels"] if y is None else y, "int32")
+        logits = self(x, training=training)
+        right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
+        self.measures[0].update_state(ops.cast(right, "float32"))
+        return ops.sum(ops.sparse_categorical_crossentropy(labels, logits, from_logits=True))
+
+    def loss_weight(self, x, y):
+        """The number of texts: float32 scalar."""
+        return ops.cast(ops.shape(x["token_ids"])[0], "float32")
+
+    @classmethod
+    def from_pretrained(cls, folder, label_names: Sequence[str] | None = None,
+                        classifier_dropout: float | None = None, **changes):
+        """Reads a classifier of tfsum, of Hugging Face (`BertForSequenceClassification`) or of Google.
+
+        Args:
+            folder: see `Bert.from_pretrained`; the file must have the dense layer too. For an encoder alone:
+                `BertClassifier(Bert.from_pretrained(folder), label_names)`.
+            label_names: other names for the labels, in their order. By default those of the folder's config.json;
+                where it has none (Google's never has) LABEL_0, LABEL_1 and so on, as transformers calls them.
+            classifier_dropout: see the class; the folder's by default.
+            **changes: arguments of `Bert` that differ from the folder's config.
+
+        Returns:
+            a built `BertClassifier`.
+
+        Raises:
+            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape; or not as many names
+                as rows of the dense layer.
+        """
+        return cls.from_stored(model_folder.read(folder), label_names, classifier_dropout, **changes)
+
+    @classmethod
+    def from_stored(cls, stored: Stored, label_names: Sequence[str] | None = None,
+                    classifier_dropout: float | None = None, **changes):
+        """`from_pretrained` of what `model_folder.read` gave."""
+        names = model_folder.names_in(stored, HEAD)
+        head = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
+        if not head:
+            raise CheckpointError(f"{stored.source}: has no {names[0][0]}, it is no classifier; for an encoder that is "
+                                  "to become one: BertClassifier(Bert.from_pretrained(folder), label_names)")
+        told, dropout = _told(stored, next(iter(head.values())).shape[0])
+        model = cls({**stored.config, **changes}, told if label_names is None else label_names,
+                    dropout if classifier_dropout is None else classifier_dropout)
+        model.build()
+        model_folder.assign_bert(model.bert, stored)
+        model_folder.assign(model_folder.variables_by_path(model.classifier), names, head, stored.source)
+        return model
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """The weights under Hugging Face's names."""
+        head = model_folder.variables_by_path(self.classifier)
+        return model_folder.bert_tensors(self.bert, "bert.") | {
+            name: np.ascontiguousarray(np.asarray(head[path]).T) for name, path, _ in HEAD}
+
+    def head_config(self) -> dict:
+        """What config.json says of the head, in Hugging Face's words."""
+        names = dict(enumerate(self.label_names))
+        return {"classifier_dropout": self.classifier_dropout, "id2label": {str(i): name for i, name in names.items()},
+                "label2id": {name: i for i, name in names.items()}}
+
+    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
+        """Writes a model folder that transformers' `BertForSequenceClassification` reads too.
+
+        Args:
+            folder: path.
+            vocabulary: the word pieces, for vocab.txt.
+            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+        """
+        self.build()
+        config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
+                  **self.head_config()}
+        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
+
+    def get_config(self):
+        return {**super().get_config(), "name": self.name, "bert": self.bert.config,
+                "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
+
+    @classmethod
+    def from_config(cls, config, custom_objects=None):
+        return cls(**config)
+
+
+def _told(stored: Stored, rows: int) -> tuple[list[str], float | None]:
+    """The label names and the dropout that a folder's configuration says; it may say neither."""
+    # The source of a Google folder is a prefix in it.
+    places = (pathlib.Path(stored.source) / "config.json", pathlib.Path(stored.source).parent / "bert_config.json")
+    path = next((path for path in places if path.is_file()), places[0])
+    config = model_folder.read_json(path)
+    names = config.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}
+    if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(rows))):
+        raise CheckpointError(f"{path}: id2label is {names!r}; the classifier has {rows} rows, expected a name for "
+                              f"each of 0 to {rows - 1}")
+    return [str(names[str(i)]) for i in range(rows)], config.get("classifier_dropout")
