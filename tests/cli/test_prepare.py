@@ -1,6 +1,7 @@
 """`tfsum prepare`: the words of the command become the arguments of the function, and nothing else."""
 
 import argparse
+import functools
 import inspect
 import json
 
@@ -9,8 +10,10 @@ import pytest
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
 from tfsum.data import prepare as library
+from tfsum.data import prepare_pretraining as pretraining
 
-PARAMETERS = set(inspect.signature(library.prepare).parameters)
+PARAMETERS = {name for function in (library.prepare, pretraining.prepare_pretraining)
+              for name in inspect.signature(function).parameters}
 
 
 @pytest.fixture
@@ -25,11 +28,16 @@ def called(monkeypatch):
     """The calls of the library."""
     calls = []
 
-    def prepare(*arguments, **options):
-        calls.append((arguments, options))
-        return {"documents": 12_000, "duplicates": 3}
+    def standing_in_for(function):
+        @functools.wraps(function)
+        def prepare(*arguments, **options):
+            calls.append((arguments, options))
+            return {"documents": 12_000, "duplicates": 3}
 
-    monkeypatch.setattr(library, "prepare", prepare)
+        return prepare
+
+    monkeypatch.setattr(library, "prepare", standing_in_for(library.prepare))
+    monkeypatch.setattr(pretraining, "prepare_pretraining", standing_in_for(pretraining.prepare_pretraining))
     monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
     return calls
 
@@ -54,14 +62,27 @@ def test_options_keep_their_names_and_types(called, corpus, capsys):
     assert json.loads(capsys.readouterr().out)["documents"] == 12_000
 
 
+def test_pretraining_has_options_of_its_own(called, corpus, capsys):
+    call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "pretraining"]
+    words = "--text 1 --max-length 64 --next-sentence none --same-document-share 0.5 --keep-accents --duplicates 10"
+    assert main([*call, *words.split()]) == 0
+    assert called == [((corpus, "r", "v.txt"), {"text": "1", "max_length": 64, "next_sentence": "none",
+                                                "same_document_share": 0.5, "strip_accents": False, "duplicates": 10})]
+    assert main([*call, "--labels", "soft", "--id", "name"]) == 2
+    assert "--labels, --id: no option of --task pretraining" in capsys.readouterr().err
+    assert main([*call[:-2], "--max-length", "64"]) == 2
+    assert "--max-length: no option of --task extractive" in capsys.readouterr().err
+
+
 def test_every_option_is_an_argument_of_the_function(called):
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
     names = {action.dest for action in parser._actions}
-    assert names - {"help", "format", "id", "text", "summary", "output"} <= PARAMETERS
+    assert names - {"help", "format", "task", "id", "text", "summary", "output"} <= PARAMETERS
 
 
 def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, capsys):
+    @functools.wraps(library.prepare)
     def stopped(*arguments, **options):
         raise KeyboardInterrupt
 

@@ -1,6 +1,12 @@
-"""Turn a corpus into sharded training records with oracle labels; interrupt it, run it again, it goes on."""
+"""Turn a corpus into sharded training records; interrupt it, run it again, it goes on.
+
+For extractive training (the default task) documents get oracle labels, for pretraining a BERT they become pairs of
+segments, whose words are masked when it is trained.
+"""
 
 import argparse
+import importlib
+import inspect
 import json
 import pathlib
 import sys
@@ -11,6 +17,7 @@ EXAMPLES = """examples:
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train
   tfsum prepare train.csv --text article --summary highlights --labels soft --processes 4 \\
       --vocabulary minilm --output records/train
+  tfsum prepare books.txt.gz --task pretraining --max-length 128 --vocabulary minilm --output records/books
 
 exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 """
@@ -18,40 +25,71 @@ exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 # What is not given here is left to the library's own default.
 UNSET = argparse.SUPPRESS
 
+# Task -> the function that prepares it, in a module of the same name.
+TASKS = {"extractive": "prepare", "pretraining": "prepare_pretraining"}
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("corpus", metavar="CORPUS", help=".jsonl, .jsonl.gz, .csv or .tsv with texts and summaries")
+    add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; for "
+        "pretraining also plain text, documents parted by empty lines")
+    add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
     add("--output", required=True, metavar="FOLDER", help="where the records go")
     add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the folder that holds it")
     for field in ("id", "text", "summary"):
         add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
+    add("--cased", dest="lowercase", action="store_false", default=UNSET, help="keep upper and lower case")
+    add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
+        help="keep accents, and Korean syllables whole, in lower-cased pieces")
+    add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
+    add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
+    add("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
+    add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
+    _add_extractive(parser.add_argument_group("for extractive training").add_argument)
+    _add_pretraining(parser.add_argument_group("for pretraining").add_argument)
+
+
+def _add_extractive(add) -> None:
     add("--labels", choices=("greedy", "soft"), default=UNSET, help="oracle labels: 0 or 1, or shares")
     add("--temperature", type=float, default=UNSET, help="of soft labels")
     add("--summary-sentences", type=int, default=UNSET, metavar="N", help="sentences of an oracle at most")
     add("--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document")
     add("--window-length", type=int, default=UNSET, metavar="N", help="positions of the encoder")
-    add("--cased", dest="lowercase", action="store_false", default=UNSET, help="keep upper and lower case")
-    add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
-    add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
-    add("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
-    add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
+
+
+def _add_pretraining(add) -> None:
+    add("--max-length", type=int, default=UNSET, metavar="N", help="positions of a pair (128)")
+    add("--next-sentence", choices=("even", "original", "none"), default=UNSET,
+        help="half of the pairs true (default), as google-research/bert, or one segment without a next sentence")
+    add("--same-document-share", type=float, default=UNSET, metavar="SHARE",
+        help="of the false next sentences, those from the same document (0)")
+    add("--short-share", type=float, default=UNSET, metavar="SHARE", help="of the documents with shorter pairs (0.1)")
+    add("--duplicates", type=int, default=UNSET, metavar="N", help="passes over a document, with other pairs each (1)")
+    add("--part", choices=("all", "training", "held_out"), default=UNSET, help="which documents to take (all)")
+    add("--held-out-share", type=float, default=UNSET, metavar="SHARE", help="of the documents, chosen by their text")
+    add("--seed", type=int, default=UNSET, metavar="N", help="of the pairs (0)")
 
 
 def run(arguments: argparse.Namespace) -> int:
     given = vars(arguments).copy()
-    corpus, output, vocabulary = (given.pop(name) for name in ("corpus", "output", "vocabulary"))
-    columns = {field: given.pop(field) for field in ("id", "text", "summary")}
+    corpus, output, vocabulary, task = (given.pop(name) for name in ("corpus", "output", "vocabulary", "task"))
+    columns = {field: name for field in ("id", "text", "summary") if (name := given.pop(field))}
     how = given.pop("format")
     del given["run"], given["parser"]
     if not pathlib.Path(corpus).is_file():
         arguments.parser.error(f"no such file: {corpus}")
     load_tensorflow()
-    from tfsum.data.prepare import prepare
-
-    columns = {field: name for field, name in columns.items() if name}
+    function = getattr(importlib.import_module(f"tfsum.data.{TASKS[task]}"), TASKS[task])
+    known = inspect.signature(function).parameters
+    if "columns" in known:
+        given["columns"] = columns or None
+    else:
+        given |= columns
+    if strange := [name for name in given if name not in known]:
+        names = ", ".join("--" + name.replace("_", "-") for name in strange)
+        arguments.parser.error(f"{names}: no option of --task {task}")
     try:
-        counts = prepare(corpus, output, vocabulary, columns=columns or None, **given)
+        counts = function(corpus, output, vocabulary, **given)
     except KeyboardInterrupt:
         print("tfsum: stopped; the finished shards are kept, run the same command to go on", file=sys.stderr)
         return 75

@@ -60,13 +60,15 @@ def read_corpus(
         yield document
 
 
-def read_columns(path: str | pathlib.Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+def read_columns(path: str | pathlib.Path, columns: Sequence[str],
+                 numbers: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
 
     Args:
         path: the file: `.jsonl`, `.csv` or `.tsv`, each also with `.gz`.
         columns: names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of that kind is
             plain: a tab ends a cell and a quote is text.
+        numbers: the fields among them that may hold a whole number in JSON, which becomes a string.
 
     Yields:
         A tuple of strings a row, one a column.
@@ -76,7 +78,7 @@ def read_columns(path: str | pathlib.Path, columns: Sequence[str]) -> Iterator[t
     """
     path, header = pathlib.Path(path), not all(name.isdecimal() for name in columns)
     for line, row in _rows(path, header):
-        yield tuple(_field(path, line, row, name) for name in columns)
+        yield tuple(_field(path, line, row, name, number=name in numbers) for name in columns)
 
 
 def read_lines(path: str | pathlib.Path) -> Iterator[str]:
@@ -90,6 +92,26 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
         for line in file:
             yield line.removesuffix("\n").removesuffix("\r")
             count()
+
+
+def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
+    """Reads the texts of a corpus in order, one at a time.
+
+    Args:
+        path: a file as `read_columns` reads it; one of any other name is plain text, plain or `.gz`, whose documents
+            are parted by empty lines (google-research/bert's format, which has a sentence a line).
+        text: name of the field with the text, see `read_columns`.
+
+    Raises:
+        DataError: naming file, line, field, what was found and what was expected.
+    """
+    path = pathlib.Path(path)
+    if _kind(path) in _KINDS:
+        yield from (document for (document,) in read_columns(path, (text,)))
+        return
+    for blank, lines in itertools.groupby(read_lines(path), key=lambda line: not line.strip()):
+        if not blank:
+            yield "\n".join(lines)
 
 
 class CorpusTexts:
@@ -215,12 +237,13 @@ def _table_rows(path: pathlib.Path, file, kind: str, header: bool) -> Iterator[t
         ) from error
 
 
-def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | None = None) -> str:
-    """The field's string; a list of strings becomes lines; a number serves as a name."""
+def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | None = None,
+           number: bool = False) -> str:
+    """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
     value = row.get(name, default)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
-    if default is not None and isinstance(value, int):
+    if (number or default is not None) and isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
         found = (

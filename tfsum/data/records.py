@@ -1,4 +1,4 @@
-"""TFRecord shards of prepared documents and of pairs: what is in one, how it is written whole, how it is read fast."""
+"""TFRecord shards of documents and of pairs: what is in one, how it is written whole, how it is read fast."""
 
 import os
 import pathlib
@@ -24,6 +24,11 @@ _PAIR_FEATURES = {
     "target": tf.io.RaggedFeature(tf.int64),
     "source_text": tf.io.FixedLenFeature([], tf.string),
     "target_text": tf.io.FixedLenFeature([], tf.string),
+}
+_SENTENCE_PAIR_FEATURES = {
+    "pieces": _FEATURES["pieces"],
+    "first_pieces": tf.io.FixedLenFeature([], tf.int64),
+    "next_sentence_label": tf.io.FixedLenFeature([], tf.int64),
 }
 
 
@@ -78,6 +83,18 @@ def make_pair_record(source: Sequence[int], target: Sequence[int], source_text: 
     )
 
 
+def make_sentence_pair_record(pieces: Sequence[int], first_pieces: int, next_sentence_label: int) -> bytes:
+    """A pair of segments as a serialized `tf.train.Example`.
+
+    Args:
+        pieces: word piece ids of the first segment and of the second, without special tokens.
+        first_pieces: how many are of the first.
+        next_sentence_label: 0 where the second follows the first, 1 where it does not, -1 for one segment.
+    """
+    features = {"pieces": pieces, "first_pieces": [first_pieces], "next_sentence_label": [next_sentence_label]}
+    return _serialized({name: _ints(values) for name, values in features.items()})
+
+
 def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
     """Writes a shard under a temporary name and renames it when it is whole.
 
@@ -112,13 +129,14 @@ def read_records(
         features: names of the features to read; all of a document by default.
 
     Returns:
-        A dataset of dicts of RaggedTensors (N, None) and, for `id`, `summary` and the texts of pairs, strings (N,).
+        A dataset of dicts of RaggedTensors (N, None) and, for `id`, `summary`, the texts of pairs and what is one
+        number a record, tensors (N,).
 
     Raises:
         DataError: if a file is missing or a folder holds no shard.
     """
     names = [str(path) for path in shard_paths(paths)]
-    known = _FEATURES | _PAIR_FEATURES
+    known = _FEATURES | _PAIR_FEATURES | _SENTENCE_PAIR_FEATURES
     wanted = {name: known[name] for name in features or _FEATURES}
     parse = lambda batch: tf.io.parse_example(batch, wanted)  # noqa: E731
     return tf.data.TFRecordDataset(names).batch(_READ_TOGETHER).map(parse).prefetch(2)
