@@ -146,15 +146,24 @@ def test_the_parameters_of_a_built_model():
     assert model.count_params() == parameters(2, 128, 1000) + 128 * 128 + 3 * 128 + 1000 + 2 * 128 + 2
 
 
+PUBLISHED = [("base", 109_482_240, 110_106_428), ("large", 335_141_888, 336_226_108)]
+"""Numbers of the published uncased models: of the encoder with its pooler, and with both heads."""
+
+
+@pytest.mark.parametrize(("size", "encoder", "whole"), PUBLISHED)
+def test_the_numbers_of_the_published_models(size, encoder, whole):
+    """transformers counts as many in BertModel and BertForPreTraining of bert-base-uncased and bert-large-uncased."""
+    width = PRESETS[size]["hidden_size"]
+    count = parameters(PRESETS[size]["num_hidden_layers"], width)
+    assert count == encoder and count + width * width + 3 * width + 30522 + 2 * width + 2 == whole
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("size", ["base", "large"])
-def test_the_parameters_of_a_large_model(size):
-    preset = PRESETS[size]
-    width = preset["hidden_size"]
-    model = BertForPretraining(preset)
+@pytest.mark.parametrize(("size", "encoder", "whole"), PUBLISHED)
+def test_the_parameters_of_a_large_model(size, encoder, whole):
+    model = BertForPretraining(PRESETS[size])
     model.build()
-    heads = width * width + 3 * width + 30522 + 2 * width + 2
-    assert model.count_params() == parameters(preset["num_hidden_layers"], width) + heads
+    assert model.bert.count_params() == encoder and model.count_params() == whole
 
 
 def test_what_fit_and_evaluate_report(expected):

@@ -88,12 +88,18 @@ def build_model(encoder: str, freeze_layers: int = 0, hidden_dropout_prob: float
                                 attention_probs_dropout_prob=attention_probs_dropout_prob)
     model = BertSumExt(bert, **head)
     model.build()
-    frozen = bert.encoder.encoder_layers[:freeze_layers]
-    if freeze_layers:
-        frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]
-    for layer in [*frozen, bert.pooler]:  # the pooler takes no part in the scores
-        layer.trainable = False
+    freeze(bert, freeze_layers)
+    bert.pooler.trainable = False  # it takes no part in the scores
     return model, folder
+
+
+def freeze(bert: Bert, layers: int) -> None:
+    """Keeps the weights of the lowest encoder layers as they are, and above 0 those of the embeddings too."""
+    frozen = bert.encoder.encoder_layers[:layers]
+    if layers:
+        frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]
+    for layer in frozen:
+        layer.trainable = False
 
 
 def encoder_folder(encoder: str) -> pathlib.Path:
