@@ -103,7 +103,9 @@ def test_transformers_reads_what_we_save(expected, tmp_path):
     for kind, name, output in (("BertModel", "sequence_output", "last_hidden_state"),
                                ("BertForPreTraining", "masked_lm_logits", "prediction_logits")):
         theirs, report = getattr(transformers, kind).from_pretrained(tmp_path, output_loading_info=True)
-        assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"]
+        assert not report["missing_keys"] and not report["mismatched_keys"]
+        # An encoder alone has no use for the heads, whoever wrote the folder.
+        assert [key for key in report["unexpected_keys"] if kind != "BertModel" or not key.startswith("cls.")] == []
         with torch.no_grad():
             found = getattr(theirs.eval()(**x), output).numpy()
         np.testing.assert_allclose(np.asarray(ours[name])[ids != 0], found[ids != 0], atol=2e-5)

@@ -13,6 +13,8 @@ _LAZY = {  # TensorFlow is loaded by the first use
     "plot_attention_lines": "attention_lines",
     "Explanation": "explanation",
     "explain": "explanation",
+    "Guess": "masked_words",
+    "fill_mask": "masked_words",
     "html_report": "report",
     "plot_learning_rate": "learning_rate",
     "plot_look_ahead_mask": "masks",
