@@ -56,8 +56,21 @@ def test_vectors_of_sentences(pooling):
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_a_row_of_windows_is_each_window_alone(pooling):
-    model, inputs = make(pooling=pooling), row([5, 4, 6, 5, 4, 3, 2])
+def test_the_length_of_a_sentence_is_added(pooling):
+    model, inputs = make(pooling=pooling, length_input=True), batch([row([4, 3, 5]), row([2, 6])])
+    with_length = np.asarray(model.sentence_vectors(**inputs))
+    kernel, model.length = np.asarray(model.length.kernel), None
+    plain = np.asarray(model.sentence_vectors(**inputs))
+    for place, length in (((0, 0), 4), ((0, 1), 3), ((0, 2), 5), ((1, 0), 2), ((1, 1), 6)):
+        x = np.log(length) - 3.0
+        np.testing.assert_allclose(with_length[place], plain[place] + kernel[0] * x + kernel[1] * (x * x - 0.5),
+                                   atol=1e-5)
+    assert not with_length[1, 2].any()
+
+
+@pytest.mark.parametrize("more", [{"pooling": "cls"}, {"pooling": "mean"}, {"pooling": "mean", "length_input": True}])
+def test_a_row_of_windows_is_each_window_alone(more):
+    model, inputs = make(**more), row([5, 4, 6, 5, 4, 3, 2])
     assert inputs["token_ids"].shape[1] > 24  # three windows, the last one short
     whole = np.asarray(model.sentence_vectors(**inputs))[0]
     place = inputs["sentence_starts"][0]
@@ -116,7 +129,7 @@ def test_the_loss_is_cross_entropy_over_sentences():
 
 
 def test_saved_and_read_again(tmp_path):
-    model, inputs = make(pooling="mean", window_length=10), row([4, 3], window=10)
+    model, inputs = make(pooling="mean", length_input=True, window_length=10), row([4, 3], window=10)
     model.save_pretrained(tmp_path, ["[PAD]", "é"], {"text": {"lowercase": True}})
     again = BertSumExt.from_pretrained(tmp_path)
     assert again.get_config() == model.get_config()
@@ -131,7 +144,7 @@ def test_saved_and_read_again(tmp_path):
 def test_a_keras_file_gives_the_same_model(tmp_path):
     import keras
 
-    model, inputs = make(), row([4, 3])
+    model, inputs = make(length_input=True), row([4, 3])
     model.save(tmp_path / "model.keras")
     again = keras.models.load_model(tmp_path / "model.keras")
     np.testing.assert_array_equal(again(inputs), model(inputs))

@@ -15,6 +15,7 @@ from tfsum.data.records import make_record, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.models import Bert, BertSumExt
 from tfsum.training.environment import strategy_of
+from tfsum.models.int8_rows import quantize_rows
 from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
@@ -123,6 +124,19 @@ def test_frozen_layers_keep_their_weights(material, tmp_path):
     before, after = (load_file(f / "model.safetensors") for f in (encoder, tmp_path / "best"))
     for name, value in before.items():
         np.testing.assert_array_equal(after[f"bert.{name}"], value)
+
+
+def test_rounded_words_lose_nothing_in_int8(material):
+    model, encoder = build_model(str(material / "encoder"), freeze_layers=1, round_words=True)
+    table = model.bert.word_embeddings.embeddings.numpy()
+    original = load_file(encoder / "model.safetensors")["embeddings.word_embeddings.weight"]
+    rows, scales = quantize_rows(original)
+    np.testing.assert_array_equal(table, rows * scales[:, None])
+    again, scales = quantize_rows(table)
+    np.testing.assert_array_equal(again, rows)
+    np.testing.assert_allclose(again * scales[:, None], table, rtol=3e-7)
+    with pytest.raises(RecipeError, match="round_words is true and freeze_layers 0"):
+        build_model(str(material / "encoder"), round_words=True)
 
 
 def test_a_finished_run_is_left_as_it_is(material, uninterrupted):

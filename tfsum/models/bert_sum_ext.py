@@ -29,6 +29,8 @@ class BertSumExt(Model):
         head: "classifier" or "transformer".
         pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its tokens from
             its [CLS] to its [SEP].
+        length_input: add to each sentence's vector a learned function of the logarithm of its number of tokens, which
+            neither pooling tells the head.
         window_length: tokens in a window; the encoder's `max_position_embeddings` by default.
         head_layers: layers of the transformer head.
         head_num_heads: its attention heads.
@@ -40,9 +42,10 @@ class BertSumExt(Model):
         Error: an unknown head, pooling or reduction, or windows longer than the encoder.
     """
 
-    def __init__(self, bert, head: str = "transformer", pooling: str = "cls", window_length: int | None = None,
-                 head_layers: int = 2, head_num_heads: int = 8, head_feed_forward_width: int = 2048,
-                 head_dropout: float = 0.1, loss_reduction: str = "mean", name: str = "bert_sum_ext", **kwargs):
+    def __init__(self, bert, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
+                 window_length: int | None = None, head_layers: int = 2, head_num_heads: int = 8,
+                 head_feed_forward_width: int = 2048, head_dropout: float = 0.1, loss_reduction: str = "mean",
+                 name: str = "bert_sum_ext", **kwargs):
         super().__init__(name=name, **kwargs)
         for argument, value, known in (("head", head, HEADS), ("pooling", pooling, POOLINGS),
                                        ("loss_reduction", loss_reduction, ("mean", "sum"))):
@@ -58,8 +61,8 @@ class BertSumExt(Model):
                         f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}")
         self.pooling = pooling
         self.loss_reduction = loss_reduction
-        self.config = {"head": head, "pooling": pooling, "window_length": self.window_length,
-                       "head_layers": head_layers, "head_num_heads": head_num_heads,
+        self.config = {"head": head, "pooling": pooling, "length_input": length_input,
+                       "window_length": self.window_length, "head_layers": head_layers, "head_num_heads": head_num_heads,
                        "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
                        "loss_reduction": loss_reduction}
         width = self.bert.config["hidden_size"]
@@ -68,11 +71,16 @@ class BertSumExt(Model):
         else:
             self.head = InterSentenceTransformer(width, head_layers, head_num_heads, head_feed_forward_width,
                                                  head_dropout, name="head", dtype=self.dtype_policy)
+        self.length = None
+        if length_input:
+            self.length = keras.layers.Dense(width, use_bias=False, name="length", dtype=self.dtype_policy)
 
     def build(self, input_shape=None):
         if not self.built:
             self.bert.build()
             self.head.build(None)
+            if self.length is not None:
+                self.length.build((None, None, 2))
             self.built = True
 
     def call(self, inputs, training=None):
@@ -105,10 +113,16 @@ class BertSumExt(Model):
 
     def pool_sentences(self, sequence, token_ids, sentence_starts):
         """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where none."""
-        present = ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
+        inside = _tokens_of_sentences(padding_mask(token_ids), sentence_starts)  # (B, S, T)
+        count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)  # (B, S, 1)
         if self.pooling == "cls":
-            return ops.take_along_axis(sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1) * present
-        return _mean_of_sentences(sequence, padding_mask(token_ids), sentence_starts) * present
+            vectors = ops.take_along_axis(sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1)
+        else:
+            total = ops.matmul(ops.cast(inside, sequence.dtype), sequence)
+            vectors = ops.cast(ops.cast(total, "float32") / count, sequence.dtype)
+        if self.length is not None:
+            vectors += self.length(_length_features(count))
+        return vectors * ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
 
     def _encode_windows(self, token_ids, segment_ids, training):
         """Encodes the whole windows of each row, then what is left of it: (B, T) -> (B, T, D)."""
@@ -167,15 +181,21 @@ class BertSumExt(Model):
         model = cls(model_folder.bert_config(folder), **{**config["bert_sum_ext"], **changes})
         model.build()
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
-        head = {k: v for k, v in tensors.items() if k.startswith("head.")}
+        head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}
         model_folder.assign_bert(model.bert, model_folder.Stored(folder, config, encoder))
-        model_folder.assign(model_folder.variables_by_path(model.head), model.head_names(), head, folder)
+        model_folder.assign(model.head_variables(), model.head_names(), head, folder)
         return model
 
+    def head_variables(self):
+        """The weights above the encoder by their path."""
+        layers = {"head": self.head} | ({} if self.length is None else {"length": self.length})
+        return {f"{name}/{path}": variable for name, layer in layers.items()
+                for path, variable in model_folder.variables_by_path(layer).items()}
+
     def head_names(self):
-        """(name in the file, path of the variable, transposed) of the head's weights."""
-        return [("head." + p.replace("/", "."), p, False) for p in model_folder.variables_by_path(self.head)]
+        """(name in the file, path of the variable, transposed) of the weights above the encoder."""
+        return [(path.replace("/", "."), path, False) for path in self.head_variables()]
 
     def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
         """Writes a model folder.
@@ -186,7 +206,7 @@ class BertSumExt(Model):
             settings: the content of tfsum.json (text settings under "text", recipe, scores).
         """
         self.build()
-        variables = model_folder.variables_by_path(self.head)
+        variables = self.head_variables()
         tensors = model_folder.bert_tensors(self.bert, "bert.")
         tensors |= {name: variables[path].numpy() for name, path, _ in self.head_names()}
         config = {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
@@ -200,14 +220,17 @@ class BertSumExt(Model):
         return cls(**config)
 
 
-def _mean_of_sentences(sequence, real, starts):
-    """Means over the tokens of each sentence: (B, T, D), bool (B, T), (B, S) -> (B, S, D)."""
-    length = ops.shape(sequence)[1]
+def _tokens_of_sentences(real, starts):
+    """Which tokens belong to which sentence: bool (B, T), int32 starts (B, S) -> bool (B, S, T)."""
+    length = ops.shape(real)[1]
     # A sentence ends where the next begins; the last one where the row does. Padding between windows is not real.
     later = ops.where(starts >= 0, starts, length)
     ends = ops.concatenate([later[:, 1:], ops.full_like(later[:, :1], length)], axis=1)
     position = ops.arange(length)[None, None, :]
-    inside = (position >= starts[..., None]) & (position < ends[..., None]) & real[:, None, :]  # (B, S, T)
-    count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)
-    total = ops.matmul(ops.cast(inside, sequence.dtype), sequence)
-    return ops.cast(ops.cast(total, "float32") / count, sequence.dtype)
+    return (position >= starts[..., None]) & (position < ends[..., None]) & real[:, None, :]
+
+
+def _length_features(count):
+    """ln(count) and its square, moved to about 0 for sentences of 20 tokens: (B, S, 1) -> (B, S, 2)."""
+    from_twenty = ops.log(count) - 3.0
+    return ops.concatenate([from_twenty, from_twenty * from_twenty - 0.5], axis=-1)

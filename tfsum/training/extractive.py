@@ -12,6 +12,7 @@ from tfsum.data.prepare import prepare
 from tfsum.data.windows import load_windows
 from tfsum.errors import CheckpointError, RecipeError
 from tfsum.models import Bert, BertSumExt
+from tfsum.models.int8_rows import rounded_rows
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.optimizer import Adam, WarmUp
@@ -65,7 +66,7 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     return run.fit()
 
 
-def build_model(encoder: str, freeze_layers: int = 0, hidden_dropout_prob: float = 0.1,
+def build_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, hidden_dropout_prob: float = 0.1,
                 attention_probs_dropout_prob: float = 0.1, precision: str = "float32", seed: int = 0,
                 **head) -> tuple[BertSumExt, pathlib.Path]:
     """Builds a BertSumExt around a trained encoder.
@@ -74,6 +75,8 @@ def build_model(encoder: str, freeze_layers: int = 0, hidden_dropout_prob: float
         encoder: a model folder (config.json, model.safetensors, vocab.txt), or "package:NAME/FOLDER" for one inside an
             installed Python package, which is not imported.
         freeze_layers: the lowest encoder layers that keep their weights; above 0 the embeddings keep theirs too.
+        round_words: round the rows of the word embedding to what int8 holds before training, so that an export with
+            storage "small" loses nothing of them; they must keep their weights (`freeze_layers`).
         hidden_dropout_prob: dropout of the encoder.
         attention_probs_dropout_prob: dropout on its attention weights.
         precision, seed: see `set_precision_and_seed`.
@@ -82,12 +85,17 @@ def build_model(encoder: str, freeze_layers: int = 0, hidden_dropout_prob: float
     Returns:
         The built model, and its encoder's folder.
     """
+    if round_words and not freeze_layers:
+        raise RecipeError("[model] round_words is true and freeze_layers 0: embeddings that are trained do not stay "
+                          "rounded; freeze 1 layer or more, or leave round_words out")
     set_precision_and_seed(precision, seed)
     folder = encoder_folder(encoder)
     bert = Bert.from_pretrained(folder, hidden_dropout_prob=hidden_dropout_prob,
                                 attention_probs_dropout_prob=attention_probs_dropout_prob)
     model = BertSumExt(bert, **head)
     model.build()
+    if round_words:
+        bert.word_embeddings.embeddings.assign(rounded_rows(bert.word_embeddings.embeddings.numpy()))
     freeze(bert, freeze_layers)
     bert.pooler.trainable = False  # it takes no part in the scores
     return model, folder
