@@ -1,7 +1,8 @@
-"""A text with all that a page must take: markup, controls, other scripts, and a model that answers by rule."""
+"""A text with all that a page must take, a model that answers by rule, and attention of known weights."""
 
 import pathlib
 
+import numpy as np
 import pytest
 
 
@@ -47,3 +48,12 @@ class Lead:
 def lead():
     """The class of the stand-in."""
     return Lead
+
+
+@pytest.fixture
+def attention():
+    """Weights of 2 layers of 5 heads, from 3 tokens to 4."""
+    from tfsum.visualization import Attention
+
+    weights = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 5, 3)).astype(np.float32)
+    return Attention("cross-attention", weights, ["a", "$b$", "c"], ["w", "x", "y", "z"])
