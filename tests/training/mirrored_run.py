@@ -16,11 +16,11 @@ tf.config.set_logical_device_configuration(
 from tfsum.training.environment import strategy_of
 from tfsum.training.extractive import ExtractiveRun, build_model
 
-PADDING = {"token_ids": 0, "segment_ids": 0, "sentence_starts": -1, "labels": 0}
+PADDING = {"sentence_starts": -1}  # of all else it is 0
 
 
-class OneDevice(ExtractiveRun):
-    """Works through the batches of two replicas as one batch."""
+class OneDevice:
+    """Makes a run work through the batches of two replicas as one batch."""
 
     def batches(self, done):
         dataset, until = super().batches(2 * done)
@@ -32,12 +32,16 @@ class OneDevice(ExtractiveRun):
 
 def join(one, other):
     joined = {}
-    for key, value in PADDING.items():
+    for key in one:
         width = max(one[key].shape[1], other[key].shape[1])
         joined[key] = np.concatenate([
-            np.pad(batch[key], [(0, 0), (0, width - batch[key].shape[1])], constant_values=value)
+            np.pad(batch[key], [(0, 0), (0, width - batch[key].shape[1])], constant_values=PADDING.get(key, 0))
             for batch in (one, other)])
     return joined
+
+
+class OneDeviceExtractive(OneDevice, ExtractiveRun):
+    pass
 
 
 def train(kind, name, material, folder):
@@ -55,4 +59,4 @@ def train(kind, name, material, folder):
 if __name__ == "__main__":
     material, folder = map(pathlib.Path, sys.argv[1:])
     train(ExtractiveRun, "mirrored", material, folder)
-    train(OneDevice, "one", material, folder)
+    train(OneDeviceExtractive, "one", material, folder)
