@@ -4,13 +4,14 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any
 
-from tfsum.training import classification, extractive, pairs
+from tfsum.training import classification, extractive, pairs, pretraining
 from tfsum.training.recipe_file import Key, read_recipe
 
 KINDS = {
     "bert_sum_ext": extractive,
     "transformer": pairs,
     "bert_classifier": classification,
+    "bert_for_pretraining": pretraining,
 }
 """[model] kind -> the module that trains it: `schema()` says what such a recipe may say, `train(recipe)` does it."""
 

@@ -1,0 +1,191 @@
+"""Pretraining on tiny corpora: from a learned vocabulary or an encoder; stop and resume; what is measured."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+
+import numpy as np
+import pytest
+
+from tfsum.data.masking import Masking
+from tfsum.data.prepare_pretraining import prepare_pretraining
+from tfsum.data.pretraining_batches import load_sentence_pairs, pretraining_batches
+from tfsum.errors import RecipeError, Stopped
+from tfsum.models import Bert, BertForPretraining
+from tfsum.text.word_piece import WordPiece
+from tfsum.training import recipes
+from tfsum.training.environment import set_precision_and_seed
+from tfsum.training.pretraining import PretrainingRun, build_model, table
+from tfsum.training.pretraining_validation import PretrainingValidation
+
+RECIPES = pathlib.Path(__file__).parents[2] / "training"
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *(f"w{chr(97 + i)}" for i in range(14))]
+SETTINGS = {"steps": 7, "tokens_per_batch": 256, "validate_every": 4, "warmup_steps": 2, "learning_rate": 1e-2,
+            "average_decay": 0.9, "seed": 3}
+
+
+def sentence(rng, topic):
+    return " ".join(rng.choices(WORDS[6 + 7 * topic : 13 + 7 * topic], k=rng.randint(2, 6))).capitalize() + "."
+
+
+@pytest.fixture(scope="module")
+def material(tmp_path_factory):
+    """A tiny encoder with dropout, and a corpus of documents of two topics."""
+    folder = tmp_path_factory.mktemp("material")
+    Bert(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
+         max_position_embeddings=32).save_pretrained(folder / "encoder")
+    (folder / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    rng = random.Random(0)
+    documents = ["\n".join(sentence(rng, i % 2) for _ in range(rng.randint(2, 9))) for i in range(60)]
+    (folder / "corpus.txt").write_text("\n\n".join(documents) + "\n")
+    for name, share in (("train", 0.5), ("validation", 0.0), ("same_document", 1.0)):
+        prepare_pretraining(folder / "corpus.txt", folder / name, folder / "encoder", max_length=32, shards=2,
+                            same_document_share=share, seed=len(name), progress=False)
+    return folder
+
+
+def run(material, folder, **changes):
+    settings = {**SETTINGS, **changes}
+    set_precision_and_seed("float32", settings["seed"])
+    model = build_model(vocabulary_size=20, encoder=str(material / "encoder"))
+    records = {name: material / name for name in ("train", "validation", "same_document")}
+    word_piece = WordPiece.from_file(material / "encoder" / "vocab.txt")
+    return PretrainingRun(model, records, word_piece, {"text": {}}, folder=str(folder), **settings)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(material, tmp_path_factory):
+    whole = run(material, tmp_path_factory.mktemp("whole"))
+    whole.fit()
+    return whole
+
+
+def variables(of):
+    return [v.numpy() for v in [*of.model.variables, *of.model.optimizer.variables, *of.average.variables]
+            if "metric" not in v.path]
+
+
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path):
+    """Bit by bit, masks and dropout included."""
+    first = run(material, tmp_path)
+    update = first.average.on_train_batch_end
+
+    def update_and_signal(batch, logs=None):
+        update(batch, logs)
+        if int(first.model.optimizer.iterations) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    first.average.on_train_batch_end = update_and_signal
+    with pytest.raises(Stopped, match="stopped after step 3 of 7"):
+        first.fit()
+    second = run(material, tmp_path)
+    assert second.fit() == tmp_path / "best"
+    assert all(np.array_equal(a, b) for a, b in zip(variables(second), variables(uninterrupted), strict=True))
+    histories = [json.loads((r.folder / "history.json").read_text()) for r in (second, uninterrupted)]
+    assert histories[0]["history"] == histories[1]["history"] and histories[0]["unigram"] == histories[1]["unigram"]
+    assert [row["step"] for row in histories[0]["history"]] == [4, 7]
+
+
+def test_the_table_and_the_model_folder_tell_the_scores(uninterrupted):
+    history = json.loads((uninterrupted.folder / "history.json").read_text())
+    names = ["step", "masked_lm_accuracy", "next_sentence_accuracy", "same_document_accuracy", "loss"]
+    assert list(history["history"][0]) == names
+    lines = table(history["history"]).split("\n")
+    assert lines[0].split() == names and lines[2].split()[0] == "7" and len({len(line) for line in lines}) == 1
+    told = json.loads((uninterrupted.folder / "best" / "tfsum.json").read_text())
+    assert told["validation"] in history["history"] and told["unigram"]["piece"] in WORDS
+    assert (uninterrupted.folder / "best" / "vocab.txt").read_text().split() == WORDS
+
+
+def right_and_loss(logits, label):
+    return logits.argmax() == label, np.log(np.exp(logits).sum()) - logits[label]
+
+
+def test_scores_are_those_of_the_models_answers(material):
+    """Counted one by one in numpy; of all pairs, and of some."""
+    model = build_model(vocabulary_size=20, encoder=str(material / "encoder"))
+    ids, masking = {"cls_id": 2, "sep_id": 3}, Masking(WORDS, seed=5)
+    validation = PretrainingValidation(model, material / "validation", material / "same_document", masking, 500, **ids)
+    found = {}
+    for name in ("validation", "same_document"):
+        pairs = load_sentence_pairs(material / name)
+        rows = pretraining_batches(pairs, tokens_per_batch=32, masking=masking, training=False, **ids)
+        masks, nexts = [], []
+        for batch in rows.as_numpy_iterator():
+            outputs = {k: np.asarray(v, np.float64) for k, v in model(batch, training=False).items()}
+            for row, slot in np.argwhere(batch["masked_lm_weights"]):
+                label = batch["masked_lm_ids"][row, slot]
+                masks.append((*right_and_loss(outputs["masked_lm_logits"][row, slot], label), label))
+            nexts += map(right_and_loss, outputs["next_sentence_logits"], batch["next_sentence_labels"])
+        assert len(nexts) == len(pairs)
+        found[name] = np.array(masks), np.array(nexts)
+    masks, nexts = found["validation"]
+    expected = {"masked_lm_accuracy": 100 * masks[:, 0].mean(), "next_sentence_accuracy": 100 * nexts[:, 0].mean(),
+                "same_document_accuracy": 100 * found["same_document"][1][:, 0].mean(),
+                "loss": masks[:, 1].mean() + nexts[:, 1].mean()}
+    scores = validation.scores()
+    assert scores == pytest.approx(expected, abs=1e-3) and list(scores) == list(expected)
+    assert validation.unigram_accuracy(5) == pytest.approx(100 * (masks[:, 2] == 5).mean())
+    few = PretrainingValidation(model, material / "validation", None, masking, 500, pairs=20, **ids)
+    assert "same_document_accuracy" not in few.scores()
+
+
+def test_biases_and_norms_do_not_decay(material, tmp_path):
+    decayed = run(material, tmp_path, weight_decay=0.5, learning_rate=1e-2)
+    optimizer = decayed.model.optimizer
+    spared = {v.path for v in decayed.model.trainable_variables if not optimizer._use_weight_decay(v)}
+    names = {path.split("/")[-1] for path in spared}
+    assert names == {"bias", "gamma", "beta"}
+    assert all(path.split("/")[-1] not in names for path in
+               {v.path for v in decayed.model.trainable_variables} - spared)
+
+
+def dry(recipe, tmp_path, *overrides):
+    """Trains a shipped recipe at a tiny size: the folder of the best model and its history."""
+    loaded = recipes.load_recipe(RECIPES / recipe, [
+        f"data.records={tmp_path / 'records'}", f"train.folder={tmp_path / 'run'}", "train.precision=float32",
+        "train.tokens_per_batch=512", "train.validate_every=10", "train.steps=20", "train.warmup_steps=2",
+        "data.processes=1", "data.shards=2", *overrides])
+    best = recipes.train(loaded)
+    return best, json.loads((tmp_path / "run" / "history.json").read_text())
+
+
+KOREAN = ["정말", "재밌어요", "영화", "최고의", "감동", "지루한", "연기", "배우들", "별로", "다시", "보고", "싶다"]
+
+
+def test_the_korean_recipe_learns_its_vocabulary_and_has_no_next_sentence(tmp_path):
+    rng = random.Random(1)
+    reviews = "".join(" ".join(rng.choices(KOREAN, k=rng.randint(2, 12))) + f"\t{i % 2}\n" for i in range(300))
+    (tmp_path / "reviews.tsv").write_text(reviews, encoding="utf-8")
+    best, history = dry("bert_pretrain_nsmc_ko.toml", tmp_path, f"data.train={tmp_path / 'reviews.tsv'}",
+                        "data.validation_share=0.1", "text.vocabulary_size=420", "model.size=tiny")
+    assert [set(row) for row in history["history"]] == [{"step", "masked_lm_accuracy", "loss"}] * 2
+    assert history["history"][1]["loss"] < history["history"][0]["loss"]
+    text = json.loads((best / "tfsum.json").read_text())["text"]
+    assert text == {"lowercase": True, "strip_accents": False, "max_length": 128}
+    pieces = (best / "vocab.txt").read_text(encoding="utf-8").split("\n")
+    assert any("영화" in piece for piece in pieces)  # whole syllables
+    assert BertForPretraining.from_pretrained(best).bert.config["vocab_size"] == len(pieces) - 1
+
+
+def test_the_english_recipe_takes_an_encoder_and_measures_both_kinds_of_false_sentences(material, tmp_path):
+    encoder = f"model.encoder={material / 'encoder'}"
+    corpora = [f"data.{name}={material / 'corpus.txt'}" for name in ("train", "validation")]
+    best, history = dry("bert_pretrain_small.toml", tmp_path, encoder, "data.max_length=32", *corpora)
+    assert set(history["history"][1]) == {"step", "masked_lm_accuracy", "next_sentence_accuracy",
+                                          "same_document_accuracy", "loss"}
+    assert json.loads((best / "tfsum.json").read_text())["text"]["lowercase"] is True
+    counts = json.loads((tmp_path / "records" / "train" / "manifest.json").read_text())["counts"]
+    assert counts["same_document"] > 0 and counts["other_document"] > 0
+
+
+def test_wrong_recipes_are_named(material, tmp_path):
+    corpus = f"data.train={material / 'corpus.txt'}"
+    with pytest.raises(RecipeError, match="encoder is 'x' and .*vocabulary_size 8000; expected an encoder"):
+        dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "model.encoder=x")
+    with pytest.raises(RecipeError, match="max_length is 128; the model has positions for 32 tokens"):
+        dry("bert_pretrain_small.toml", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
+    with pytest.raises(RecipeError, match=r"\[model\] size: expected 'tiny' or 'mini'"):
+        dry("bert_pretrain_nsmc_ko.toml", tmp_path, "model.size=huge")
