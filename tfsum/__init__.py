@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 # Public name -> the module that holds it.
 _LAZY = {
-    "load": "tfsum.export.summarizer",
+    "load": "tfsum.export.loading",
     "SentenceSplitter": "tfsum.text.sentence_splitter",
     "WordPiece": "tfsum.text.word_piece",
     "Bert": "tfsum.models.bert",

@@ -4,11 +4,13 @@ import json
 import types
 
 import pytest
+import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
 
 import tfsum
 from tfsum.cli import evaluate as verb
 from tfsum.cli.main import main
+from tfsum.errors import Error
 
 DOCUMENTS = [
     {
@@ -35,7 +37,7 @@ def model(tmp_path, monkeypatch):
         split = [[part.strip(". ") + "." for part in text.split(". ")] for text in texts]
         return [types.SimpleNamespace(sentences=row[-sentences:]) for row in split]
 
-    last.description = {"text": {"newline": "sentence"}}
+    last.description = {"kind": "extractive", "text": {"newline": "sentence"}}
     monkeypatch.setitem(vars(tfsum), "load", lambda path: last)
     return str(tmp_path)
 
@@ -79,10 +81,66 @@ def test_a_model_folder_is_exported_for_the_occasion(tmp_path, monkeypatch):
 
     asked = []
     monkeypatch.setitem(
-        vars(tfsum.export), "export_extractive", lambda *a, **options: asked.append((a, options)) or a[1]
+        vars(tfsum.export), "export_model", lambda *a, **options: asked.append((a, options)) or a[1]
     )
-    with verb.exported(str(tmp_path)) as place:
+    with verb.exported(str(tmp_path), {}) as place:
         assert place == str(tmp_path) and not asked
+    with pytest.raises(Error, match="exported with a search of its own; leave out max_length"), verb.exported(
+        str(tmp_path), {"max_length": 3}
+    ):
+        pass
     (tmp_path / "config.json").touch()
-    with verb.exported(str(tmp_path)) as place:
+    with verb.exported(str(tmp_path), {"max_length": 3}) as place:
         assert asked[0][0][0] == str(tmp_path) and place.endswith("model/1")
+    assert asked[0][1] == {"ops": "text", "max_length": 3}
+
+
+@pytest.fixture
+def writer(tmp_path, monkeypatch):
+    """An abstractive model that writes its source in lower case, and cuts long ones."""
+
+    def write(texts):
+        return [types.SimpleNamespace(summary=text.lower(), coverage=0.5 if len(text) > 40 else 1.0) for text in texts]
+
+    write.description = {"kind": "abstractive"}
+    monkeypatch.setitem(vars(tfsum), "load", lambda path: write)
+    return str(tmp_path)
+
+
+PAIRS = [("The cat sat on the mat today", "the cat sat on a mat today"), ("IT IS A DOG.", "it is a dog."),
+         ("A LONG LINE OF WORDS THAT DOES NOT FIT IN THE MODEL", "one long line of words"), ("no target", "")]
+
+
+@pytest.mark.parametrize("form", ["table", "parallel files"])
+def test_a_model_that_writes_by_bleu_and_rouge(writer, form, tmp_path, capsys):
+    if form == "table":
+        (tmp_path / "pairs.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in PAIRS))
+        words = [str(tmp_path / "pairs.tsv"), "--source", "1", "--target", "2"]
+    else:
+        for name, column in (("en", 0), ("fr", 1)):
+            (tmp_path / f"pairs.{name}").write_text("".join(f"{pair[column]}\n" for pair in PAIRS))
+        words = [str(tmp_path / "pairs.en"), "--targets", str(tmp_path / "pairs.fr")]
+    assert main(["evaluate", writer, *words, "--samples", "20", "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert "left out 1 pairs without a text" in err
+    assert report["texts"] == 3 and report["settings"]["cut"] == 1
+    answers, references = [source.lower() for source, _ in PAIRS[:3]], [target for _, target in PAIRS[:3]]
+    assert report["bleu"]["score"] == pytest.approx(sacrebleu.corpus_bleu(answers, [references]).score)
+    assert report["bleu"]["signature"].startswith("nrefs:1|bs:20|") and "tok:13a" in report["bleu"]["signature"]
+    assert report["bleu"]["low"] <= report["bleu"]["high"]
+    scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
+    mean = sum(scorer.score(b, a)["rougeLsum"].fmeasure for a, b in zip(answers, references)) / 3
+    assert report["rouge"]["rougeLsum"]["f"] == pytest.approx(100 * mean)
+    assert main(["evaluate", writer, *words, "--samples", "20", "--limit", "2"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("BLEU") and lines[1].startswith("rouge1 F") and lines[-1].startswith("2 texts; words")
+
+
+def test_pairs_without_texts_and_columns_that_are_not_there(writer, tmp_path, capsys):
+    (tmp_path / "pairs.tsv").write_text("source\ttarget\na\t\n")
+    assert main(["evaluate", writer, str(tmp_path / "pairs.tsv")]) == 1
+    assert "no pair has both texts; name their columns" in capsys.readouterr().err
+    assert main(["evaluate", writer, str(tmp_path / "pairs.tsv"), "--source", "en"]) == 1
+    assert "en" in capsys.readouterr().err
+    assert main(["evaluate", writer, str(tmp_path / "pairs.tsv"), "--targets", "absent.fr"]) == 2

@@ -8,6 +8,8 @@ import pytest
 import tfsum.export
 from tfsum.cli import export, verify
 from tfsum.cli.main import main, parse
+from tfsum.cli.search_options import take_search
+from tfsum.decoding import BeamSearch, Sampling
 from tfsum.errors import ExportError
 
 
@@ -16,7 +18,7 @@ def called(monkeypatch):
     """The calls of the library."""
     calls = []
 
-    def export_extractive(*arguments, **options):
+    def export_model(*arguments, **options):
         calls.append((arguments, options))
         return "served/news/1"
 
@@ -24,7 +26,7 @@ def called(monkeypatch):
         calls.append(folder)
         return {"weights": 103}
 
-    monkeypatch.setitem(vars(tfsum.export), "export_extractive", export_extractive)
+    monkeypatch.setitem(vars(tfsum.export), "export_model", export_model)
     monkeypatch.setitem(vars(tfsum.export), "verify", verified)
     monkeypatch.setattr(export, "load_tensorflow", lambda: None)
     monkeypatch.setattr(verify, "load_tensorflow", lambda: None)
@@ -39,11 +41,26 @@ def test_export_passes_on_what_was_given_and_prints_the_folder(called, tmp_path,
     assert called[1][1] == {"ops": "text", "storage": "small", "sentences": 2, "block_trigrams": False}
 
 
-def test_every_option_of_export_is_an_argument_of_the_function():
+def test_a_search_becomes_a_strategy(called, tmp_path, capsys):
+    main(["export", str(tmp_path), "x", "--width", "5", "--no-repeat-ngram", "3", "--max-length", "9"])
+    words = "--search sampling --temperature 0.7 --top-k 5 --search-seed 3 --max-source-length 8"
+    main(["export", str(tmp_path), "x", *words.split()])
+    assert called[0][1] == {"strategy": BeamSearch(5, no_repeat_ngram=3), "max_length": 9}
+    assert called[1][1] == {"strategy": Sampling(0.7, top_k=5, seed=3), "max_source_length": 8}
+    assert main(["export", str(tmp_path), "x", "--search", "greedy", "--width", "5"]) == 1
+    assert "search 'greedy' has no option width; it has min_length, no_repeat_ngram" in capsys.readouterr().err
+
+
+def test_every_option_of_export_is_an_argument_of_a_function():
     pytest.importorskip("tensorflow")
     words = "export m d --ops text --storage small -n 2 --max-sentences 5 --keep-repeats".split()
-    options = vars(parse(words)).keys() - {"run", "parser", "model", "destination"}
-    assert options <= set(inspect.signature(tfsum.export.export_extractive).parameters)
+    options = vars(parse(words))
+    assert take_search(options) == {}
+    given = options.keys() - {"run", "parser", "model", "destination"}
+    assert given <= set(inspect.signature(tfsum.export.export_extractive).parameters)
+    every = "--search beam --width 2 --length-penalty 1 --normalization length --max-length 5 --max-source-length 7"
+    options = vars(parse(["export", "m", "d", *every.split()]))
+    assert take_search(options).keys() <= set(inspect.signature(tfsum.export.export_abstractive).parameters)
 
 
 def test_verify_prints_the_report(called, tmp_path, capsys):

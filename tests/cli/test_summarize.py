@@ -1,5 +1,6 @@
 """`tfsum summarize`: what it reads, what it prints, and where; the model is a stand-in."""
 
+import dataclasses
 import io
 import json
 import types
@@ -9,6 +10,8 @@ import pytest
 import tfsum
 from tfsum.cli import summarize
 from tfsum.cli.main import main
+
+Generated = dataclasses.make_dataclass("Generated", ["summary", "log_probability", "coverage", "warnings"])
 
 TEXT = "One came. Two went. Three stayed."
 
@@ -28,6 +31,15 @@ def lead(texts, sentences):
         )
 
 
+class Writer:
+    """A stand-in for an abstractive model."""
+
+    description = {"kind": "abstractive"}  # noqa: RUF012
+
+    def __call__(self, texts):
+        return [Generated(text.upper(), -1.23456789, 0.5, ["cut"]) for text in texts]
+
+
 @pytest.fixture
 def asked(monkeypatch):
     """The models that were asked for."""
@@ -35,7 +47,14 @@ def asked(monkeypatch):
 
     def load(path=None):
         models.append(path)
-        return lambda texts, sentences=3: list(lead(texts, sentences))
+        if path == "writer":
+            return Writer()
+
+        def summarize(texts, sentences=3):
+            return list(lead(texts, sentences))
+
+        summarize.description = {"kind": "extractive"}
+        return summarize
 
     monkeypatch.setitem(vars(tfsum), "load", load)
     monkeypatch.setattr(summarize, "load_tensorflow", lambda: None)
@@ -66,6 +85,16 @@ def test_standard_input_and_json(asked, monkeypatch, capsys):
     assert answer["sentences"] == ["One came.", "Two went."] and asked == ["m/1"]
     assert [TEXT[start:end] for start, end in answer["offsets"]] == answer["sentences"]
     assert set(answer) == {"file", "summary", "sentences", "scores", "offsets", "coverage", "warnings"}
+
+
+def test_a_model_that_writes(asked, article, capsys):
+    assert main(["summarize", str(article), "--model", "writer"]) == 0
+    assert capsys.readouterr() == (TEXT.upper() + "\n", f"tfsum: {article}: warning: cut\n")
+    main(["summarize", str(article), "--model", "writer", "--format", "json"])
+    said = {"file": str(article), "summary": TEXT.upper(), "log_probability": -1.234568, "coverage": 0.5}
+    assert json.loads(capsys.readouterr().out) == {**said, "warnings": ["cut"]}
+    assert main(["summarize", str(article), "--model", "writer", "-n", "2"]) == 2
+    assert "--sentences 2: writer chooses no sentences" in capsys.readouterr().err
 
 
 def test_several_files_have_headings_and_json_lines(asked, article, tmp_path, capsys):

@@ -16,19 +16,6 @@ from tfsum.errors import Error, ExportError
 from tfsum.export import allowed_operations, export_extractive, model_card, saved_model, verify, warmup
 from tfsum.export.verification import check_weights
 
-CLIENT = pathlib.Path(__file__).with_name("c_api.py")
-TEXT_LIBRARIES = ("_fast_bert_normalizer.so", "_fast_wordpiece_tokenizer.so", "_whitespace_tokenizer_v2.so")
-
-
-def op_libraries(ops: str) -> list[str]:
-    """The op libraries that a host must load before."""
-    if ops == "core":
-        return []
-    import tensorflow_text
-
-    folder = pathlib.Path(tensorflow_text.__file__).parent / "python" / "ops"
-    return [str(folder / name) for name in TEXT_LIBRARIES]
-
 
 def extra(exported, name: str) -> pathlib.Path:
     return exported.folder / "assets.extra" / name
@@ -107,7 +94,7 @@ def test_weights_of_another_number(transformer):
         check_weights(transformer.folder, {"a": ["float32", [2]]})
 
 
-def test_the_c_library_alone_gives_the_same_bytes(exported, article):
+def test_the_c_library_alone_gives_the_same_bytes(exported, article, c_library):
     texts = [article, "", "¿Qué? \udcff 한국어 문장.", "a" * 300]
     requests = [
         {"signature": "serving_default", "inputs": {"text": texts}},
@@ -126,14 +113,7 @@ def test_the_c_library_alone_gives_the_same_bytes(exported, article):
             "inputs": {"token_ids": [[2, 9, 3]], "segment_ids": [[0, 0, 0]], "sentence_starts": [[0, -1]]},
         },
     ]
-    libraries = [word for path in op_libraries(exported.ops) for word in ("--library", path)]
-    done = subprocess.run(
-        [sys.executable, "-I", str(CLIENT), str(exported.folder), *libraries],
-        capture_output=True,
-        input=json.dumps(requests),
-        text=True,
-        check=False,
-    )
+    done = c_library(exported, requests)
     assert done.returncode == 0, done.stderr[-2000:]
     for request, line in zip(requests, done.stdout.splitlines(), strict=True):
         inputs = request["inputs"]
@@ -150,16 +130,10 @@ def test_the_c_library_alone_gives_the_same_bytes(exported, article):
                 np.testing.assert_allclose(np.array(given[name]).reshape(value.shape), value, atol=1e-6)
 
 
-def test_without_its_libraries_the_text_build_says_what_is_missing(exported):
+def test_without_its_libraries_the_text_build_says_what_is_missing(exported, c_library):
     if exported.ops != "text":
         pytest.skip("the core build needs none")
-    done = subprocess.run(
-        [sys.executable, "-I", str(CLIENT), str(exported.folder)],
-        capture_output=True,
-        input="[]",
-        text=True,
-        check=False,
-    )
+    done = c_library(exported, [], libraries=False)
     assert done.returncode and "Op type not registered" in done.stderr
 
 

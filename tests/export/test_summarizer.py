@@ -6,7 +6,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error, ExportError
-from tfsum.export import summarizer
+from tfsum.export import loading, summarizer
 
 
 @pytest.fixture(scope="module")
@@ -92,7 +92,7 @@ def test_no_model(tmp_path, monkeypatch):
 
 
 def test_without_a_path_the_shipped_model(transformer, monkeypatch, article):
-    monkeypatch.setattr(summarizer, "shipped_model", lambda: transformer.folder)
+    monkeypatch.setattr(loading, "shipped_model", lambda: transformer.folder)
     assert tfsum.load()(article).sentences
 
 

@@ -1,8 +1,10 @@
-"""Measure a model by ROUGE on a corpus, beside lead, oracle and a random pick, with 95 % intervals."""
+"""Measure a model on a corpus, with 95 % intervals: an extractive one by ROUGE, beside lead, oracle and a random pick;
+a Transformer by BLEU and ROUGE."""
 
 import argparse
 import collections
 import contextlib
+import itertools
 import pathlib
 import sys
 import tempfile
@@ -10,11 +12,14 @@ from collections.abc import Iterator, Sequence
 
 import tfsum
 from tfsum.cli.quiet_tensorflow import load_tensorflow
-from tfsum.errors import DataError
+from tfsum.cli.search_options import add_search_arguments, take_search
+from tfsum.errors import DataError, ExportError
 
 EXAMPLES = """examples:
   tfsum evaluate saved_models/bert_sum_ext_news_en/1 test.jsonl
   tfsum evaluate runs/news/best test.jsonl.gz --format json
+  tfsum evaluate served/translator test.tsv.gz --source 1 --target 2 --words plain
+  tfsum evaluate runs/english_german/best test.en --targets test.de --search greedy
 """
 
 BATCH = 32
@@ -24,7 +29,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="an exported model, or a model folder (which is exported for the occasion)")
     add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv (or .gz of them) with texts and summaries")
-    add("-n", "--sentences", type=int, default=3, metavar="N", help="of every system (default 3)")
+    add("-n", "--sentences", type=int, default=3, metavar="N", help="of every extractive system (default 3)")
+    add("--source", metavar="COLUMN", help="of a Transformer's corpus: the texts (default source); a number from 1 in "
+        "a table without a header line")
+    add("--target", metavar="COLUMN", help="likewise what is expected (default target)")
+    add("--targets", metavar="FILE", help="what is expected, a line each, where CORPUS holds the texts, a line each")
+    add("--tokenize", choices=("13a", "intl", "zh", "char", "none"), default="13a",
+        help="the words of BLEU, see sacrebleu (default 13a)")
     add("--limit", type=int, metavar="N", help="only the first N documents")
     add(
         "--words",
@@ -35,34 +46,77 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--samples", type=int, default=1000, metavar="N", help="of the bootstrap (default 1000)")
     add("--seed", type=int, default=0, help="of the random pick and the bootstrap (default 0)")
     add("--format", choices=("text", "json"), default="text", help="default text")
+    add_search_arguments(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    for place in (arguments.model, arguments.corpus):
-        if not pathlib.Path(place).exists():
+    for place in (arguments.model, arguments.corpus, arguments.targets):
+        if place is not None and not pathlib.Path(place).exists():
             arguments.parser.error(f"no such file or folder: {place}")
     load_tensorflow()
-    documents = read(arguments.corpus, arguments.limit)
-    with exported(arguments.model) as model:
-        report = measure(
-            model, documents, arguments.sentences, arguments.words == "english", arguments.samples, arguments.seed
-        )
+    seed, english = arguments.seed, arguments.words == "english"
+    with exported(arguments.model, take_search(vars(arguments).copy())) as model:
+        answer = tfsum.load(model)
+        if answer.description["kind"] == "abstractive":
+            columns = {name: getattr(arguments, name) or name for name in ("source", "target")}
+            pairs = read_pairs(arguments.corpus, arguments.targets, columns, arguments.limit)
+            report = measure_pairs(answer, pairs, arguments.tokenize, english, arguments.samples, seed)
+        else:
+            documents = read(arguments.corpus, arguments.limit)
+            report = measure(answer, documents, arguments.sentences, english, arguments.samples, seed)
     print(report.to_json() if arguments.format == "json" else report.to_text())
     return 0
 
 
+def measure_pairs(
+    answer, pairs: Sequence[tuple[str, str]], tokenize: str = "13a", english: bool = True, samples: int = 1000,
+    seed: int = 0,
+):
+    """Score an abstractive model on pairs of texts.
+
+    Args:
+        answer: the loaded model.
+        pairs: source and target of each.
+        tokenize: the words of BLEU.
+        english, samples, seed: as in `measure`.
+
+    Returns:
+        A `tfsum.evaluation.generation.GenerationReport`, which also tells how many sources were cut.
+    """
+    from tfsum.evaluation.generation import evaluate_texts
+
+    sources, targets = zip(*pairs, strict=True)
+    answers = [written for texts in batches(list(sources)) for written in answer(texts)]
+    cut = sum(written.coverage < 1 for written in answers)
+    return evaluate_texts([written.summary for written in answers], targets, tokenize=tokenize, english=english,
+                          samples=samples, seed=seed, cut=cut)
+
+
+def read_pairs(corpus: str, targets: str | None, columns: dict[str, str], limit: int | None) -> list[tuple[str, str]]:
+    """The pairs that have both texts; how many have not is told on standard error."""
+    from tfsum.data import pairs
+
+    found = list(itertools.islice(pairs.read_pairs(corpus, targets, **columns), limit))
+    whole = [pair for pair in found if all(pair)]
+    if len(whole) < len(found):
+        print(f"tfsum: {corpus}: left out {len(found) - len(whole)} pairs without a text", file=sys.stderr)
+    if not whole:
+        raise DataError(f"{corpus}: no pair has both texts; name their columns with --source and --target")
+    return whole
+
+
 def measure(
-    model: str | pathlib.Path,
+    summarize,
     documents: Sequence[dict[str, str]],
     sentences: int = 3,
     english: bool = True,
     samples: int = 1000,
     seed: int = 0,
 ):
-    """Score an exported model on documents with summaries.
+    """Score an extractive model on documents with summaries.
 
     Args:
-        model: the folder of the exported model.
+        summarize: the loaded model.
         documents: each with `text` and `summary`, a sentence a line.
         sentences: chosen by every system.
         english: see `tfsum.evaluation.rouge.score_pair`.
@@ -76,7 +130,6 @@ def measure(
     from tfsum.evaluation.report import evaluate
     from tfsum.text.sentence_splitter import SentenceSplitter
 
-    summarize = tfsum.load(model)
     splitter = SentenceSplitter(summarize.description["text"]["newline"])
     chosen, split = [], []
     for texts in batches([document["text"] for document in documents]):
@@ -125,13 +178,16 @@ def batches(texts: list[str]) -> Iterator[list[str]]:
 
 
 @contextlib.contextmanager
-def exported(model: str) -> Iterator[str]:
+def exported(model: str, search: dict) -> Iterator[str]:
     """The model where it is exported; a model folder in an export that lives as long as the evaluation."""
     if not (pathlib.Path(model) / "config.json").is_file():
+        if search:
+            raise ExportError(f"{model}: was exported with a search of its own; leave out {', '.join(sorted(search))}, "
+                              "or give the model folder")
         yield model
         return
-    from tfsum.export import export_extractive
+    from tfsum.export import export_model
 
     with tempfile.TemporaryDirectory() as folder:
         # TF Text's operations give the same bytes faster, and this process has them.
-        yield str(export_extractive(model, pathlib.Path(folder) / "model" / "1", ops="text"))
+        yield str(export_model(model, pathlib.Path(folder) / "model" / "1", ops="text", **search))

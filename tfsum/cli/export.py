@@ -4,11 +4,13 @@ import argparse
 import pathlib
 
 from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.cli.search_options import add_search_arguments, take_search
 
 EXAMPLES = """examples:
   tfsum export runs/news/best saved_models/my_model/1
   tfsum export runs/news/best saved_models/my_model --storage small  # its next version, small
   tfsum export runs/news/best served/my_model --ops text
+  tfsum export runs/english_french/best served/translator --width 4 --storage float16
 """
 
 # What is not given here is left to the library's own default.
@@ -29,8 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--storage",
         choices=("float32", "float16", "small"),
         default=UNSET,
-        help="of the weights: float32 (default), float16, or small (float16 with int8 rows of the embedding)",
+        help="of the weights: float32 (default), float16, or small (float16 with int8 rows of the embeddings)",
     )
+    add_search_arguments(parser)
+    add = parser.add_argument_group("how a BertSumExt answers").add_argument
     add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of serving_default (default 3)")
     add("--max-sentences", type=int, default=UNSET, metavar="N", help="width of the outputs (default 10)")
     add(
@@ -58,5 +62,6 @@ def run(arguments: argparse.Namespace) -> int:
     load_tensorflow()
     import tfsum.export
 
-    print(tfsum.export.export_extractive(model, destination, **options))
+    search = take_search(options)
+    print(tfsum.export.export_model(model, destination, **options, **search))
     return 0

@@ -1,10 +1,10 @@
-"""Summarize texts, from files or standard input, with the shipped model or another."""
+"""Summarize texts, from files or standard input, with the shipped model or another; a Transformer writes its answer."""
 
 import argparse
 import json
 import pathlib
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import tfsum
 from tfsum.cli.quiet_tensorflow import load_tensorflow
@@ -13,6 +13,7 @@ from tfsum.errors import DataError
 EXAMPLES = """examples:
   tfsum summarize article.txt
   cat article.txt | tfsum summarize -n 2 --format json
+  echo 'I am cold.' | tfsum summarize --model served/translator
 """
 
 # Documents handed to the model together: enough to fill it, few enough that the first answer comes soon.
@@ -22,7 +23,7 @@ BATCH = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts in UTF-8; standard input where none or -")
-    add("-n", "--sentences", type=int, default=3, metavar="N", help="at most so many (default 3)")
+    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model, at most so many (default 3)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
     add(
         "--format",
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     names = arguments.files or ["-"]
-    if arguments.sentences < 1:
+    if arguments.sentences is not None and arguments.sentences < 1:
         arguments.parser.error(f"--sentences {arguments.sentences}: expected at least 1")
     if names.count("-") > 1:
         arguments.parser.error("standard input (-) can be read only once")
@@ -44,10 +45,15 @@ def run(arguments: argparse.Namespace) -> int:
     if names == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
     load_tensorflow()
-    summarize = tfsum.load(arguments.model)
+    summarize, options = tfsum.load(arguments.model), {}
+    if arguments.sentences is not None:
+        if summarize.description["kind"] != "extractive":
+            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
+                                   "writes its answer; leave it out")
+        options["sentences"] = arguments.sentences
     for group in batches(names, BATCH):
         texts = [read_text(name) for name in group]
-        for name, result in zip(group, summarize(texts, sentences=arguments.sentences)):
+        for name, result in zip(group, summarize(texts, **options)):
             for warning in result.warnings:
                 print(f"tfsum: {name}: warning: {warning}", file=sys.stderr)
             print(as_json(name, result) if arguments.format == "json" else as_text(name, result, len(names)))
@@ -72,26 +78,19 @@ def read_text(name: str) -> str:
 
 
 def as_text(name: str, result, documents: int) -> str:
-    """A sentence a line; under a heading where there are several documents."""
-    lines = [" ".join(sentence.split()) for sentence in result.sentences]
+    """A sentence a line, or what was written; under a heading where there are several documents."""
+    sentences = getattr(result, "sentences", None)
+    lines = result.summary.splitlines() if sentences is None else [" ".join(part.split()) for part in sentences]
     return "\n".join([f"==> {name} <==", *lines, ""] if documents > 1 else lines)
 
 
 def as_json(name: str, result) -> str:
     """One line of JSON with all that the model said."""
-    return json.dumps(
-        {
-            "file": name,
-            "summary": result.summary,
-            "sentences": plain(result.sentences),
-            "scores": [round(float(score), 6) for score in result.scores],
-            "offsets": [[int(start), int(end)] for start, end in result.offsets],
-            "coverage": round(float(result.coverage), 6),
-            "warnings": plain(result.warnings),
-        },
-        ensure_ascii=False,
-    )
+    said = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
+    return json.dumps(said, ensure_ascii=False)
 
 
-def plain(values: Iterable) -> list[str]:
-    return [str(value) for value in values]
+def _rounded(value):
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return round(value, 6) if isinstance(value, float) else value

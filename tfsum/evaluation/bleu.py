@@ -31,11 +31,12 @@ def score_with_interval(translations: Sequence[str], references: Sequence[str], 
     Args:
         translations: (N,) texts as a reader sees them, not tokenized.
         references: (N,) texts.
-        samples: of the bootstrap, whose seed is in the signature; 1 for no interval.
+        samples: of the bootstrap, whose seed is in the signature; 1 for none.
         tokenize: how sacrebleu parts words: "13a", "intl", "zh" (Chinese), "char" or "none".
 
     Returns:
-        `score` in points, 0 to 100, and sacrebleu's `signature`; with an interval also its ends, `low` and `high`.
+        `score` in points, 0 to 100, the ends of the interval, `low` and `high` (without one the score itself), and
+        sacrebleu's `signature`.
 
     Raises:
         Error: the numbers of texts differ, or there are none.
@@ -45,7 +46,5 @@ def score_with_interval(translations: Sequence[str], references: Sequence[str], 
                     "both, and at least one")
     bleu = BLEU(tokenize=tokenize)
     found = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
-    scores = {"score": found.score, "signature": str(bleu.get_signature())}
-    if samples > 1:
-        scores |= {"low": found._mean - found._ci, "high": found._mean + found._ci}
-    return scores
+    mean, half = (found._mean, found._ci) if samples > 1 else (found.score, 0.0)
+    return {"score": found.score, "low": mean - half, "high": mean + half, "signature": str(bleu.get_signature())}

@@ -3,11 +3,15 @@
 import importlib
 
 _LAZY = {  # TensorFlow is loaded by the first use
+    "export_model": "tfsum.export.exporting",
     "export_extractive": "tfsum.export.saved_model",
+    "export_abstractive": "tfsum.export.abstractive_model",
     "verify": "tfsum.export.verification",
-    "load": "tfsum.export.summarizer",
+    "load": "tfsum.export.loading",
     "Summarizer": "tfsum.export.summarizer",
     "Summary": "tfsum.export.summarizer",
+    "Generator": "tfsum.export.generator",
+    "Generated": "tfsum.export.generator",
 }
 
 __all__ = list(_LAZY)

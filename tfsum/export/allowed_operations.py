@@ -16,10 +16,12 @@ FLOW = """Assert Const Identity If NoOp PartitionedCall Placeholder StatefulPart
     StopGradient While"""
 FILES = """AssignVariableOp DisableCopyOnRead MergeV2Checkpoints ReadVariableOp ResourceGather RestoreV2 SaveV2
     ShardedFilename VarHandleOp"""
+# LogSoftmax scores the tokens of an answer, Min cuts the unlikely ones off before one is drawn: kernels of the first
+# TensorFlow, registered in every build.
 NUMBERS = """AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBincount Equal Erf Erfc FloorDiv FloorMod
-    Greater GreaterEqual IsNan Less LessEqual Log LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean Minimum Mul
-    Neg NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2
-    UnsortedSegmentMax UnsortedSegmentSum"""
+    Greater GreaterEqual IsNan Less LessEqual Log LogSoftmax LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean
+    Min Minimum Mul Neg NotEqual Pow Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum
+    Tanh TopKV2 UnsortedSegmentMax UnsortedSegmentSum"""
 SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2
     RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice
     Split StridedSlice Squeeze TensorListConcatV2 TensorListGetItem TensorListReserve TensorListSetItem

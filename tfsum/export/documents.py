@@ -6,6 +6,7 @@ neither a long document nor a large batch asks for memory beyond its sentence ve
 
 import tensorflow as tf
 
+from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.repeat import repeat
 
@@ -40,9 +41,9 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
         with weights.model(values) as model:
             sequence, *_ = model.bert.encode(ids, segments, training=False)  # a row is one window: nothing to cut
             vectors = model.pool_sentences(sequence, ids, begins)
-        return tf.boolean_mask(vectors, begins >= 0)
+        return (tf.boolean_mask(vectors, begins >= 0),)
 
-    encoded = _in_groups(encode, order, WINDOWS_AT_ONCE, width)
+    (encoded,) = in_groups(encode, order, WINDOWS_AT_ONCE, [tf.TensorSpec([None, width])])
     # encoded holds the sentences window by window in `order`: find each sentence's row there
     held = tf.math.count_nonzero(starts >= 0, axis=1, dtype=tf.int32)
     before = tf.cumsum(tf.gather(held, order), exclusive=True)
@@ -75,9 +76,9 @@ def score_documents(
             logits = model.score_sentences(
                 tf.gather(vectors, index), real, first_position=tf.gather(place, rows), training=False
             )
-        return tf.boolean_mask(logits, real)[:, tf.newaxis]
+        return (tf.boolean_mask(logits, real),)
 
-    return _in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, 1)[:, 0]
+    return in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, [tf.TensorSpec([None])])[0]
 
 
 def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -94,16 +95,3 @@ def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tens
     place = tf.cast(share * number // parts, tf.int32)
     end = tf.cast(share * (number + 1) // parts, tf.int32)
     return tf.gather(tf.cumsum(per_document, exclusive=True), owner) + place, end - place, place
-
-
-def _in_groups(function, rows: tf.Tensor, group: int, width: int) -> tf.Tensor:
-    """Applies `function` to `group` of the `rows` at a time and concatenates what it gives, (n, width) each."""
-    total = tf.size(rows)
-    groups = (total + group - 1) // group
-    parts = tf.TensorArray(tf.float32, groups, element_shape=[None, width], infer_shape=False)
-
-    def step(i, parts):
-        return i + 1, parts.write(i, function(rows[i * group : (i + 1) * group]))
-
-    _, parts = tf.while_loop(lambda i, _: i < groups, step, (0, parts), parallel_iterations=1)
-    return tf.reshape(parts.concat(), [-1, width])

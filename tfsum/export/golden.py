@@ -25,17 +25,18 @@ TEXTS = (
 )
 
 
-def answers(model, texts, sentences: int, block_trigrams: bool) -> list[dict]:
-    """What a loaded model says to each of the texts, as plain Python values."""
+def ask_extractive(model, requests: list[dict]) -> list[dict]:
+    """What a loaded extractive model answers to each of the requests, as plain Python values."""
+    texts = [request["text"] for request in requests]
     given = model.signatures["summarize"](
-        text=tf.constant(list(texts), tf.string),
-        max_sentences=tf.fill([len(texts)], sentences),
-        block_trigrams=tf.fill([len(texts)], block_trigrams),
+        text=tf.constant(texts, tf.string),
+        max_sentences=tf.constant([request["max_sentences"] for request in requests]),
+        block_trigrams=tf.constant([request["block_trigrams"] for request in requests]),
     )
     given = {name: value.numpy() for name, value in given.items()}
     every = {
         name: value.numpy()
-        for name, value in model.signatures["score"](text=tf.constant(list(texts))).items()
+        for name, value in model.signatures["score"](text=tf.constant(texts)).items()
     }
     rows = []
     for i in range(len(texts)):
@@ -54,23 +55,36 @@ def answers(model, texts, sentences: int, block_trigrams: bool) -> list[dict]:
     return rows
 
 
-def record(model, max_sentences: int) -> dict:
-    """Asks a loaded model: the content of golden.json."""
-    sentences = min(3, max_sentences)
-    requests = [{"text": text, "max_sentences": sentences, "block_trigrams": True} for text in TEXTS]
-    return {
-        "score_tolerance": SCORE_TOLERANCE,
-        "requests": requests,
-        "answers": answers(model, TEXTS, sentences, True),
-    }
+def ask_abstractive(model, requests: list[dict]) -> list[dict]:
+    """What a loaded abstractive model answers to each of the requests, as plain Python values."""
+    given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests], tf.string))
+    given = {name: value.numpy().tolist() for name, value in given.items()}
+    names = ("summary", "log_probability", "coverage")
+    rows = [dict(zip(names, row)) for row in zip(*(given[name] for name in names), strict=True)]
+    return [{**row, "summary": row["summary"].decode("utf-8")} for row in rows]
 
 
-def replay(model, recorded: dict, source) -> float:
+ASK = {"extractive": ask_extractive, "abstractive": ask_abstractive}
+MEASURED = ("score", "all_scores", "coverage", "log_probability")
+
+
+def record(model, description: dict) -> dict:
+    """Asks a loaded model: the content of golden.json; the description is that of assets.extra/tfsum.json."""
+    requests = [{"text": text} for text in TEXTS]
+    if description["kind"] == "extractive":
+        more = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
+        requests = [{**request, **more} for request in requests]
+    answers = ASK[description["kind"]](model, requests)
+    return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
+
+
+def replay(model, recorded: dict, kind: str, source) -> float:
     """Asks again and compares.
 
     Args:
         model: a loaded SavedModel.
         recorded: the content of golden.json.
+        kind: "extractive" or "abstractive".
         source: what a message calls the file.
 
     Returns:
@@ -81,9 +95,9 @@ def replay(model, recorded: dict, source) -> float:
     """
     worst = 0.0
     for i, (request, expected) in enumerate(zip(recorded["requests"], recorded["answers"], strict=True)):
-        found = answers(model, [request["text"]], request["max_sentences"], request["block_trigrams"])[0]
+        (found,) = ASK[kind](model, [request])
         for name, value in expected.items():
-            if name in ("score", "all_scores", "coverage"):
+            if name in MEASURED:
                 gaps = [abs(a - b) for a, b in zip(_list(found[name]), _list(value))]
                 far = (
                     len(_list(found[name])) != len(_list(value))

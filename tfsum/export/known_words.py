@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import tensorflow as tf
 
+from tfsum.text.escape import BYTE_PIECES, is_reversible
 from tfsum.text.repeat import row_ids
 
 OTHER, BEGINS, CONTINUES = 0, 1, 2  # of a piece: no word (punctuation, numbers), a word's first, a later one
@@ -51,7 +52,13 @@ def known_words(vocabulary: list[str], unk_id: int) -> KnownWords:
 
     A single character of another script than ASCII counts as known only where the vocabulary holds many pieces
     of that script: an English vocabulary spells Korean in letters and holds a few hundred Chinese characters.
+
+    A vocabulary for escaped texts is made of parts of words, and every one counts; what it does not know are the
+    characters that it writes as bytes.
     """
+    if is_reversible(vocabulary):
+        known = np.array([piece not in BYTE_PIECES and i != unk_id for i, piece in enumerate(vocabulary)])
+        return KnownWords(np.full(len(vocabulary), BEGINS, np.int8), known)
     bodies = [piece.removeprefix("##") for piece in vocabulary]
     scripts = [_script(body) for body in bodies]
     pieces_of = Counter(scripts)

@@ -1,21 +1,16 @@
 """The model card: README.md beside the version folders."""
 
+import math
 import os
 import pathlib
 
 CARD = """# {name}
 
-An extractive summarizer for TensorFlow, exported by tfsum {tfsum}: raw strings in, sentences with scores and byte
-offsets out.
+{what}, exported by tfsum {tfsum}: raw strings in, {out} out.
 
 | | |
 |---|---|
-| kind | {kind} (BertSumExt, head "{head}", pooling "{pooling}") |
-| encoder | {layers} layers, width {width}, {vocabulary} word pieces, windows of {window} tokens |
-| stored as | {storage}; {weights:,} numbers |
-| text ops | {ops} |
-| signatures | serving_default, summarize, score, score_ids |
-| summary | {sentences} sentences by default, at most {max_sentences}; trigram blocking {blocking} |
+{table}
 
 ## Training data
 
@@ -29,6 +24,22 @@ offsets out.
 
 {licence}
 """
+EXTRACTIVE = """\
+| kind | {kind} (BertSumExt, head "{head}", pooling "{pooling}") |
+| encoder | {layers} layers, width {width}, {vocabulary} word pieces, windows of {window} tokens |
+| stored as | {storage}; {weights:,} numbers |
+| text ops | {ops} |
+| signatures | serving_default, summarize, score, score_ids |
+| summary | {sentences} sentences by default, at most {max_sentences}; trigram blocking {blocking} |"""
+ABSTRACTIVE = """\
+| kind | {kind} (Transformer) |
+| layers | encoder {num_encoder_layers}, decoder {num_decoder_layers}, width {d_model}, {num_heads} heads |
+| word pieces | {source_vocabulary_size} of the source, {target_vocabulary_size} of the target |
+| stored as | {storage}; {weights:,} numbers |
+| text ops | {ops} |
+| signatures | serving_default, generate_ids |
+| answer | at most {max_length} tokens, by {search} |
+| source | at most {max_source_length} tokens; what is beyond is cut, which `coverage` tells |"""
 UNSAID = "The model folder does not say."
 
 
@@ -49,17 +60,23 @@ def write(destination: pathlib.Path, description: dict, source: pathlib.Path) ->
 
 def text(name: str, description: dict) -> str:
     """The card made of assets.extra/tfsum.json."""
-    config = description["config"]
-    model = config.get("bert_sum_ext", {})
-    weights = 0
-    for _, shape in description["weights"].values():
-        size = 1
-        for length in shape:
-            size *= length
-        weights += size
+    extractive = description["kind"] == "extractive"
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
+        what="An extractive summarizer for TensorFlow" if extractive else "A Transformer for TensorFlow",
+        out="sentences with scores and byte offsets" if extractive else "the text that it writes",
+        table=_extractive(description) if extractive else _abstractive(description),
+        data=_told(description.get("data")),
+        scores=_told(description.get("scores")),
+        licence=_told(description.get("licence")),
+    )
+
+
+def _extractive(description: dict) -> str:
+    config = description["config"]
+    model = config.get("bert_sum_ext", {})
+    return EXTRACTIVE.format(
         kind=description["kind"],
         head=model.get("head"),
         pooling=model.get("pooling"),
@@ -68,15 +85,29 @@ def text(name: str, description: dict) -> str:
         vocabulary=config["vocab_size"],
         window=description["text"]["window_length"],
         storage=description["storage"],
-        weights=weights,
+        weights=_numbers(description),
         ops=description["ops"],
         sentences=description["sentences"],
         max_sentences=description["max_sentences"],
         blocking="on" if description["block_trigrams"] else "off",
-        data=_told(description.get("data")),
-        scores=_told(description.get("scores")),
-        licence=_told(description.get("licence")),
     )
+
+
+def _abstractive(description: dict) -> str:
+    chosen = {name: description[name] for name in ("kind", "storage", "ops", "max_length")}
+    search = dict(description["search"])
+    name = search.pop("strategy")
+    return ABSTRACTIVE.format(
+        **{**description["config"], **chosen},
+        weights=_numbers(description),
+        search=f"{name}({', '.join(f'{key}={value!r}' for key, value in search.items())})",
+        max_source_length=description["text"]["max_source_length"],
+    )
+
+
+def _numbers(description: dict) -> int:
+    """How many numbers the stored weights are."""
+    return sum(math.prod(shape) for _, shape in description["weights"].values())
 
 
 def _told(value) -> str:

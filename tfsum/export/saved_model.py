@@ -20,6 +20,7 @@ from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
 FORMAT_VERSION = 1
+VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's target has words of its own
 # BERT's own, where a model folder says nothing.
 TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "newline": "sentence"}
 
@@ -65,16 +66,38 @@ def export_extractive(
         "length_weight": float(evaluated.get("length_weight", 0.0)) if length_weight is None else length_weight,
     }
     module = build(source, settings, ops, choice, storage)
-    description = describe(source, settings, module, ops, storage)
+    text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}
+    description = describe(source, settings, module, kind="extractive", ops=ops, storage=storage, text=text, **choice)
+    return write(module, description, source, destination)
+
+
+def write(module, description: dict, source: pathlib.Path, destination: pathlib.Path) -> pathlib.Path:
+    """Writes a module as a SavedModel with all that belongs to it, and verifies it before it gets its name.
+
+    Args:
+        module: a `tf.Module` with `signatures()`.
+        description: the content of assets.extra/tfsum.json.
+        source: the model folder, whose vocabularies are copied.
+        destination: `.../NAME/VERSION`.
+
+    Returns:
+        The destination.
+
+    Raises:
+        ExportError: it cannot be written, or is not what it should be.
+    """
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
-        shutil.copyfile(source / "vocab.txt", part / "assets" / "vocab.txt")
+        for name in VOCABULARIES:
+            if (source / name).is_file():
+                shutil.copyfile(source / name, part / "assets" / name)
         extra = part / "assets.extra"
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
         loaded = tf.saved_model.load(str(part))
-        write_json(extra / "golden.json", golden.record(loaded, max_sentences))
-        warmup.write(extra / "tf_serving_warmup_requests", destination.parent.name, golden.TEXTS[:2])
+        write_json(extra / "golden.json", golden.record(loaded, description))
+        requests = extra / "tf_serving_warmup_requests"
+        warmup.write(requests, destination.parent.name, description["kind"], golden.TEXTS[:2])
         verify(part, loaded)
         model_card.write(destination, description, source)
     return destination
@@ -140,23 +163,15 @@ def build(source, settings: dict, ops: str, choice: dict, storage: str) -> Extra
     )
 
 
-def describe(source, settings: dict, module: ExtractiveSummarizer, ops: str, storage: str) -> dict:
-    """The content of assets.extra/tfsum.json: all that the model folder says, and what was exported how."""
+def describe(source, settings: dict, module, **exported) -> dict:
+    """The content of assets.extra/tfsum.json: all that the model folder says, and what was `exported` how."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
-    text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}
     return {
         **settings,
         "format_version": FORMAT_VERSION,
         "tfsum": tfsum.__version__,
         "tensorflow": tf.__version__,
-        "kind": "extractive",
-        "ops": ops,
-        "storage": storage,
-        "text": text,
-        "max_sentences": module.max_sentences,
-        "sentences": module.default_sentences,
-        "block_trigrams": module.default_block,
-        "length_weight": module.length_weight,
+        **exported,
         "recipe_sha256": hashlib.sha256(recipe.encode()).hexdigest() if recipe else None,
         "config": json.loads((source / "config.json").read_text(encoding="utf-8")),
         "weights": module.weights.table(),

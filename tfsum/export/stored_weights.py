@@ -5,6 +5,7 @@ variables of its own, and the model is called functionally (`keras.StatelessScop
 """
 
 import contextlib
+from collections.abc import Sequence
 
 import keras
 import numpy as np
@@ -13,39 +14,44 @@ import tensorflow as tf
 from tfsum.errors import ExportError
 from tfsum.models.int8_rows import quantize_rows
 
-STORAGES = ("float32", "float16", "small")  # small: float16, and the word embedding's rows int8 with a scale each
+STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of embeddings int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
 UNUSED = "bert/pooler/"  # the vector of a whole text, which no head of sentences reads
 
 
 class StoredWeights(tf.Module):
-    """Each weight that a `BertSumExt` reads, stored once, by the name of its variable.
+    """Each weight that a model reads, stored once, by the name of its variable.
 
     Args:
-        model: a built `BertSumExt`; it is taken over: its word embedding is replaced.
-        storage: "float32", "float16", or "small", which also rounds the word embedding's rows to int8.
+        model: a built `BertSumExt`, which is taken over: its word embedding is replaced; or a `Transformer`.
+        storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
+        tables: the paths of the embeddings that are read whole, such as one that is the output projection too;
+            those that the model does not have are passed over.
 
     Raises:
         ExportError: an unknown storage, or weights that are not finite in it.
     """
 
-    def __init__(self, model, storage: str = "float32"):
+    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = ()):
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
         used = {_path(v, model): v for v in model.variables if not v.path.endswith("seed_generator_state")}
         used = {path: v for path, v in used.items() if not path.startswith(UNUSED)}
-        table = used.pop(WORD_EMBEDDING)
+        looked_up = used.pop(WORD_EMBEDDING, None)
         dtype = tf.float32 if storage == "float32" else tf.float16
-        self.stored = {path: _variable(path, v.numpy(), dtype) for path, v in used.items()}
-        if storage == "small":
-            rows, scales = quantize_rows(_finite(WORD_EMBEDDING, table.numpy()))
-            self.word_rows = tf.Variable(rows, trainable=False, name=WORD_EMBEDDING)
-            self.word_scales = tf.Variable(scales, trainable=False, name=WORD_EMBEDDING + "_scale")
-        else:
-            self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table.numpy(), dtype), None
-        # The layer itself would pull the whole float32 table into the graph.
-        model.bert.word_embeddings = self._word_vectors
+        rounded = {path: _rounded(path, used[path].numpy()) for path in tables if path in used and storage == "small"}
+        others = {path: _variable(path, v.numpy(), dtype) for path, v in used.items() if path not in rounded}
+        self.stored = {**others, **{path: rows for path, (rows, _) in rounded.items()}}
+        self.scales = {path: scales for path, (_, scales) in rounded.items()}
+        if looked_up is not None:
+            table = looked_up.numpy()
+            if storage == "small":
+                self.word_rows, self.word_scales = _rounded(WORD_EMBEDDING, table)
+            else:
+                self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table, dtype), None
+            # The layer itself would pull the whole float32 table into the graph.
+            model.bert.word_embeddings = self._word_vectors
         self._reach = lambda: (model, list(used.items()))  # in a closure, where no tracking sees it
 
     def table(self) -> dict[str, list]:
@@ -59,8 +65,9 @@ class StoredWeights(tf.Module):
         return rows * tf.gather(self.word_scales, token_ids)[..., tf.newaxis]
 
     def read(self) -> dict[str, tf.Tensor]:
-        """All weights but the word embedding as float32 tensors: once a request, before its loops."""
-        return {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
+        """All weights but what is looked up as float32 tensors: once a request, before its loops."""
+        values = {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
+        return values | {path: values[path] * scales[:, tf.newaxis] for path, scales in self.scales.items()}
 
     @contextlib.contextmanager
     def model(self, values: dict[str, tf.Tensor]):
@@ -83,6 +90,12 @@ def _finite(name: str, value: np.ndarray) -> np.ndarray:
             "store it as float32 if they are only too large for float16"
         )
     return value
+
+
+def _rounded(name: str, value: np.ndarray) -> tuple[tf.Variable, tf.Variable]:
+    """The int8 rows of a table and their scales."""
+    rows, scales = quantize_rows(_finite(name, value))
+    return tf.Variable(rows, trainable=False, name=name), tf.Variable(scales, trainable=False, name=f"{name}_scale")
 
 
 def _variable(name: str, value: np.ndarray, dtype: tf.DType) -> tf.Variable:

@@ -3,11 +3,11 @@
 import dataclasses
 import pathlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import tensorflow as tf
 
 from tfsum.errors import Error, ExportError
-from tfsum.export.shipped import shipped_model
 from tfsum.export.verification import load_model, read_description
 
 TEXTS_AT_ONCE, BYTES_AT_ONCE = 32, 1 << 19
@@ -39,14 +39,14 @@ class Summary:
 
 
 class Summarizer:
-    """Summarizes texts by an exported model; `load` makes it.
+    """Summarizes texts by an exported extractive model; `tfsum.load` makes it.
 
     Args:
         path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
     """
 
     def __init__(self, path):
-        self.path = _newest(pathlib.Path(path))
+        self.path = newest(path)
         self.description = read_description(self.path)
         self._model = load_model(self.path, self.description)
 
@@ -78,7 +78,7 @@ class Summarizer:
                 text=text, max_sentences=tf.fill(rows, sentences), block_trigrams=tf.fill(rows, block)
             )
 
-        return _answers(texts, summarize)
+        return answer_each(texts, summarize, _summary)
 
     def score(self, text: str) -> Summary:
         """Scores every sentence of a text: a `Summary` that leaves none out.
@@ -86,7 +86,7 @@ class Summarizer:
         Raises:
             Error: it is no text.
         """
-        return _answers(self._check([text], sentences=1), self._model.signatures["score"])[0]
+        return answer_each(self._check([text], sentences=1), self._model.signatures["score"], _summary)[0]
 
     def _check(self, texts, sentences: int) -> list[str]:
         limit = self.description["max_sentences"]
@@ -95,30 +95,22 @@ class Summarizer:
                 f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this model was "
                 "exported with; export it with a larger max_sentences for more"
             )
-        if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
-            raise Error(
-                f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)"
-            )
-        texts = list(texts)
-        for i, text in enumerate(texts):
-            if not isinstance(text, str):
-                raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
-        return texts
+        return check_texts(texts)
 
 
-def load(path=None) -> Summarizer:
-    """Loads an exported summarizer.
-
-    Args:
-        path: its folder `.../NAME/VERSION` or `.../NAME`; the shipped model by default.
-
-    Returns:
-        A callable `Summarizer`.
+def check_texts(texts) -> list[str]:
+    """The texts as a list.
 
     Raises:
-        ExportError: there is no such model, or it is broken.
+        Error: it is no sequence, or something in it is no text.
     """
-    return Summarizer(shipped_model() if path is None else path)
+    if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
+        raise Error(f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)")
+    texts = list(texts)
+    for i, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise Error(f"texts[{i}] is {type(text).__name__}; expected str (decode bytes first)")
+    return texts
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
@@ -134,19 +126,34 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
     return groups
 
 
-def _answers(texts: list[str], ask: Callable[[tf.Tensor], dict]) -> list[Summary]:
-    """Asks in groups; `ask` takes texts (B,) and answers with a row for each."""
+def answer_each(texts: list[str], ask: Callable[[tf.Tensor], dict], answer: Callable[[str, bytes, dict], Any]) -> list:
+    """Asks in groups.
+
+    Args:
+        texts: any number.
+        ask: takes texts (B,) and gives tensors with a row for each.
+        answer: makes the answer to a text of it, its bytes and its rows.
+
+    Returns:
+        An answer for each text.
+    """
     encoded = [text.encode("utf-8", errors="replace") for text in texts]
-    answers: list[Summary | None] = [None] * len(texts)
+    answers: list[Any] = [None] * len(texts)
     for rows in batches([len(data) for data in encoded]):
         given = ask(tf.constant([encoded[i] for i in rows], tf.string))
         given = {name: value.numpy() for name, value in given.items()}
         for place, i in enumerate(rows):
-            answers[i] = _summary(texts[i], encoded[i], {name: value[place] for name, value in given.items()})
+            answers[i] = answer(texts[i], encoded[i], {name: value[place] for name, value in given.items()})
     return answers
 
 
-def _newest(path: pathlib.Path) -> pathlib.Path:
+def newest(path) -> pathlib.Path:
+    """The folder `.../NAME/VERSION` of an exported model, for itself or for `.../NAME`.
+
+    Raises:
+        ExportError: there is no version in it.
+    """
+    path = pathlib.Path(path)
     if (path / "saved_model.pb").is_file() or not path.is_dir():
         return path
     versions = [

@@ -11,10 +11,13 @@ from tfsum.export import golden
 from tfsum.export.allowed_operations import check_operations
 
 SIGNATURES = {
-    "serving_default": {"text": tf.string},
-    "summarize": {"text": tf.string, "max_sentences": tf.int32, "block_trigrams": tf.bool},
-    "score": {"text": tf.string},
-    "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
+    "extractive": {
+        "serving_default": {"text": tf.string},
+        "summarize": {"text": tf.string, "max_sentences": tf.int32, "block_trigrams": tf.bool},
+        "score": {"text": tf.string},
+        "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
+    },
+    "abstractive": {"serving_default": {"text": tf.string}, "generate_ids": {"source_ids": tf.int32}},
 }
 
 
@@ -33,7 +36,7 @@ def read_description(folder) -> dict:
     """Reads assets.extra/tfsum.json of an exported model.
 
     Raises:
-        ExportError: no SavedModel, or none that tfsum wrote.
+        ExportError: no SavedModel, or none that tfsum wrote, or of a kind that it does not know.
     """
     path = pathlib.Path(folder)
     if not (path / "saved_model.pb").is_file():
@@ -41,7 +44,13 @@ def read_description(folder) -> dict:
             f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "
             "`tfsum export` wrote"
         )
-    return _read_json(path / "assets.extra" / "tfsum.json")
+    description = _read_json(path / "assets.extra" / "tfsum.json")
+    if description.get("kind") not in SIGNATURES:
+        raise ExportError(
+            f"{path}: its kind is {description.get('kind')!r}; this tfsum knows {', '.join(SIGNATURES)}: take a newer "
+            "tfsum, or fetch or export the model again"
+        )
+    return description
 
 
 def verify(folder, loaded=None) -> Report:
@@ -62,16 +71,16 @@ def verify(folder, loaded=None) -> Report:
     weights = check_weights(folder, description["weights"])
     operations = check_operations(folder, description["ops"])
     loaded = load_model(folder, description) if loaded is None else loaded
-    check_signatures(loaded, folder)
+    check_signatures(loaded, description["kind"], folder)
     recorded = _read_json(folder / "assets.extra" / "golden.json")
-    worst = golden.replay(loaded, recorded, folder)
+    worst = golden.replay(loaded, recorded, description["kind"], folder)
     return Report(
         model=str(folder),
         kind=description["kind"],
         ops=description["ops"],
         weights=weights,
         operations=len(operations),
-        signatures=sorted(SIGNATURES),
+        signatures=sorted(SIGNATURES[description["kind"]]),
         golden_answers=len(recorded["answers"]),
         largest_score_difference=worst,
     )
@@ -115,9 +124,9 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     return len(found)
 
 
-def check_signatures(loaded, folder) -> None:
-    """Every signature of the design is there, with its inputs."""
-    for name, inputs in SIGNATURES.items():
+def check_signatures(loaded, kind: str, folder) -> None:
+    """Every signature that the design has for a kind of model is there, with its inputs."""
+    for name, inputs in SIGNATURES[kind].items():
         if name not in loaded.signatures:
             raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(loaded.signatures)}")
         specs = loaded.signatures[name].structured_input_signature[1]

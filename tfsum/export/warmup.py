@@ -87,21 +87,19 @@ def request(name: str, signature: str, inputs: dict) -> bytes:
     return log.SerializeToString()
 
 
-def write(path: pathlib.Path, name: str, texts) -> None:
-    """Writes the warm-up file: every signature that takes text, alone and as a batch."""
+def write(path: pathlib.Path, name: str, kind: str, texts) -> None:
+    """Writes the warm-up file: every signature that takes text, alone and as a batch.
+
+    Args:
+        path: of the file.
+        name: the model's name on the server.
+        kind: "extractive" or "abstractive".
+        texts: at least one.
+    """
     with tf.io.TFRecordWriter(str(path)) as file:
         for batch in ([texts[0]], list(texts)):
-            rows = len(batch)
             file.write(request(name, "serving_default", {"text": batch}))
-            file.write(
-                request(
-                    name,
-                    "summarize",
-                    {
-                        "text": batch,
-                        "max_sentences": tf.fill([rows], 3).numpy(),
-                        "block_trigrams": tf.fill([rows], True).numpy(),
-                    },
-                )
-            )
-            file.write(request(name, "score", {"text": batch}))
+            if kind == "extractive":
+                every = {"max_sentences": [3] * len(batch), "block_trigrams": [True] * len(batch)}
+                file.write(request(name, "summarize", {"text": batch, **every}))
+                file.write(request(name, "score", {"text": batch}))

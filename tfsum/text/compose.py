@@ -5,6 +5,8 @@ import unicodedata
 
 import tensorflow as tf
 
+from tfsum.text.repeat import row_ids
+
 _HANGUL, _LEADS, _VOWELS, _TAILS = 0xAC00, 0x1100, 0x1161, 0x11A7  # Unicode Standard, section 3.12
 _SHIFT = 1 << 21  # above the last code point
 
@@ -37,6 +39,13 @@ class Compose(tf.Module):
         codes, row, _ = tf.while_loop(lambda codes, row, composite: tf.reduce_any(composite >= 0), turn, start,
                                       shape_invariants=(tf.TensorShape([None]),) * 3)
         return codes, row
+
+    def compose_texts(self, strings: tf.Tensor) -> tf.Tensor:
+        """Composes texts (N,) string; bytes that are not UTF-8 are lost."""
+        decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
+        codes, row = self(decoded.flat_values, row_ids(decoded))
+        lengths = tf.math.unsorted_segment_sum(tf.ones_like(row), row, decoded.nrows())
+        return tf.strings.unicode_encode(tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False), "UTF-8")
 
     def _with_next(self, codes: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         """What each code point and the next one of its text compose to (C,), -1 for nothing."""

@@ -1,0 +1,41 @@
+"""The options of `tfsum export` and `tfsum evaluate` that say how a Transformer searches for its answers."""
+
+import argparse
+
+# What is not given here is left to the library's own default.
+UNSET = argparse.SUPPRESS
+
+NAMES = ("min_length", "no_repeat_ngram", "width", "length_penalty", "normalization", "temperature", "top_k", "top_p",
+         "n_samples")
+
+
+def add_search_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds a group of options to a verb."""
+    add = parser.add_argument_group("how a Transformer answers").add_argument
+    add("--search", choices=("greedy", "beam", "sampling"), help="default beam")
+    add("--max-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at most (default: the model's)")
+    add("--max-source-length", type=int, default=UNSET, metavar="N",
+        help="tokens read of a source (default: as its data were prepared)")
+    add("--width", type=int, default=UNSET, metavar="K", help="beam: prefixes followed together (default 4)")
+    add("--length-penalty", type=float, default=UNSET, metavar="A", help="beam: the higher, the longer (default 0.6)")
+    add("--normalization", choices=("gnmt", "length"), default=UNSET, help="beam: for length (default gnmt)")
+    add("--no-repeat-ngram", type=int, default=UNSET, metavar="N", help="no N tokens in a row come twice (default off)")
+    add("--min-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at least (default 0)")
+    add("--temperature", type=float, default=UNSET, metavar="T", help="sampling: lower is nearer to greedy (default 1)")
+    add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: of the K likeliest tokens alone")
+    add("--top-p", type=float, default=UNSET, metavar="P", help="sampling: of the likeliest that hold this share")
+    add("--n-samples", type=int, default=UNSET, metavar="N", help="sampling: the likeliest of so many (default 1)")
+    add("--search-seed", type=int, default=UNSET, metavar="N", help="sampling: of its numbers (default 0)")
+
+
+def take_search(given: dict) -> dict:
+    """Takes the options of the group out of parsed arguments: those of `tfsum.export.export_abstractive`."""
+    from tfsum.decoding.named_strategy import named_strategy
+
+    chosen = {name: given.pop(name) for name in ("max_length", "max_source_length") if name in given}
+    search, options = given.pop("search"), {name: given.pop(name) for name in NAMES if name in given}
+    if "search_seed" in given:
+        options["seed"] = given.pop("search_seed")
+    if search or options:
+        chosen["strategy"] = named_strategy(search or "beam", **options)
+    return chosen

@@ -1,0 +1,129 @@
+"""The abstractive summarizer as one module: strings in, the texts that a Transformer writes out.
+
+Text is read as `tfsum.data.pairs` reads it, so that a served source is treated as a training source was; see
+`stored_weights` for how the weights lie in the file.
+"""
+
+import tensorflow as tf
+
+from tfsum.decoding import Sampling
+from tfsum.decoding.strategy import Strategy
+from tfsum.errors import ExportError
+from tfsum.export.allowed_operations import FOLDED
+from tfsum.export.groups import in_groups
+from tfsum.export.known_words import known_words
+from tfsum.export.stored_weights import StoredWeights
+from tfsum.text.compose import Compose
+from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.word_piece import WordPiece
+
+SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
+TABLES = ("embedding/embeddings", "source_embedding/embeddings", "target_embedding/embeddings", "output_kernel")
+_BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]"  # what Python's strip takes from the ends of a text
+
+
+class AbstractiveSummarizer(tf.Module):
+    """The exported graph of a `Transformer`.
+
+    Args:
+        model: a built `Transformer`, which the module takes over (see `StoredWeights`).
+        word_piece: the tokenizer of sources; its `ops` decide which hosts can load the export.
+        detokenizer: of the target's vocabulary.
+        strategy: how answers are searched for; the best of a source is given.
+        max_source_length: tokens read of a source, [CLS] and [SEP] among them.
+        max_length: L, the most tokens of an answer, the end token among them.
+        storage: see `StoredWeights`.
+
+    Raises:
+        ExportError: a length that cannot be or that does not fit the strategy, or an unknown storage.
+    """
+
+    def __init__(
+        self,
+        model,
+        word_piece: WordPiece,
+        detokenizer: Detokenizer,
+        strategy: Strategy,
+        max_source_length: int,
+        max_length: int,
+        storage: str = "float32",
+    ):
+        super().__init__(name="abstractive_summarizer")
+        shortest = max(1, strategy.min_length)
+        for name, value, least in (("max_source_length", max_source_length, 3), ("max_length", max_length, shortest)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ExportError(f"{name} is {value!r}; expected a whole number of at least {least}")
+        if isinstance(strategy, Sampling) and max_length * strategy.n_samples > FOLDED:
+            raise ExportError(
+                f"max_length is {max_length} and n_samples {strategy.n_samples}: their product, the random numbers of "
+                f"an export, is above {FOLDED}; lower one of them"
+            )
+        self.word_piece, self.detokenizer = word_piece, detokenizer
+        self.strategy, self.max_source_length, self.max_length = strategy, max_source_length, max_length
+        self.source_vocabulary_size = model.config["source_vocabulary_size"]
+        self.weights = StoredWeights(model, storage, TABLES)
+        self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
+        # What was learned in NFC is served in NFC; the escape of a reversible vocabulary composes by itself.
+        self._compose = None if word_piece.reversible else Compose()
+
+    def signatures(self) -> dict:
+        """The signatures of the SavedModel, by name."""
+        return {"serving_default": self.serve, "generate_ids": self.generate_ids}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def serve(self, text):
+        """Writes an answer to each of the texts (B,); a text without a word gets an empty one."""
+        text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
+        text = tf.strings.regex_replace(text, f"^{_BLANK}+|{_BLANK}+$", "")
+        text = text if self._compose is None else self._compose.compose_texts(text)
+        pieces = self.word_piece.tokenize(text)
+        source_ids, read = self._frame(pieces)
+        found = self._generate(source_ids)
+        total, texts = tf.cast(pieces.row_lengths(), tf.int32), tf.size(text)
+        share = tf.cast(read, tf.float32) / tf.cast(tf.maximum(total, 1), tf.float32)
+        return {
+            "summary": tf.where(total > 0, self.detokenizer.detokenize(found["ids"]), ""),
+            "log_probability": tf.where(total > 0, found["log_probability"], 0.0),
+            "coverage": tf.where(total > 0, share, 1.0),
+            "known": self.known_words.share(pieces, tf.range(texts), texts),
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
+    def generate_ids(self, source_ids):
+        """Writes an answer to each of the sources (B, Ts), [CLS] and [SEP] among their ids; nothing is cut."""
+        inside = (source_ids >= 0) & (source_ids < self.source_vocabulary_size)
+        last = self.source_vocabulary_size - 1
+        message = f"source_ids: expected ids from 0 to {last}, found"
+        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(inside), [message, source_ids])]):
+            # Sources of no length are of padding.
+            source_ids = tf.pad(source_ids, [[0, 0], [0, tf.maximum(1 - tf.shape(source_ids)[1], 0)]])
+        return self._generate(source_ids)
+
+    def _frame(self, pieces: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Cuts pieces (B, P) to what the model reads, with [CLS] before and [SEP] after: (B, Ts), pieces read (B,)."""
+        room = self.max_source_length - 2
+        read = tf.minimum(tf.cast(pieces.row_lengths(), tf.int32), room)
+        longest = tf.reduce_max(tf.concat([read, [0]], 0))
+        ids = tf.pad(pieces.to_tensor(0, shape=[None, room])[:, :longest], [[0, 0], [1, 1]])
+        place, end = tf.range(longest + 2), read[:, tf.newaxis] + 1
+        ids = tf.where(place == end, self.word_piece.sep_id, ids)
+        return tf.where(place == 0, self.word_piece.cls_id, ids), read
+
+    def _generate(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length together."""
+        place = tf.range(1, tf.shape(source_ids)[1] + 1)
+        lengths = tf.reduce_max(tf.where(source_ids != 0, place, 1), axis=1)
+        order = tf.argsort(lengths, stable=True)
+        values = self.weights.read()
+
+        def write(rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            longest = tf.reduce_max(tf.gather(lengths, rows))
+            with self.weights.model(values) as model:
+                found = self.strategy(model, tf.gather(source_ids, rows)[:, :longest], self.max_length)
+            return tuple(part[:, 0] for part in found)
+
+        specs = ([None, self.max_length], tf.int32), ([None], tf.float32), ([None], tf.int32)
+        found = in_groups(write, order, SOURCES_AT_ONCE, [tf.TensorSpec(*spec) for spec in specs])
+        back = tf.argsort(order, stable=True)
+        ids, log_probability, length = (tf.gather(part, back) for part in found)
+        return {"ids": ids, "length": length, "log_probability": log_probability}

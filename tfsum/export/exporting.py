@@ -1,0 +1,39 @@
+"""A model folder of any kind to a SavedModel: `tfsum export`."""
+
+import inspect
+import pathlib
+
+from tfsum.errors import ExportError
+from tfsum.export.abstractive_model import export_abstractive
+from tfsum.export.saved_model import export_extractive
+from tfsum.models import model_folder
+
+EXPORTERS = {"transformer": export_abstractive, "bert": export_extractive}
+"""The model_type of a config.json -> the function that exports it."""
+
+
+def export_model(folder, destination, **options) -> pathlib.Path:
+    """Writes a model folder as a SavedModel that takes raw strings, by the function for its kind.
+
+    Args:
+        folder: a model folder, as `save_pretrained` wrote it.
+        destination: see the function.
+        **options: those of `export_extractive` for a `BertSumExt`, of `export_abstractive` for a `Transformer`.
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ExportError: such a model is not exported, or it has no such option; and what the function raises.
+        CheckpointError: the model folder cannot be read.
+    """
+    path = pathlib.Path(folder) / "config.json"
+    kind = model_folder.read_json(path).get("model_type")
+    if kind not in EXPORTERS:
+        raise ExportError(f"{path}: model_type is {kind!r}; tfsum exports {', '.join(map(repr, EXPORTERS))}")
+    known = list(inspect.signature(EXPORTERS[kind]).parameters)[2:]
+    strange = sorted(options.keys() - set(known))
+    if strange:
+        raise ExportError(f"{folder}: a model of type {kind!r} is not exported with {', '.join(strange)}; its options "
+                          f"are {', '.join(known)}")
+    return EXPORTERS[kind](folder, destination, **options)

@@ -1,0 +1,75 @@
+"""The writer of Python: texts in, `Generated` objects out, by an exported abstractive model."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfsum.export.summarizer import KNOWN_ENOUGH, answer_each, check_texts, newest
+from tfsum.export.verification import load_model, read_description
+
+
+@dataclasses.dataclass(frozen=True)
+class Generated:
+    """The answer to one text.
+
+    Attributes:
+        summary: what the model wrote: a summary, a translation, whatever it was trained to write.
+        log_probability: of the answer, by the model; the nearer to 0, the surer it was.
+        coverage: share of the text that the model read.
+        warnings: what the reader of this answer should know.
+    """
+
+    summary: str
+    log_probability: float
+    coverage: float
+    warnings: list[str]
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+class Generator:
+    """Writes answers to texts by an exported abstractive model; `tfsum.load` makes it.
+
+    Args:
+        path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
+    """
+
+    def __init__(self, path):
+        self.path = newest(path)
+        self.description = read_description(self.path)
+        self._model = load_model(self.path, self.description)
+
+    def __call__(self, texts: str | Sequence[str]) -> Generated | list[Generated]:
+        """Writes an answer to each text, by the search and up to the length that the model was exported with.
+
+        Args:
+            texts: one text or a sequence of them.
+
+        Returns:
+            A `Generated`, or a list of them for a sequence.
+
+        Raises:
+            Error: something is no text.
+        """
+        if isinstance(texts, str):
+            return self([texts])[0]
+        return answer_each(check_texts(texts), self._ask, _generated)
+
+    def _ask(self, text: tf.Tensor) -> dict:
+        return self._model.signatures["serving_default"](text=text)
+
+
+def _generated(text: str, data: bytes, given: dict) -> Generated:
+    coverage, known, found = float(given["coverage"]), float(given["known"]), []
+    if not text.strip():
+        found.append("there is no word in the text")
+    if known < KNOWN_ENOUGH:
+        found.append(
+            f"the model knows {known:.0%} of the pieces of the text: it seems to be in a language or script that the "
+            "model was not trained on, and the answer means little"
+        )
+    if coverage < 1:
+        found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
+    return Generated(given["summary"].decode("utf-8"), float(given["log_probability"]), coverage, found)

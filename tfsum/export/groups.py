@@ -1,0 +1,29 @@
+"""Rows of a batch worked on a few at a time, so that a large batch asks for no more memory than a small one."""
+
+from collections.abc import Callable, Sequence
+
+import tensorflow as tf
+
+
+def in_groups(function: Callable, rows: tf.Tensor, group: int, specs: Sequence[tf.TensorSpec]) -> list[tf.Tensor]:
+    """Applies `function` to `group` of the `rows` at a time and concatenates what it gives.
+
+    Args:
+        function: takes rows (n,) and gives tensors (m, ...), one for each of `specs`.
+        rows: (R,) int32.
+        group: how many rows together.
+        specs: what the tensors are; dimension 0 None, the others known.
+
+    Returns:
+        A tensor for each of `specs`.
+    """
+    total = tf.size(rows)
+    groups = (total + group - 1) // group
+    parts = [tf.TensorArray(spec.dtype, groups, element_shape=spec.shape, infer_shape=False) for spec in specs]
+
+    def step(i, *parts):
+        given = function(rows[i * group : (i + 1) * group])
+        return i + 1, *(part.write(i, value) for part, value in zip(parts, given, strict=True))
+
+    _, *parts = tf.while_loop(lambda i, *_: i < groups, step, (0, *parts), parallel_iterations=1)
+    return [tf.reshape(part.concat(), [-1, *spec.shape[1:]]) for part, spec in zip(parts, specs, strict=True)]
