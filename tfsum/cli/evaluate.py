@@ -1,5 +1,5 @@
 """Measure a model on a corpus, with 95 % intervals: an extractive one by ROUGE, beside lead, oracle and a random pick;
-a Transformer by BLEU and ROUGE."""
+a Transformer by BLEU and ROUGE; a classifier by accuracy and F1."""
 
 import argparse
 import collections
@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 
 import tfsum
+from tfsum.cli.label_columns import add_label_arguments, label_columns
 from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.cli.search_options import add_search_arguments, take_search
 from tfsum.errors import DataError, ExportError
@@ -20,6 +21,7 @@ EXAMPLES = """examples:
   tfsum evaluate runs/news/best test.jsonl.gz --format json
   tfsum evaluate served/translator test.tsv.gz --source 1 --target 2 --words plain
   tfsum evaluate runs/english_german/best test.en --targets test.de --search greedy
+  tfsum evaluate runs/tweets/best test.tsv --text 1 --label 2
 """
 
 BATCH = 32
@@ -46,6 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--samples", type=int, default=1000, metavar="N", help="of the bootstrap (default 1000)")
     add("--seed", type=int, default=0, help="of the random pick and the bootstrap (default 0)")
     add("--format", choices=("text", "json"), default="text", help="default text")
+    add_label_arguments(parser)
     add_search_arguments(parser)
 
 
@@ -61,11 +64,43 @@ def run(arguments: argparse.Namespace) -> int:
             columns = {name: getattr(arguments, name) or name for name in ("source", "target")}
             pairs = read_pairs(arguments.corpus, arguments.targets, columns, arguments.limit)
             report = measure_pairs(answer, pairs, arguments.tokenize, english, arguments.samples, seed)
+        elif answer.description["kind"] == "classifier":
+            columns = label_columns(arguments, answer.description)
+            report = measure_labels(answer, arguments.corpus, columns, arguments.limit, arguments.samples, seed)
         else:
             documents = read(arguments.corpus, arguments.limit)
             report = measure(answer, documents, arguments.sentences, english, arguments.samples, seed)
     print(report.to_json() if arguments.format == "json" else report.to_text())
     return 0
+
+
+def measure_labels(
+    classify, corpus: str, columns: dict[str, str | None], limit: int | None = None, samples: int = 1000, seed: int = 0
+):
+    """Score a classifier on labelled texts; how many of them were cut is told on standard error.
+
+    Args:
+        classify: the loaded model.
+        corpus: the file.
+        columns: see `tfsum.data.labelled_texts.read_labelled`.
+        limit: only the first texts.
+        samples, seed: of the bootstrap.
+
+    Returns:
+        A `tfsum.evaluation.classification.ClassificationReport`.
+    """
+    from tfsum.data.labelled_texts import read_labelled
+    from tfsum.evaluation.classification import evaluate_labels
+
+    texts, names = read_labelled(corpus, **columns).first(limit), classify.description["labels"]
+    labels, answers = texts.label_ids(names), []  # strange labels are an error before the work, not after it
+    for group in batches(list(range(len(texts)))):
+        pairs = None if texts.pairs is None else [texts.pairs[i] for i in group]
+        answers += classify([texts.texts[i] for i in group], pairs)
+    if cut := sum(answer.coverage < 1 for answer in answers):
+        print(f"tfsum: {corpus}: {cut} of {len(texts)} texts were cut to what the model reads", file=sys.stderr)
+    return evaluate_labels({"model": [names.index(answer.label) for answer in answers]}, labels, names,
+                           samples=samples, seed=seed)
 
 
 def measure_pairs(
@@ -167,8 +202,8 @@ def read(corpus: str, limit: int | None) -> list[dict[str, str]]:
     return documents
 
 
-def batches(texts: list[str]) -> Iterator[list[str]]:
-    """Groups of texts, with a bar on standard error."""
+def batches(texts: list) -> Iterator[list]:
+    """Groups of texts, or of their places, with a bar on standard error."""
     import tqdm
 
     with tqdm.tqdm(total=len(texts), unit=" documents", file=sys.stderr) as bar:

@@ -18,6 +18,7 @@ from tfsum.errors import Error, RecipeError, Stopped
 # Verb -> the line of `tfsum --help`; held here so that help imports no verb.
 VERBS = {
     "summarize": "summarize texts, from files or standard input",
+    "classify": "label texts, a line each, by a classifier",
     "prepare": "turn a corpus into labelled training records",
     "train": "train a model from a recipe",
     "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",

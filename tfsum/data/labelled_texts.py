@@ -69,6 +69,10 @@ class LabelledTexts:
                             "some on both sides: change the share, or give a file of validation texts")
         return self._only(~held), self._only(held)
 
+    def first(self, limit: int | None) -> "LabelledTexts":
+        """The first texts, all of them for None."""
+        return self._only(np.arange(len(self)) < (len(self) if limit is None else limit))
+
     def _only(self, chosen: np.ndarray) -> "LabelledTexts":
         def pick(values):
             return None if values is None else [value for value, keep in zip(values, chosen) if keep]

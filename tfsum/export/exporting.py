@@ -5,11 +5,12 @@ import pathlib
 
 from tfsum.errors import ExportError
 from tfsum.export.abstractive_model import export_abstractive
+from tfsum.export.classifier_model import export_classifier
 from tfsum.export.saved_model import export_extractive
 from tfsum.models import model_folder
 
-EXPORTERS = {"transformer": export_abstractive, "bert": export_extractive}
-"""The model_type of a config.json -> the function that exports it."""
+EXPORTERS = {"transformer": export_abstractive, "bert": export_extractive, "classifier": export_classifier}
+"""What `_kind_of` finds in a config.json -> the function that exports it."""
 
 
 def export_model(folder, destination, **options) -> pathlib.Path:
@@ -18,7 +19,8 @@ def export_model(folder, destination, **options) -> pathlib.Path:
     Args:
         folder: a model folder, as `save_pretrained` wrote it.
         destination: see the function.
-        **options: those of `export_extractive` for a `BertSumExt`, of `export_abstractive` for a `Transformer`.
+        **options: those of `export_extractive` for a `BertSumExt`, of `export_abstractive` for a `Transformer`, of
+            `export_classifier` for a `BertClassifier`.
 
     Returns:
         The folder written.
@@ -28,7 +30,7 @@ def export_model(folder, destination, **options) -> pathlib.Path:
         CheckpointError: the model folder cannot be read.
     """
     path = pathlib.Path(folder) / "config.json"
-    kind = model_folder.read_json(path).get("model_type")
+    kind = _kind_of(model_folder.read_json(path))
     if kind not in EXPORTERS:
         raise ExportError(f"{path}: model_type is {kind!r}; tfsum exports {', '.join(map(repr, EXPORTERS))}")
     known = list(inspect.signature(EXPORTERS[kind]).parameters)[2:]
@@ -37,3 +39,10 @@ def export_model(folder, destination, **options) -> pathlib.Path:
         raise ExportError(f"{folder}: a model of type {kind!r} is not exported with {', '.join(strange)}; its options "
                           f"are {', '.join(known)}")
     return EXPORTERS[kind](folder, destination, **options)
+
+
+def _kind_of(config: dict) -> str | None:
+    """The model_type; the classifier among the BERTs stands under architectures, as transformers has it."""
+    if "BertForSequenceClassification" in (config.get("architectures") or []):
+        return "classifier"
+    return config.get("model_type")

@@ -64,8 +64,18 @@ def ask_abstractive(model, requests: list[dict]) -> list[dict]:
     return [{**row, "summary": row["summary"].decode("utf-8")} for row in rows]
 
 
-ASK = {"extractive": ask_extractive, "abstractive": ask_abstractive}
-MEASURED = ("score", "all_scores", "coverage", "log_probability")
+def ask_classifier(model, requests: list[dict]) -> list[dict]:
+    """What a loaded classifier answers to each of the requests, as plain Python values."""
+    given = model.signatures["serving_default"](
+        **{name: tf.constant([request[name] for request in requests], tf.string) for name in requests[0]}
+    )
+    given = {name: given[name].numpy().tolist() for name in ("label", "probability", "coverage")}
+    rows = [dict(zip(given, row)) for row in zip(*given.values(), strict=True)]
+    return [{**row, "label": row["label"].decode("utf-8")} for row in rows]
+
+
+ASK = {"extractive": ask_extractive, "abstractive": ask_abstractive, "classifier": ask_classifier}
+MEASURED = ("score", "all_scores", "coverage", "log_probability", "probability")
 
 
 def record(model, description: dict) -> dict:
@@ -74,6 +84,8 @@ def record(model, description: dict) -> dict:
     if description["kind"] == "extractive":
         more = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
         requests = [{**request, **more} for request in requests]
+    if description["text"].get("pair"):
+        requests = [{**request, "text_pair": text} for request, text in zip(requests, reversed(TEXTS))]
     answers = ASK[description["kind"]](model, requests)
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
 
@@ -84,7 +96,7 @@ def replay(model, recorded: dict, kind: str, source) -> float:
     Args:
         model: a loaded SavedModel.
         recorded: the content of golden.json.
-        kind: "extractive" or "abstractive".
+        kind: a key of `ASK`.
         source: what a message calls the file.
 
     Returns:

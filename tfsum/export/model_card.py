@@ -40,6 +40,14 @@ ABSTRACTIVE = """\
 | signatures | serving_default, generate_ids |
 | answer | at most {max_length} tokens, by {search} |
 | source | at most {max_source_length} tokens; what is beyond is cut, which `coverage` tells |"""
+CLASSIFIER = """\
+| kind | {kind} (BertClassifier) |
+| labels | {labels} |
+| encoder | {num_hidden_layers} layers, width {hidden_size}, {vocab_size} word pieces |
+| stored as | {storage}; {weights:,} numbers |
+| text ops | {ops} |
+| signatures | serving_default, of {inputs} |
+| text | at most {max_length} tokens; what is beyond is cut, which `coverage` tells |"""
 UNSAID = "The model folder does not say."
 
 
@@ -60,13 +68,13 @@ def write(destination: pathlib.Path, description: dict, source: pathlib.Path) ->
 
 def text(name: str, description: dict) -> str:
     """The card made of assets.extra/tfsum.json."""
-    extractive = description["kind"] == "extractive"
+    what, out, table = KINDS[description["kind"]]
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
-        what="An extractive summarizer for TensorFlow" if extractive else "A Transformer for TensorFlow",
-        out="sentences with scores and byte offsets" if extractive else "the text that it writes",
-        table=_extractive(description) if extractive else _abstractive(description),
+        what=what,
+        out=out,
+        table=table(description),
         data=_told(description.get("data")),
         scores=_told(description.get("scores")),
         licence=_told(description.get("licence")),
@@ -103,6 +111,24 @@ def _abstractive(description: dict) -> str:
         search=f"{name}({', '.join(f'{key}={value!r}' for key, value in search.items())})",
         max_source_length=description["text"]["max_source_length"],
     )
+
+
+def _classifier(description: dict) -> str:
+    chosen = {name: description[name] for name in ("kind", "storage", "ops")}
+    return CLASSIFIER.format(
+        **{**description["config"], **chosen},
+        labels=", ".join(description["labels"]),
+        weights=_numbers(description),
+        inputs="text and text_pair" if description["text"]["pair"] else "text",
+        max_length=description["text"]["max_length"],
+    )
+
+
+KINDS = {  # what the card calls it, what it gives, the table about it
+    "extractive": ("An extractive summarizer for TensorFlow", "sentences with scores and byte offsets", _extractive),
+    "abstractive": ("A Transformer for TensorFlow", "the text that it writes", _abstractive),
+    "classifier": ("A classifier for TensorFlow", "labels with their probabilities", _classifier),
+}
 
 
 def _numbers(description: dict) -> int:

@@ -97,7 +97,7 @@ def write(module, description: dict, source: pathlib.Path, destination: pathlib.
         loaded = tf.saved_model.load(str(part))
         write_json(extra / "golden.json", golden.record(loaded, description))
         requests = extra / "tf_serving_warmup_requests"
-        warmup.write(requests, destination.parent.name, description["kind"], golden.TEXTS[:2])
+        warmup.write(requests, destination.parent.name, description, golden.TEXTS[:2])
         verify(part, loaded)
         model_card.write(destination, description, source)
     return destination

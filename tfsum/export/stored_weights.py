@@ -16,28 +16,30 @@ from tfsum.models.int8_rows import quantize_rows
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of embeddings int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
-UNUSED = "bert/pooler/"  # the vector of a whole text, which no head of sentences reads
+POOLER = "bert/pooler/"  # the vector of a whole text, which a classifier reads and no head of sentences does
 
 
 class StoredWeights(tf.Module):
     """Each weight that a model reads, stored once, by the name of its variable.
 
     Args:
-        model: a built `BertSumExt`, which is taken over: its word embedding is replaced; or a `Transformer`.
+        model: a built `BertSumExt` or `BertClassifier`, which is taken over: its word embedding is replaced; or a
+            `Transformer`.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: the paths of the embeddings that are read whole, such as one that is the output projection too;
             those that the model does not have are passed over.
+        pooler: whether the model reads what the encoder's pooler gives.
 
     Raises:
         ExportError: an unknown storage, or weights that are not finite in it.
     """
 
-    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = ()):
+    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = (), pooler: bool = False):
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
         used = {_path(v, model): v for v in model.variables if not v.path.endswith("seed_generator_state")}
-        used = {path: v for path, v in used.items() if not path.startswith(UNUSED)}
+        used = {path: v for path, v in used.items() if pooler or not path.startswith(POOLER)}
         looked_up = used.pop(WORD_EMBEDDING, None)
         dtype = tf.float32 if storage == "float32" else tf.float16
         rounded = {path: _rounded(path, used[path].numpy()) for path in tables if path in used and storage == "small"}

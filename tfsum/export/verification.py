@@ -18,6 +18,7 @@ SIGNATURES = {
         "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
     },
     "abstractive": {"serving_default": {"text": tf.string}, "generate_ids": {"source_ids": tf.int32}},
+    "classifier": {"serving_default": {"text": tf.string}},
 }
 
 
@@ -71,7 +72,8 @@ def verify(folder, loaded=None) -> Report:
     weights = check_weights(folder, description["weights"])
     operations = check_operations(folder, description["ops"])
     loaded = load_model(folder, description) if loaded is None else loaded
-    check_signatures(loaded, description["kind"], folder)
+    signatures = signatures_of(description)
+    check_signatures(loaded, signatures, folder)
     recorded = _read_json(folder / "assets.extra" / "golden.json")
     worst = golden.replay(loaded, recorded, description["kind"], folder)
     return Report(
@@ -80,7 +82,7 @@ def verify(folder, loaded=None) -> Report:
         ops=description["ops"],
         weights=weights,
         operations=len(operations),
-        signatures=sorted(SIGNATURES[description["kind"]]),
+        signatures=sorted(signatures),
         golden_answers=len(recorded["answers"]),
         largest_score_difference=worst,
     )
@@ -124,9 +126,17 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     return len(found)
 
 
-def check_signatures(loaded, kind: str, folder) -> None:
-    """Every signature that the design has for a kind of model is there, with its inputs."""
-    for name, inputs in SIGNATURES[kind].items():
+def signatures_of(description: dict) -> dict[str, dict]:
+    """The signatures that the design has for a model, by name, with their inputs."""
+    signatures = SIGNATURES[description["kind"]]
+    if description["text"].get("pair"):
+        signatures = {name: {**inputs, "text_pair": tf.string} for name, inputs in signatures.items()}
+    return signatures
+
+
+def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
+    """Each of the signatures is there, with its inputs."""
+    for name, inputs in signatures.items():
         if name not in loaded.signatures:
             raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(loaded.signatures)}")
         specs = loaded.signatures[name].structured_input_signature[1]

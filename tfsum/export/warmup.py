@@ -87,19 +87,20 @@ def request(name: str, signature: str, inputs: dict) -> bytes:
     return log.SerializeToString()
 
 
-def write(path: pathlib.Path, name: str, kind: str, texts) -> None:
+def write(path: pathlib.Path, name: str, description: dict, texts) -> None:
     """Writes the warm-up file: every signature that takes text, alone and as a batch.
 
     Args:
         path: of the file.
         name: the model's name on the server.
-        kind: "extractive" or "abstractive".
+        description: the content of assets.extra/tfsum.json.
         texts: at least one.
     """
     with tf.io.TFRecordWriter(str(path)) as file:
         for batch in ([texts[0]], list(texts)):
-            file.write(request(name, "serving_default", {"text": batch}))
-            if kind == "extractive":
+            pair = {"text_pair": batch} if description["text"].get("pair") else {}
+            file.write(request(name, "serving_default", {"text": batch, **pair}))
+            if description["kind"] == "extractive":
                 every = {"max_sentences": [3] * len(batch), "block_trigrams": [True] * len(batch)}
                 file.write(request(name, "summarize", {"text": batch, **every}))
                 file.write(request(name, "score", {"text": batch}))

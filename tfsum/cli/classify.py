@@ -1,0 +1,91 @@
+"""Label texts, a line each, from files or standard input, by a classifier."""
+
+import argparse
+import itertools
+import json
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import tfsum
+from tfsum.cli.evaluate import exported
+from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.errors import DataError, Error
+
+EXAMPLES = """examples:
+  tfsum classify served/tweets tweets.txt
+  echo "A fire near the school, please help" | tfsum classify runs/bert_classify_disaster_tweets/best
+  tfsum classify served/entailment pairs.tsv --format json     # two texts a line, a tab between them
+
+text: the label, a tab and its probability a line; json: the probability of every label too.
+"""
+
+# Lines handed to the model together: enough to fill it, few enough that the first answers come soon.
+BATCH = 256
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("model", metavar="MODEL", help="an exported classifier, or its model folder (exported for the occasion)")
+    add("files", nargs="*", metavar="FILE", help="texts in UTF-8, a line each; standard input where none or -")
+    add("--format", choices=("text", "json"), default="text", help="default text")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    names = arguments.files or ["-"]
+    missing = [name for name in (arguments.model, *names) if name != "-" and not pathlib.Path(name).exists()]
+    if missing:
+        arguments.parser.error(f"no such file or folder: {', '.join(missing)}")
+    if names.count("-") > 1:
+        arguments.parser.error("standard input (-) can be read only once")
+    load_tensorflow()
+    with exported(arguments.model, {}) as model:
+        classify = tfsum.load(model)
+        if classify.description["kind"] != "classifier":
+            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; `tfsum summarize` asks "
+                        "the others")
+        for name in names:
+            for first, group in batches(read_lines(name)):
+                show(name, first, classify(*columns(name, first, group, classify)), arguments.format)
+    return 0
+
+
+def read_lines(name: str) -> Iterator[str]:
+    """The lines of a file, plain or `.gz`, or of standard input."""
+    from tfsum.data import readers
+
+    return (line.removesuffix("\n") for line in sys.stdin) if name == "-" else readers.read_lines(name)
+
+
+def batches(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    """Groups of lines, each with the number of its first line, from 1."""
+    first = 1
+    while group := list(itertools.islice(lines, BATCH)):
+        yield first, group
+        first += len(group)
+
+
+def columns(name: str, first: int, lines: list[str], classify) -> list[list[str]]:
+    """The texts, and for a model of pairs the second texts."""
+    if not classify.description["text"]["pair"]:
+        return [lines]
+    rows = [line.split("\t") for line in lines]
+    for number, row in enumerate(rows, first):
+        if len(row) != 2:
+            raise DataError(f"{name}:{number}: found {len(row)} texts, expected 2 with a tab between them; the model "
+                            "was trained on pairs")
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def show(name: str, first: int, answers: list, form: str) -> None:
+    """Prints the answers, and their warnings on standard error."""
+    for number, answer in enumerate(answers, first):
+        for warning in answer.warnings:
+            print(f"tfsum: {name}:{number}: warning: {warning}", file=sys.stderr)
+        if form == "text":
+            print(f"{answer.label}\t{answer.probability:.4f}")
+        else:
+            print(json.dumps({
+                "file": name, "line": number, "label": answer.label,
+                "probabilities": {label: round(value, 6) for label, value in answer.probabilities.items()},
+                "coverage": round(answer.coverage, 6), "warnings": answer.warnings}, ensure_ascii=False))

@@ -1,0 +1,50 @@
+"""A BertClassifier's model folder to a SavedModel that takes raw strings and gives labels."""
+
+import pathlib
+
+from tfsum.errors import ExportError
+from tfsum.export.classifier import TextClassifier
+from tfsum.export.saved_model import describe, read_settings, version_folder, write
+from tfsum.models import BertClassifier
+from tfsum.text.word_piece import WordPiece
+
+# BERT's own, where a model folder says nothing.
+TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "pair": False}
+
+
+def export_classifier(model_folder, destination, ops: str = "core", pair: bool | None = None,
+                      max_length: int | None = None, storage: str = "float32") -> pathlib.Path:
+    """Writes a BertClassifier as a SavedModel that takes raw strings, and verifies it before it gets its name.
+
+    Args:
+        model_folder: a model folder (`BertClassifier.save_pretrained`) with vocab.txt and tfsum.json.
+        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
+        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
+        pair: whether `serving_default` takes `text_pair` beside `text`; by default as the model was trained.
+        max_length: tokens read of a text, special ones among them; what is beyond is cut, which `coverage` tells. By
+            default as the model was trained, else what the encoder has positions for.
+        storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
+        CheckpointError: the model folder cannot be read.
+    """
+    source, destination = pathlib.Path(model_folder), version_folder(destination)
+    settings = read_settings(source)
+    text = {**TEXT_SETTINGS, **settings.get("text", {})}
+    model = BertClassifier.from_pretrained(source)
+    word_piece = WordPiece.from_file(
+        source / "vocab.txt", ops=ops, **{name: text[name] for name in ("lowercase", "strip_accents")})
+    if len(word_piece.vocabulary) > model.bert.config["vocab_size"]:
+        raise ExportError(f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
+                          f"{model.bert.config['vocab_size']} rows for them; take the vocabulary that it was trained "
+                          "with")
+    text["pair"] = text["pair"] if pair is None else pair
+    text["max_length"] = max_length or text.get("max_length") or model.bert.config["max_position_embeddings"]
+    module = TextClassifier(model, word_piece, text["max_length"], text["pair"], storage)
+    description = describe(source, settings, module, kind="classifier", ops=ops, storage=storage, text=text,
+                           labels=module.label_names)
+    return write(module, description, source, destination)

@@ -1,0 +1,85 @@
+"""The classifier of Python: texts in, `Classified` objects out, by an exported classifier."""
+
+import dataclasses
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfsum.errors import Error
+from tfsum.export.summarizer import batches, check_texts, newest
+from tfsum.export.verification import load_model, read_description
+
+
+@dataclasses.dataclass(frozen=True)
+class Classified:
+    """The answer to one text.
+
+    Attributes:
+        label: the likeliest label.
+        probability: of that label.
+        probabilities: label -> probability, of all of them.
+        coverage: share of the text that the model read.
+        warnings: what the reader of this answer should know.
+    """
+
+    label: str
+    probability: float
+    probabilities: dict[str, float]
+    coverage: float
+    warnings: list[str]
+
+    def __str__(self) -> str:
+        return self.label
+
+
+class Classifier:
+    """Labels texts by an exported classifier; `tfsum.load` makes it.
+
+    Args:
+        path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
+    """
+
+    def __init__(self, path):
+        self.path = newest(path)
+        self.description = read_description(self.path)
+        self._model = load_model(self.path, self.description)
+
+    def __call__(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None):
+        """Labels each text.
+
+        Args:
+            texts: one text or a sequence of them.
+            pairs: the second text of each, for a model that was trained on pairs.
+
+        Returns:
+            A `Classified`, or a list of them for a sequence.
+
+        Raises:
+            Error: something is no text, or there are not as many second texts as the model wants.
+        """
+        if isinstance(texts, str):
+            return self([texts], None if pairs is None else [pairs])[0]
+        texts, wants = check_texts(texts), self.description["text"]["pair"]
+        pairs = [] if pairs is None else check_texts(pairs)
+        if len(pairs) != (len(texts) if wants else 0):
+            raise Error(f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
+                        + ("a second text for each" if wants else "one text alone"))
+        columns = {"text": texts, "text_pair": pairs} if wants else {"text": texts}
+        encoded = {name: [text.encode("utf-8", errors="replace") for text in column]
+                   for name, column in columns.items()}
+        answers: list[Classified | None] = [None] * len(texts)
+        for rows in batches([sum(map(len, row)) for row in zip(*encoded.values())]):
+            given = self._model.signatures["serving_default"](
+                **{name: tf.constant([column[i] for i in rows], tf.string) for name, column in encoded.items()})
+            given = {name: value.numpy() for name, value in given.items()}
+            for place, i in enumerate(rows):
+                answers[i] = _classified({name: value[place] for name, value in given.items()})
+        return answers
+
+
+def _classified(given: dict) -> Classified:
+    names = [name.decode("utf-8") for name in given["labels"]]
+    probabilities = dict(zip(names, given["probability"].tolist()))
+    label, coverage = given["label"].decode("utf-8"), float(given["coverage"])
+    cut = f"the model read {coverage:.1%} of the text: what is beyond its length was cut"
+    return Classified(label, probabilities[label], probabilities, coverage, [cut] if coverage < 1 else [])
