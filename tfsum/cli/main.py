@@ -18,7 +18,6 @@ from tfsum.errors import Error, RecipeError, Stopped
 # Verb -> the line of `tfsum --help`; held here so that help imports no verb.
 VERBS = {
     "summarize": "summarize texts, from files or standard input",
-    "classify": "label texts, a line each, by a classifier",
     "prepare": "turn a corpus into labelled training records",
     "train": "train a model from a recipe",
     "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",
@@ -26,6 +25,7 @@ VERBS = {
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "explain": "show why: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
+    "classify": "label texts, a line each, by a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "tell what is installed, which devices there are, and what is wrong",
 }
