@@ -9,10 +9,11 @@ import pytest
 
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
+from tfsum.data import pairs
 from tfsum.data import prepare as library
 from tfsum.data import prepare_pretraining as pretraining
 
-PARAMETERS = {name for function in (library.prepare, pretraining.prepare_pretraining)
+PARAMETERS = {name for function in (library.prepare, pretraining.prepare_pretraining, pairs.prepare_pairs)
               for name in inspect.signature(function).parameters}
 
 
@@ -38,6 +39,7 @@ def called(monkeypatch):
 
     monkeypatch.setattr(library, "prepare", standing_in_for(library.prepare))
     monkeypatch.setattr(pretraining, "prepare_pretraining", standing_in_for(pretraining.prepare_pretraining))
+    monkeypatch.setattr(pairs, "prepare_pairs", standing_in_for(pairs.prepare_pairs))
     monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
     return calls
 
@@ -72,6 +74,18 @@ def test_pretraining_has_options_of_its_own(called, corpus, capsys):
     assert "--labels, --id: no option of --task pretraining" in capsys.readouterr().err
     assert main([*call[:-2], "--max-length", "64"]) == 2
     assert "--max-length: no option of --task extractive" in capsys.readouterr().err
+
+
+def test_pairs_have_options_of_their_own(called, corpus, capsys):
+    call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "pairs"]
+    words = "--source 1 --target 2 --cut-sources --target-lines 1 --max-source-length 128 --lowercase"
+    assert main([*call, *words.split(), "--target-corpus", corpus]) == 0
+    assert called == [((corpus, "r", "v.txt"), {"source": "1", "target": "2", "cut_sources": True, "target_lines": 1,
+                                                "max_source_length": 128, "lowercase": True, "target_corpus": corpus})]
+    assert main([*call, "--target-corpus", "absent.de"]) == 2
+    assert "no such file: absent.de" in capsys.readouterr().err
+    assert main([*call, "--processes", "2"]) == 2
+    assert "--processes: no option of --task pairs" in capsys.readouterr().err
 
 
 def test_every_option_is_an_argument_of_the_function(called):

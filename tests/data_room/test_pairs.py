@@ -56,6 +56,16 @@ def test_parallel_files_end_together(tmp_path):
         list(read_pairs(a, tmp_path / "d.gz"))
 
 
+def test_source_and_target_may_have_vocabularies_of_their_own(tmp_path):
+    corpus = _file(tmp_path / "a.tsv", "the cat\tle chat\n")
+    for name, words in (("en.txt", ["the", "cat"]), ("fr.txt", ["chat", "x", "le"])):
+        (tmp_path / name).write_text("\n".join([*VOCABULARY[:5], *words]) + "\n")
+    counts = prepare_pairs(corpus, tmp_path / "records", tmp_path / "en.txt", target_vocabulary=tmp_path / "fr.txt",
+                           source="1", target="2")
+    pairs = load_pairs(tmp_path / "records")
+    assert pairs.sources.tolist() == [5, 6] and pairs.targets.tolist() == [7, 5] and counts["unknown_pieces"] == 0
+
+
 def test_rows_without_a_header_have_as_many_cells_as_the_first(tmp_path):
     with pytest.raises(DataError, match="a.tsv:2: found 1 cells, expected 2"):
         list(read_pairs(_file(tmp_path / "a.tsv", "x\ty\nz\n"), source="1", target="2"))

@@ -14,8 +14,8 @@ from safetensors.numpy import load_file
 from tfsum.data.records import make_record, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.models import Bert, BertSumExt
-from tfsum.training.environment import strategy_of
 from tfsum.models.int8_rows import quantize_rows
+from tfsum.training.environment import strategy_of
 from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]

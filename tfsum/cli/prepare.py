@@ -1,7 +1,7 @@
 """Turn a corpus into sharded training records; interrupt it, run it again, it goes on.
 
 For extractive training (the default task) documents get oracle labels, for pretraining a BERT they become pairs of
-segments, whose words are masked when it is trained.
+segments, whose words are masked when it is trained. For a Transformer pairs of texts become pairs of ids.
 """
 
 import argparse
@@ -18,6 +18,8 @@ EXAMPLES = """examples:
   tfsum prepare train.csv --text article --summary highlights --labels soft --processes 4 \\
       --vocabulary minilm --output records/train
   tfsum prepare books.txt.gz --task pretraining --max-length 128 --vocabulary minilm --output records/books
+  tfsum prepare train.en.gz --task pairs --target-corpus train.de.gz --vocabulary vocab.txt --output records/train
+  tfsum prepare train.tsv.gz --task pairs --source 1 --target 2 --vocabulary vocab.txt --output records/train
 
 exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 """
@@ -25,8 +27,12 @@ exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 # What is not given here is left to the library's own default.
 UNSET = argparse.SUPPRESS
 
-# Task -> the function that prepares it, in a module of the same name.
-TASKS = {"extractive": "prepare", "pretraining": "prepare_pretraining"}
+# Task -> the module of tfsum.data and its function that prepares it.
+TASKS = {
+    "extractive": ("prepare", "prepare"),
+    "pretraining": ("prepare_pretraining", "prepare_pretraining"),
+    "pairs": ("pairs", "prepare_pairs"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +44,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the folder that holds it")
     for field in ("id", "text", "summary"):
         add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
-    add("--cased", dest="lowercase", action="store_false", default=UNSET, help="keep upper and lower case")
+    case = parser.add_mutually_exclusive_group()
+    case.add_argument("--cased", dest="lowercase", action="store_false", default=UNSET,
+                      help="keep upper and lower case (default for pairs)")
+    case.add_argument("--lowercase", action="store_true", default=UNSET, help="lower all letters (default otherwise)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
     add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
@@ -47,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
     _add_extractive(parser.add_argument_group("for extractive training").add_argument)
     _add_pretraining(parser.add_argument_group("for pretraining").add_argument)
+    _add_pairs(parser.add_argument_group("for pairs").add_argument)
 
 
 def _add_extractive(add) -> None:
@@ -70,16 +80,29 @@ def _add_pretraining(add) -> None:
     add("--seed", type=int, default=UNSET, metavar="N", help="of the pairs (0)")
 
 
+def _add_pairs(add) -> None:
+    add("--target-corpus", default=UNSET, metavar="FILE", help="target texts, one a line, where CORPUS holds sources")
+    add("--source", default=UNSET, metavar="COLUMN", help="the source's name, or its number from 1 without a header")
+    add("--target", default=UNSET, metavar="COLUMN", help="the target's, likewise")
+    add("--target-vocabulary", default=UNSET, metavar="FILE", help="where the target has one of its own")
+    add("--max-source-length", type=int, default=UNSET, metavar="N", help="positions of a source (512)")
+    add("--max-target-length", type=int, default=UNSET, metavar="N", help="positions of a target (512)")
+    add("--cut-sources", action="store_true", default=UNSET, help="cut longer sources; else their pairs are left out")
+    add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
+
+
 def run(arguments: argparse.Namespace) -> int:
     given = vars(arguments).copy()
     corpus, output, vocabulary, task = (given.pop(name) for name in ("corpus", "output", "vocabulary", "task"))
     columns = {field: name for field in ("id", "text", "summary") if (name := given.pop(field))}
     how = given.pop("format")
     del given["run"], given["parser"]
-    if not pathlib.Path(corpus).is_file():
-        arguments.parser.error(f"no such file: {corpus}")
+    for file in (corpus, given.get("target_corpus", corpus)):
+        if not pathlib.Path(file).is_file():
+            arguments.parser.error(f"no such file: {file}")
     load_tensorflow()
-    function = getattr(importlib.import_module(f"tfsum.data.{TASKS[task]}"), TASKS[task])
+    module, name = TASKS[task]
+    function = getattr(importlib.import_module(f"tfsum.data.{module}"), name)
     known = inspect.signature(function).parameters
     if "columns" in known:
         given["columns"] = columns or None
