@@ -50,8 +50,9 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     word_piece = WordPiece.from_file(folder / "vocab.txt", **case)
     packed = {name: pack_texts(part, label_names, word_piece, text["max_length"]) for name, part in texts.items()}
     for name, part in packed.items():
-        say(f"{name}: " + ", ".join(f"{count} {what}" for what, count in part.counts.items()) + "; "
-            + ", ".join(f"{n} {label}" for label, n in zip(label_names, np.bincount(part.labels))))
+        counts = part.counts | {f"of label {label!r}": int((part.labels == i).sum())
+                                for i, label in enumerate(label_names)}
+        say(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
     arguments = {k: v for k, v in recipe["train"].items() if k not in ("strategy", "precision")}
     settings = {"text": text, "recipe": without_folders(recipe)}
     run = ClassificationRun(model, packed["train"], packed["validation"], word_piece.vocabulary, settings, **arguments)
