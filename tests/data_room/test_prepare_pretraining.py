@@ -2,9 +2,13 @@
 
 import gzip
 import json
+import subprocess
+import sys
+import unicodedata
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tfsum.data.masking import Masking
 from tfsum.data.prepare_pretraining import prepare_pretraining
@@ -67,6 +71,19 @@ def test_a_second_call_goes_on_and_the_seed_makes_the_pairs(corpus, tmp_path):
     assert (tmp_path / "other" / files[0].name).read_bytes() != before[0]
     with pytest.raises(Error, match=r"prepared with other settings: seed 0 \(now 2\)"):
         prepared(corpus, tmp_path, shards=2, seed=2)
+
+
+@pytest.mark.slow
+def test_processes_write_the_same(corpus, tmp_path):
+    counts = prepared(corpus, tmp_path, shards=2)
+    call = ("import sys; from tfsum.data.prepare_pretraining import prepare_pretraining\n"
+            "if __name__ == '__main__': prepare_pretraining(*sys.argv[1:4], shards=2, processes=2)")
+    (tmp_path / "run.py").write_text(call)
+    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "two"), str(tmp_path)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
+    for file in (tmp_path / "out").glob("*.tfrecord"):
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 
 
 def test_plain_text_is_the_originals_format(tmp_path, corpus):
@@ -178,8 +195,6 @@ KOREAN = [
 @pytest.mark.parametrize("lowercase", [False, True])
 def test_korean_goes_through_unharmed(tmp_path, lowercase):
     """Text to records to masked batches and back, byte for byte; decomposed letters are composed."""
-    import unicodedata
-
     case = {"lowercase": lowercase, "strip_accents": False}
     vocabulary = learn_vocabulary(KOREAN[:3] * 3, 400, **case)
     write_vocabulary(vocabulary, tmp_path / "vocab.txt")
@@ -194,3 +209,20 @@ def test_korean_goes_through_unharmed(tmp_path, lowercase):
     texts = [Detokenizer(vocabulary).detokenize([list(ids)]).numpy()[0].decode() for ids in rows]
     expected = [text.lower() if lowercase else text for text in KOREAN]
     assert sorted(texts) == sorted(expected)
+
+
+def test_reviews_keep_every_letter(shared, tmp_path):
+    """Real Korean reviews, their spaces aside: between two sentences one is written where there was none."""
+    with gzip.open(shared / "data" / "nsmc_ko" / "train.tsv.gz", "rt", encoding="utf-8") as file:
+        lines = [line for line, _ in zip(file, range(300))]
+    case = {"lowercase": True, "strip_accents": False}
+    (tmp_path / "ko.tsv").write_text("".join(lines), encoding="utf-8")
+    texts = [line.split("\t")[0] for line in lines]
+    vocabulary = learn_vocabulary(texts, 2000, **case)
+    write_vocabulary(vocabulary, tmp_path / "vocab.txt")
+    prepared(tmp_path / "ko.tsv", tmp_path, text="1", next_sentence="none", newline="space", short_share=0.0, **case)
+    rows = [ids for batch in batches(tmp_path / "out", tokens_per_batch=4000, masking=Masking(vocabulary))
+            for ids, _, _ in unmasked(batch)]
+    found = Detokenizer(vocabulary).detokenize(tf.ragged.constant([list(ids) for ids in rows], tf.int32)).numpy()
+    expected = [unicodedata.normalize("NFC", text).lower() for text in texts]
+    assert sorted("".join(text.decode().split()) for text in found) == sorted("".join(t.split()) for t in expected)
