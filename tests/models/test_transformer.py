@@ -121,7 +121,7 @@ def test_every_tensor_of_the_state_has_its_rows_first():
 def test_alone_in_a_batch_and_padded(kind):
     model, inputs = make(**KINDS[kind]), batch()
     together = np.asarray(model(inputs))
-    for i, length in enumerate((6, 4)):
+    for i, length in enumerate((6, 4, 2)):
         source, target = (inputs[k][i:i + 1] for k in ("source_ids", "target_ids"))
         alone = {"source_ids": source[:, :max(1, np.count_nonzero(source))], "target_ids": target[:, :length]}
         padded = {k: np.pad(v, ((0, 0), (0, 5))) for k, v in alone.items()}
@@ -250,12 +250,16 @@ def test_configuration_and_precision():
     np.testing.assert_allclose(stepped, logits[:, 0], atol=0.05)
 
 
-def test_a_source_of_no_length():
-    model = make()
-    source = np.zeros((2, 0), np.int32)
-    logits = model({"source_ids": source, "target_ids": batch()["target_ids"][:2]})
-    assert np.isfinite(logits).all()
-    assert model.generate(source, Greedy())[0].shape == (2, 1, 7)
+@each_kind
+def test_a_source_of_no_length_is_one_of_padding(kind):
+    model, target = make(**KINDS[kind]), batch()["target_ids"][:2]
+    sources = [np.zeros((2, length), np.int32) for length in (0, 1, 4)]
+    logits = [np.asarray(model({"source_ids": source, "target_ids": target})) for source in sources]
+    written = [model.generate(source, BeamSearch(2)) for source in sources]
+    assert np.isfinite(logits[0]).all() and written[0][0].shape == (2, 1, 7)
+    for other, found in zip(logits[1:], written[1:], strict=True):
+        np.testing.assert_allclose(other, logits[0], atol=1e-5)
+        np.testing.assert_array_equal(found[0], written[0][0])
 
 
 def test_presets():

@@ -27,7 +27,8 @@ class Transformer(GenerativeModel):
 
     Inputs are a dict of `source_ids` (B, Ts) and `target_ids` (B, T), which begins with the start token;
     `target_labels` (B, T), the same target without it and with the end token, train it, in the dict or beside it.
-    Id 0 is padding everywhere. `predict` decodes greedily; `generate` takes any strategy.
+    Id 0 is padding everywhere. A source of padding alone is read as one padding token, however long it is.
+    `predict` decodes greedily; `generate` takes any strategy.
 
     Args:
         source_vocabulary_size: number of source ids.
@@ -142,17 +143,29 @@ class Transformer(GenerativeModel):
         Returns:
             float32 logits (B, T, V).
         """
-        source_ids, target_ids = inputs["source_ids"], inputs["target_ids"]
-        source = self.encode(source_ids, training)
+        target_ids = inputs["target_ids"]
+        source, source_mask = self._read(inputs["source_ids"], training)
         x = self.target_positions(self.target_embedding(target_ids), training=training)
         x = self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
-                         source_mask=padding_mask(source_ids)[:, None, None, :], training=training)
+                         source_mask=source_mask[:, None, None, :], training=training)
         return self._logits(x)
 
     def encode(self, source_ids, training=None):
         """The encoder's output: int tensor (B, Ts) -> float tensor (B, Ts, D)."""
+        return self._read(source_ids, training)[0]
+
+    def _read(self, source_ids, training=None):
+        """What the decoder needs of the sources: the encoder's output, and the mask (B, Ts) of what may be seen of it.
+
+        The mean of all positions, which attention gives where all are hidden, would depend on how many there are.
+        """
+        if source_ids.shape[1] == 0:
+            source_ids = ops.zeros((ops.shape(source_ids)[0], 1), "int32")
+        mask = padding_mask(source_ids)
+        first = ops.arange(ops.shape(source_ids)[1]) == 0
+        mask = ops.logical_or(mask, ops.logical_and(first, ops.logical_not(ops.any(mask, axis=1, keepdims=True))))
         x = self.source_positions(self.source_embedding(source_ids), training=training)
-        return self.encoder(x, attention_mask=padding_mask(source_ids)[:, None, None, :], training=training)
+        return self.encoder(x, attention_mask=mask[:, None, None, :], training=training), mask
 
     def _logits(self, x):
         """float tensor (..., D) -> float32 (..., V)."""
@@ -173,8 +186,8 @@ class Transformer(GenerativeModel):
         if max_length < 1:
             raise Error(f"Transformer: max_length is {max_length}; at least one token must fit")
         self.build()
-        layers = self.decoder.start(self.encode(source_ids, training=False), max_length)
-        return {"source_mask": padding_mask(source_ids), "layers": layers}
+        source, source_mask = self._read(source_ids, training=False)
+        return {"source_mask": source_mask, "layers": self.decoder.start(source, max_length)}
 
     def step(self, token_ids, position, state):
         """Reads one token of each row and predicts the next: the second half.
