@@ -189,3 +189,24 @@ def test_wrong_recipes_are_named(material, tmp_path):
         dry("bert_pretrain_small.toml", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
     with pytest.raises(RecipeError, match=r"\[model\] size: expected 'tiny' or 'mini'"):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, "model.size=huge")
+
+
+@pytest.mark.slow
+def test_what_can_be_known_is_learned(tmp_path):
+    """Each document repeats one of 25 words: its neighbours tell a masked word, and the words a false sentence."""
+    rng, words = random.Random(2), [chr(ord("a") + i) for i in range(25)]
+    documents = ["\n".join(" ".join([words[number % 25]] * rng.randint(4, 8)) for _ in range(rng.randint(4, 10)))
+                 for number in range(400)]
+    (tmp_path / "corpus.txt").write_text("\n\n".join(documents) + "\n")
+    corpora = [f"data.{name}={tmp_path / 'corpus.txt'}" for name in ("train", "validation")]
+    Bert(vocab_size=31, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
+         max_position_embeddings=40).save_pretrained(tmp_path / "encoder")
+    (tmp_path / "encoder" / "vocab.txt").write_text("\n".join([*WORDS[:6], *words]) + "\n")
+    _, history = dry("bert_pretrain_small.toml", tmp_path, f"model.encoder={tmp_path / 'encoder'}", *corpora,
+                     "data.max_length=40", "data.same_document_share=0.0", "train.learning_rate=3e-3",
+                     "train.steps=250", "train.validate_every=250", "train.warmup_steps=30",
+                     "train.tokens_per_batch=1024", "train.average_decay=0.95", "model.hidden_dropout_prob=0.0")
+    (scores,) = history["history"]
+    # One false sentence of 25 has the right word, and cannot be told.
+    assert scores["masked_lm_accuracy"] > 95 and scores["next_sentence_accuracy"] > 94, scores
+    assert scores["same_document_accuracy"] < 65 and history["unigram"]["masked_lm_accuracy"] < 10
