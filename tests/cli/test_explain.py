@@ -3,6 +3,7 @@
 import io
 import pathlib
 
+import numpy as np
 import pytest
 
 import tfsum
@@ -15,7 +16,7 @@ TEXT = "One came. Two <b>went</b>. Three stayed."
 class Lead:
     """Chooses the first sentences."""
 
-    path, description = pathlib.Path("models/lead/1"), {"block_trigrams": False}
+    path, description = pathlib.Path("models/lead/1"), {"kind": "extractive", "block_trigrams": False}
 
     def score(self, text):
         from tfsum.export.summarizer import Summary
@@ -74,3 +75,40 @@ def test_a_report_that_cannot_be_written_is_one_line(asked, tmp_path, capsys):
 def test_wrong_calls(asked, argv, words, capsys):
     assert main(["explain", *argv]) == 2
     assert words in capsys.readouterr().err and not asked
+
+
+class Writer:
+    """Writes "Oui." and looks at one word alone."""
+
+    path, description = pathlib.Path("models/writer/1"), {"kind": "abstractive"}
+
+    def __call__(self, text):
+        from tfsum.export.generator import Generated
+
+        return Generated("Oui.", -0.5, 1.0, [])
+
+    def attend(self, text):
+        from tfsum.export.generator import Looks
+
+        words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "oui"]
+        return Looks([4], words, [5], words, np.ones((1, 1), np.float32))
+
+
+def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(asked, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(vars(tfsum), "load", lambda path=None: Writer())
+    article = tmp_path / "article.txt"
+    article.write_text(TEXT)
+    assert main(["explain", str(article)]) == 0
+    page = capsys.readouterr().out
+    assert "Oui." in page and "<bdi>yes</bdi> 1.00" in page and "<b>went" not in page
+    assert main(["explain", str(article), "-n", "2", "--model", "m/1"]) == 2
+    assert "m/1 chooses no sentences, it writes its answer" in capsys.readouterr().err
+
+
+def test_a_classifier_explains_nothing(asked, tmp_path, monkeypatch, capsys):
+    model = type("Classifier", (), {"path": "m/1", "description": {"kind": "classifier"}})
+    monkeypatch.setitem(vars(tfsum), "load", lambda path=None: model)
+    article = tmp_path / "article.txt"
+    article.write_text(TEXT)
+    assert main(["explain", str(article)]) == 1
+    assert "m/1: its kind is 'classifier'; expected" in capsys.readouterr().err

@@ -6,7 +6,7 @@ import pytest
 
 from tfsum.errors import Error
 from tfsum.visualization import explain, html_report
-from tfsum.visualization.report import write_report
+from tfsum.visualization.html_page import write_page
 
 VOID = {"meta"}
 
@@ -114,19 +114,19 @@ def test_a_page_is_written_whole_or_not_at_all(explanation, tmp_path, monkeypatc
     path = tmp_path / "report.html"
     path.write_text("before")
     page = html_report(explanation, "x")
-    write_report(page, path)
+    write_page(page, path)
     assert path.read_bytes().decode() == page.replace("\ud800", "?") and list(tmp_path.iterdir()) == [path]
     path.write_text("before")
     monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(Error, match=r"report.html: the report cannot be written \(No space left on device\)"):
-        write_report(page, path)
+    with pytest.raises(Error, match=r"report.html: the page cannot be written \(No space left on device\)"):
+        write_page(page, path)
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
 
 
 def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(Error, match="cannot be written .*; choose a file in a folder that exists"):
-        write_report("", tmp_path / "absent" / "report.html")
+        write_page("", tmp_path / "absent" / "report.html")
     (tmp_path / "folder").mkdir()
     with pytest.raises(Error, match="cannot be written"):
-        write_report("", tmp_path / "folder")
+        write_page("", tmp_path / "folder")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]

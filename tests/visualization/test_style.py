@@ -101,3 +101,12 @@ def test_colours_differ_for_every_sight():
 # Machado, Oliveira and Fernandes 2009, table 1, severity 1.0.
 PROTANOPIA = ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998))
 DEUTERANOPIA = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881))
+
+
+def test_every_name_of_the_room_can_be_had_twice():
+    import tfsum.visualization
+
+    for name in tfsum.visualization.__all__ * 2:  # a module of the same name would take its place
+        assert callable(getattr(tfsum.visualization, name)), name
+    with pytest.raises(AttributeError, match="no attribute 'plot_nothing'; it offers Attention"):
+        tfsum.visualization.plot_nothing  # noqa: B018

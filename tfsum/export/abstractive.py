@@ -60,7 +60,7 @@ class AbstractiveSummarizer(tf.Module):
             )
         self.word_piece, self.detokenizer = word_piece, detokenizer
         self.strategy, self.max_source_length, self.max_length = strategy, max_source_length, max_length
-        self.source_vocabulary_size = model.config["source_vocabulary_size"]
+        self.source_vocabulary_size, self.start_id = model.config["source_vocabulary_size"], model.start_id
         self.weights = StoredWeights(model, storage, TABLES)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
         # What was learned in NFC is served in NFC; the escape of a reversible vocabulary composes by itself.
@@ -68,15 +68,12 @@ class AbstractiveSummarizer(tf.Module):
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
-        return {"serving_default": self.serve, "generate_ids": self.generate_ids}
+        return {"serving_default": self.serve, "generate_ids": self.generate_ids, "attend": self.attend}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def serve(self, text):
         """Writes an answer to each of the texts (B,); a text without a word gets an empty one."""
-        text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
-        text = tf.strings.regex_replace(text, f"^{_BLANK}+|{_BLANK}+$", "")
-        text = text if self._compose is None else self._compose.compose_texts(text)
-        pieces = self.word_piece.tokenize(text)
+        pieces = self._tokenize(text)
         source_ids, read = self._frame(pieces)
         found = self._generate(source_ids)
         total, texts = tf.cast(pieces.row_lengths(), tf.int32), tf.size(text)
@@ -99,6 +96,29 @@ class AbstractiveSummarizer(tf.Module):
             source_ids = tf.pad(source_ids, [[0, 0], [0, tf.maximum(1 - tf.shape(source_ids)[1], 0)]])
         return self._generate(source_ids)
 
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def attend(self, text):
+        """Writes as `serve` does, and tells how much each token written (B, L) looked at each one read (B, Ts).
+
+        The cross-attention is the mean over layers and heads. All texts are worked on together: give a few.
+        """
+        pieces = self._tokenize(text)
+        source_ids, _ = self._frame(pieces)
+        ids = tf.where(pieces.row_lengths()[:, tf.newaxis] > 0, self._generate(source_ids)["ids"], 0)
+        before = tf.pad(ids[:, :-1], [[0, 0], [1, 0]], constant_values=self.start_id)
+        with self.weights.model(self.weights.read()) as model:
+            source = model.encode(source_ids, training=False)
+            x = model.target_positions(model.target_embedding(before), training=False)
+            mask = (source_ids != 0)[:, tf.newaxis, tf.newaxis, :]
+            *_, looks = model.decoder(x, source, source_mask=mask, training=False, return_all=True)
+        return {"source_ids": source_ids, "ids": ids, "attention": tf.reduce_mean(tf.stack(looks), [0, 2])}
+
+    def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
+        """Texts (B,) to pieces (B, P), as training read them."""
+        text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
+        text = tf.strings.regex_replace(text, f"^{_BLANK}+|{_BLANK}+$", "")
+        return self.word_piece.tokenize(text if self._compose is None else self._compose.compose_texts(text))
+
     def _frame(self, pieces: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
         """Cuts pieces (B, P) to what the model reads, with [CLS] before and [SEP] after: (B, Ts), pieces read (B,)."""
         room = self.max_source_length - 2
@@ -109,7 +129,8 @@ class AbstractiveSummarizer(tf.Module):
         ids = tf.where(place == end, self.word_piece.sep_id, ids)
         return tf.where(place == 0, self.word_piece.cls_id, ids), read
 
-    def _generate(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
+    def _generate(self, source_ids) -> dict[str, tf.Tensor]:
         """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length together."""
         place = tf.range(1, tf.shape(source_ids)[1] + 1)
         lengths = tf.reduce_max(tf.where(source_ids != 0, place, 1), axis=1)

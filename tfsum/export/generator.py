@@ -3,10 +3,13 @@
 import dataclasses
 from collections.abc import Sequence
 
+import numpy as np
 import tensorflow as tf
 
+from tfsum.errors import ExportError
 from tfsum.export.summarizer import KNOWN_ENOUGH, answer_each, check_texts, newest
 from tfsum.export.verification import load_model, read_description
+from tfsum.text.word_piece import Vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,6 +30,25 @@ class Generated:
 
     def __str__(self) -> str:
         return self.summary
+
+
+@dataclasses.dataclass(frozen=True)
+class Looks:
+    """How much each token that was written looked at each token of the text.
+
+    Attributes:
+        source_ids: the Ts tokens read, [CLS] and [SEP] among them.
+        source_vocabulary: what they are.
+        ids: the L tokens written, the end token among them.
+        vocabulary: what those are.
+        attention: float32 (L, Ts), the cross-attention, mean over layers and heads; a row sums to 1.
+    """
+
+    source_ids: list[int]
+    source_vocabulary: list[str]
+    ids: list[int]
+    vocabulary: list[str]
+    attention: np.ndarray
 
 
 class Generator:
@@ -56,6 +78,25 @@ class Generator:
         if isinstance(texts, str):
             return self([texts])[0]
         return answer_each(check_texts(texts), self._ask, _generated)
+
+    def attend(self, text: str) -> Looks:
+        """Tells where the answer to a text looked.
+
+        Raises:
+            Error: it is no text.
+            ExportError: the model was exported without the signature `attend`.
+        """
+        if "attend" not in self._model.signatures:
+            raise ExportError(f"{self.path}: has no signature 'attend'; export the model again by this tfsum")
+        (data,) = check_texts([text])
+        given = self._model.signatures["attend"](text=tf.constant([data.encode("utf-8", errors="replace")]))
+        source_ids, ids, attention = (given[name].numpy()[0] for name in ("source_ids", "ids", "attention"))
+        written, read = np.count_nonzero(ids), np.count_nonzero(source_ids)
+        assets = self.path / "assets"
+        words = Vocabulary.from_file(assets / "vocab.txt").words
+        other = assets / "target_vocab.txt"
+        return Looks(source_ids[:read].tolist(), words, ids[:written].tolist(),
+                     Vocabulary.from_file(other).words if other.is_file() else words, attention[:written, :read])
 
     def _ask(self, text: tf.Tensor) -> dict:
         return self._model.signatures["serving_default"](text=text)

@@ -51,7 +51,8 @@ class Transformer(GenerativeModel):
         max_length: tokens of an answer of `predict`, the end token among them.
 
     Raises:
-        Error: vocabularies of two sizes in one table, special tokens outside of them, or a rate out of range.
+        Error: a size below 1, vocabularies of two sizes in one table, special tokens outside of them or both the same,
+            or a label smoothing out of range.
     """
 
     def __init__(self, source_vocabulary_size: int, target_vocabulary_size: int | None = None,

@@ -1,0 +1,70 @@
+"""HTML pages that need nothing but themselves: no network, no script; text in them is text and never markup."""
+
+import html
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+
+from tfsum.errors import Error
+
+# Browsers drop NUL and hide the others of these: show them (U+2400 and on) but for tab, line feed and return.
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+
+STYLE = """
+body { color: #111; background: #fff; font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .2rem .5rem }
+tr { border-bottom: 1px solid #ddd } td.number { text-align: right; white-space: nowrap }
+.text { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #ccc; padding: 1rem }
+.sentence { unicode-bidi: isolate; color: inherit; background: rgb(0 114 178 / calc(var(--shade) * 50%)) }
+mark.sentence { font-weight: bold; border-bottom: 3px solid #d55e00 }
+.warning { border-left: 4px solid #d55e00; padding-left: .5rem }
+"""
+
+PAGE = """<!doctype html>
+<html>
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+<h1 dir="auto">{title}</h1>
+{body}
+</body>
+</html>
+"""
+
+
+def page(title: str, body: str) -> str:
+    """A whole page, to be stored as UTF-8; the title is a text, the body is HTML."""
+    return PAGE.format(title=escape(title), style=STYLE, body=body)
+
+
+def facts(rows: Mapping[str, str], warnings: Sequence[str]) -> str:
+    """A table of names and values, and the warnings below it."""
+    table = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows.items())
+    return f"<table>{table}</table>\n" + "".join(f'<p class="warning">{escape(text)}</p>\n' for text in warnings)
+
+
+def escape(text: str) -> str:
+    """A text as HTML shows it letter by letter, in an element or in a quoted attribute."""
+    return html.escape(text.translate(_CONTROLS))
+
+
+def write_page(text: str, path: str | pathlib.Path) -> None:
+    """Writes a page under a temporary name first, so that it is there whole or not at all.
+
+    Raises:
+        Error: it cannot be written.
+    """
+    path = pathlib.Path(path)
+    temporary = path.with_name(path.name + ".partial")
+    try:
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
+        os.replace(temporary, path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise Error(f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that exists "
+                    "and may be written to") from error
