@@ -49,6 +49,8 @@ def asked(monkeypatch):
         models.append(path)
         if path == "writer":
             return Writer()
+        if path == "classifier":
+            return types.SimpleNamespace(description={"kind": "classifier"})
 
         def summarize(texts, sentences=3):
             return list(lead(texts, sentences))
@@ -70,6 +72,11 @@ def article(tmp_path):
 
 def stdin(monkeypatch, data: bytes):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+def test_a_classifier_writes_no_summary(asked, article, capsys):
+    assert main(["summarize", "--model", "classifier", str(article)]) == 1
+    assert "classifier: is a classifier, which writes no summary; `tfsum classify` asks it" in capsys.readouterr().err
 
 
 def test_a_file_gives_a_sentence_a_line(asked, article, capsys):

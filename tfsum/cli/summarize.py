@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import tfsum
 from tfsum.cli.quiet_tensorflow import load_tensorflow
-from tfsum.errors import DataError
+from tfsum.errors import DataError, Error
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
@@ -46,6 +46,8 @@ def run(arguments: argparse.Namespace) -> int:
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
     load_tensorflow()
     summarize, options = tfsum.load(arguments.model), {}
+    if summarize.description["kind"] == "classifier":
+        raise Error(f"{arguments.model}: is a classifier, which writes no summary; `tfsum classify` asks it")
     if arguments.sentences is not None:
         if summarize.description["kind"] != "extractive":
             arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
