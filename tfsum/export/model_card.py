@@ -37,7 +37,7 @@ ABSTRACTIVE = """\
 | word pieces | {source_vocabulary_size} of the source, {target_vocabulary_size} of the target |
 | stored as | {storage}; {weights:,} numbers |
 | text ops | {ops} |
-| signatures | serving_default, generate_ids |
+| signatures | serving_default, generate_ids, attend |
 | answer | at most {max_length} tokens, by {search} |
 | source | at most {max_source_length} tokens; what is beyond is cut, which `coverage` tells |"""
 CLASSIFIER = """\
