@@ -62,7 +62,8 @@ class BertSumExt(Model):
         self.pooling = pooling
         self.loss_reduction = loss_reduction
         self.config = {"head": head, "pooling": pooling, "length_input": length_input,
-                       "window_length": self.window_length, "head_layers": head_layers, "head_num_heads": head_num_heads,
+                       "window_length": self.window_length, "head_layers": head_layers,
+                       "head_num_heads": head_num_heads,
                        "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
                        "loss_reduction": loss_reduction}
         width = self.bert.config["hidden_size"]
