@@ -1,7 +1,6 @@
 """A whole run on a tiny model: stopped and resumed it gives the weights of one that never stopped."""
 
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -52,18 +51,6 @@ def run(material, folder, **changes):
                          folder=str(folder), **settings)
 
 
-def stop_after(of, step, number):
-    """Sends this process a signal in a step of a run, as soon as its average is taken."""
-    update = of.average.on_train_batch_end
-
-    def update_and_signal(batch, logs=None):
-        update(batch, logs)
-        if int(of.model.optimizer.iterations) == step:
-            os.kill(os.getpid(), number)
-
-    of.average.on_train_batch_end = update_and_signal
-
-
 @pytest.fixture(scope="module")
 def uninterrupted(material, tmp_path_factory):
     whole = run(material, tmp_path_factory.mktemp("whole"))
@@ -80,7 +67,7 @@ def same(one, other):
 
 
 @pytest.mark.parametrize(("step", "number"), [(3, signal.SIGTERM), (4, signal.SIGINT)])
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, step, number):
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, step, number, stop_after):
     """Bit by bit, with dropout on: weights, optimizer, average; and no validation is repeated or left out."""
     first = run(material, tmp_path)
     stop_after(first, step, number)

@@ -1,9 +1,7 @@
 """Runs of tiny Transformers: stopped and resumed as if never stopped, one device as two, tasks learned whole."""
 
 import json
-import os
 import pathlib
-import signal
 import subprocess
 import sys
 
@@ -78,17 +76,10 @@ def history(folder):
     return json.loads((pathlib.Path(folder) / "history.json").read_text())
 
 
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path):
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after):
     """Bit by bit, with dropout on: weights, optimizer, average and every score."""
     first = run(material, tmp_path)
-    update = first.average.on_train_batch_end
-
-    def update_and_signal(batch, logs=None):
-        update(batch, logs)
-        if int(first.model.optimizer.iterations) == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    first.average.on_train_batch_end = update_and_signal
+    stop_after(first, 3)
     with pytest.raises(Stopped, match="stopped after step 3 of 7"):
         first.fit()
     second = run(material, tmp_path)

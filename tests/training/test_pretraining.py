@@ -1,10 +1,8 @@
 """Pretraining on tiny corpora: from a learned vocabulary or an encoder; stop and resume; what is measured."""
 
 import json
-import os
 import pathlib
 import random
-import signal
 
 import numpy as np
 import pytest
@@ -67,17 +65,10 @@ def variables(of):
             if "metric" not in v.path]
 
 
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path):
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after):
     """Bit by bit, masks and dropout included."""
     first = run(material, tmp_path)
-    update = first.average.on_train_batch_end
-
-    def update_and_signal(batch, logs=None):
-        update(batch, logs)
-        if int(first.model.optimizer.iterations) == 3:
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    first.average.on_train_batch_end = update_and_signal
+    stop_after(first, 3)
     with pytest.raises(Stopped, match="stopped after step 3 of 7"):
         first.fit()
     second = run(material, tmp_path)
