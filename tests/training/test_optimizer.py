@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 
-from tfsum.training.optimizer import Adam, WarmUp
+from tfsum.training.optimizer import NOT_DECAYED, Adam, WarmUp
 
 
 def test_the_rates_of_bertsum(shared):
@@ -73,6 +73,24 @@ def test_with_the_schedule():
 def test_weight_decay():
     np.testing.assert_allclose(ours(Adam(0.01, weight_decay=0.1), 20), paper(np.arange(6), 20, [0.01] * 20, decay=0.1),
                                rtol=1e-4, atol=2e-6)
+
+
+def test_a_weight_decays_by_its_own_rate():
+    """Without gradients w(T) = w(0) * product over t of (1 - rate(t) * factor * decay), a factor for each group."""
+    with keras.name_scope("bert"):
+        encoder = keras.Variable(np.full(3, 2.0, np.float32), name="kernel")
+        with keras.name_scope("pooler"):
+            pooler, spared = (keras.Variable(np.full(3, 2.0, np.float32), name=n) for n in ("kernel", "bias"))
+    head = keras.Variable(np.full(3, 2.0, np.float32), name="kernel")
+    optimizer = Adam(WarmUp(0.5, 5), {"bert": 0.1, "pooler": 10.0}, weight_decay=0.2)
+    optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
+    group = [encoder, pooler, spared, head]
+    optimizer.build(group)
+    for _ in range(20):
+        optimizer.apply([keras.ops.zeros((3,))] * 4, group)
+    rates = np.array([0.5 * min(t / 5, (5 / t) ** 0.5) for t in range(1, 21)])
+    left = [2.0 * np.prod(1 - rates * factor * 0.2) for factor in (0.1, 1.0, 0.0, 1.0)]
+    np.testing.assert_allclose([v.numpy()[0] for v in group], left, rtol=1e-5)
 
 
 def test_a_weight_takes_the_factors_of_its_path():

@@ -84,7 +84,8 @@ class WordPiece(tf.Module):
         strip_accents: Whether text is decomposed and accents dropped; None means "as `lowercase`", as in
             BERT.
         unknown_token: The piece of a word that cannot be built from pieces.
-        max_characters: Words with more characters become the unknown token.
+        max_characters: Words with more characters become the unknown token. Hugging Face's limit is 100;
+            google-research/bert (tokenization.py) has 200.
         ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which any host
             has.
 

@@ -142,7 +142,7 @@ class ClassificationRun(Run):
         learning_rate: peak rate of the classifier and of the pooler, which in many encoders nobody trained.
         encoder_learning_rate: peak rate of the rest of the encoder.
         warmup_steps: steps of linear growth of the rates, which then fall linearly to 0.
-        weight_decay: of AdamW, times the classifier's rate for all weights; biases and normalizations are spared.
+        weight_decay: of AdamW; biases and normalizations are spared.
         clip_norm: largest global norm of the gradients; 0 never clips.
         seed: of the order of the texts.
         **run: the other arguments of `Run`.

@@ -78,7 +78,8 @@ class Adam(keras.optimizers.Adam):
 
     Args:
         learning_rate: float or schedule.
-        factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it.
+        factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it, and
+            so its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2).
         bias_correction: False leaves the moments as they are, as google-research/bert does (optimization.py); with
             epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
             `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
@@ -97,9 +98,14 @@ class Adam(keras.optimizers.Adam):
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
         self._factor_of = [math.prod(f for part, f in self.factors.items() if part in v.path.split("/"))
                            for v in variables]
+        self._decay_of = [self.weight_decay if self.weight_decay and self._use_weight_decay(v) else 0.0
+                          for v in variables]
+
+    def _apply_weight_decay(self, variables):
+        """Nothing: Keras 3.15 (where it is private) would decay all by one rate; `update_step` decays instead."""
 
     def update_step(self, gradient, variable, learning_rate):
-        """Updates one variable from its gradient."""
+        """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
         step = ops.cast(self.iterations + 1, variable.dtype)
         rate = ops.cast(learning_rate, variable.dtype) * self._factor_of[index]
@@ -110,7 +116,10 @@ class Adam(keras.optimizers.Adam):
         if self.bias_correction:
             m = m / (1 - ops.power(ops.cast(self.beta_1, variable.dtype), step))
             v = v / (1 - ops.power(ops.cast(self.beta_2, variable.dtype), step))
-        self.assign_sub(variable, rate * m / (ops.sqrt(v) + self.epsilon))
+        update = m / (ops.sqrt(v) + self.epsilon)
+        if self._decay_of[index]:
+            update = update + self._decay_of[index] * variable
+        self.assign_sub(variable, rate * update)
 
     def get_config(self):
         return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}
