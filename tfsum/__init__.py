@@ -23,7 +23,7 @@ _LAZY = {
     "BertClassifier": "tfsum.models.bert_classifier",
     "BertForPretraining": "tfsum.models.bert_for_pretraining",
     "BertSumExt": "tfsum.models.bert_sum_ext",
-    "fill_mask": "tfsum.visualization.masked_words",
+    "fill_mask": "tfsum.models.masked_words",
 }
 
 __all__ = [

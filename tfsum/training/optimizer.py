@@ -116,10 +116,10 @@ class Adam(keras.optimizers.Adam):
         if self.bias_correction:
             m = m / (1 - ops.power(ops.cast(self.beta_1, variable.dtype), step))
             v = v / (1 - ops.power(ops.cast(self.beta_2, variable.dtype), step))
-        update = m / (ops.sqrt(v) + self.epsilon)
+        change = rate * m / (ops.sqrt(v) + self.epsilon)
         if self._decay_of[index]:
-            update = update + self._decay_of[index] * variable
-        self.assign_sub(variable, rate * update)
+            change = change + rate * self._decay_of[index] * variable
+        self.assign_sub(variable, change)
 
     def get_config(self):
         return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}

@@ -15,8 +15,6 @@ _LAZY = {  # TensorFlow is loaded by the first use
     "explain": "explanation",
     "WrittenExplanation": "written",
     "explain_written": "written",
-    "Guess": "masked_words",
-    "fill_mask": "masked_words",
     "html_report": "report",
     "written_report": "written_page",
     "write_page": "html_page",

@@ -9,9 +9,9 @@ import pytest
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertForPretraining
+from tfsum.models.masked_words import fill_mask, masked_ids
 from tfsum.text.escape import PIECES
 from tfsum.text.word_piece import WordPiece
-from tfsum.visualization.masked_words import fill_mask, masked_ids
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 LETTERS = "나는밥을먹었다"

@@ -8,6 +8,8 @@ import warnings
 import numpy as np
 
 from tfsum.errors import CheckpointError, Error
+from tfsum.models import model_folder
+from tfsum.models.bert_for_pretraining import BertForPretraining
 
 MASK = "[MASK]"
 
@@ -84,7 +86,6 @@ def masked_ids(parts: list[str], word_piece) -> list[int]:
 def _load(folder):
     """The model of a folder, and its tokenizer."""
     from tfsum.conversion.text_settings import read_text_settings
-    from tfsum.models import BertForPretraining, model_folder
     from tfsum.text.word_piece import WordPiece
 
     stored = model_folder.read(folder)
