@@ -164,6 +164,20 @@ def test_without_the_hub_a_folder_is_asked_for(monkeypatch):
         Bert.from_pretrained("someone/bert")
 
 
+def test_a_file_in_the_place_of_its_folder(hub, monkeypatch):
+    monkeypatch.chdir(MODELS)
+    for path in (MODELS / "whole" / "model.safetensors", "whole/config.json", "torch/pytorch_model.bin"):
+        with pytest.raises(CheckpointError, match="is a file; give the model folder that holds it, .*(whole|torch)$"):
+            Bert.from_pretrained(path)
+    assert not hub
+
+
+def test_a_config_that_cannot_be_read(tmp_path):
+    (tmp_path / "config.json").mkdir()
+    with pytest.raises(CheckpointError, match=r"config.json: cannot be read \(.+\); a model folder has config.json"):
+        Bert.from_pretrained(tmp_path)
+
+
 def test_paths_are_not_looked_for_on_the_hub(hub, tmp_path):
     for path in (tmp_path / "absent", "runs/news/best"):
         with pytest.raises(CheckpointError, match="config.json: no such file"):

@@ -6,6 +6,7 @@ import pytest
 
 from tfsum.conversion import text_settings
 from tfsum.conversion.text_settings import google_keys, looks_uncased, read_text_settings
+from tfsum.errors import CheckpointError
 
 UNCASED, CASED = "[PAD]\n[UNK]\nthe\n##s\n한\n", "[PAD]\n[UNK]\nthe\nThe\n"
 
@@ -38,3 +39,9 @@ def test_google_is_told_only_what_the_vocabulary_does_not(tmp_path):
     assert google_keys({"lowercase": True, "strip_accents": True}, path) == {}
     kept = {"lowercase": True, "strip_accents": False}
     assert google_keys(kept, path) == {"do_lower_case": True, "strip_accents": False}
+
+
+def test_text_settings_that_are_none(tmp_path):
+    (tmp_path / "tfsum.json").write_text('{"text": 3}')
+    with pytest.raises(CheckpointError, match='tfsum.json: "text" is 3; expected an object'):
+        read_text_settings(tmp_path)

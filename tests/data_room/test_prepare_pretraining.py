@@ -102,8 +102,10 @@ def test_a_corpus_of_one_document_is_one_error(tmp_path, corpus):
     assert not list((tmp_path / "out").glob("*.tfrecord*"))
     assert prepared(tmp_path / "one.txt", tmp_path, "none", next_sentence="none")["one_segment"] == 1
     (tmp_path / "nothing.txt").write_text("\n\n")
-    with pytest.raises(DataError, match="nothing.txt: no document with a text"):
+    with pytest.raises(DataError, match="nothing.txt: no document with a text in part 'all' .left out: 0 empty, "):
         prepared(tmp_path / "nothing.txt", tmp_path, "nothing")
+    with pytest.raises(Error, match="one.txt: cannot be made a folder of records"):
+        prepared(tmp_path / "one.txt", tmp_path, "one.txt", next_sentence="none")
 
 
 def test_impossible_arguments_are_named(corpus, tmp_path):

@@ -1,6 +1,7 @@
 """A classifier as a SavedModel: the model's own probabilities from raw strings, one text or two, in any company."""
 
 import json
+import pathlib
 import string
 import types
 
@@ -133,3 +134,9 @@ def test_the_length_is_the_encoders_where_nothing_says_it(tmp_path):
     written = export_classifier(source, tmp_path / "served")
     description = json.loads((written / "assets.extra" / "tfsum.json").read_text())
     assert description["text"]["max_length"] == 48 and description["text"]["pair"] is False
+
+
+def test_an_encoder_has_nothing_to_export(tmp_path):
+    encoder = pathlib.Path(__file__).parents[1] / "data" / "bert_pretraining" / "whole"
+    with pytest.raises(ExportError, match=r"config.json: is of an encoder \(BertForPreTraining\), without the head"):
+        export_model(encoder, tmp_path / "x")

@@ -164,6 +164,9 @@ def test_a_folder_of_an_encoder_is_named(tmp_path):
     Bert(**BERT).save_pretrained(tmp_path)
     with pytest.raises(CheckpointError, match="not a BertSumExt.*Bert.from_pretrained"):
         BertSumExt.from_pretrained(tmp_path)
+    make().save_pretrained(tmp_path)
+    with pytest.raises(CheckpointError, match="is a BertSumExt.* BertSumExt.from_pretrained reads it"):
+        Bert.from_pretrained(tmp_path)
 
 
 def test_another_head_than_the_folders(tmp_path):

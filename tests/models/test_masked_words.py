@@ -72,7 +72,7 @@ def test_a_mask_stands_where_the_piece_stood(whole, parts, piece):
     ("[mask]", 5, r"has no \[MASK\]"),
     ("a [MASK]", 0, "k is 0; expected a whole number from 1 to"),
     ("a [MASK]", 10**6, "k is 1000000"),
-    ("the " * 30 + "[MASK]", 5, "33 tokens in a row, and the model has positions for 24"),
+    ("the " * 30 + "[MASK]", 5, "fill_mask: 33 tokens in a row, and the model has positions for 24"),
 ])
 def test_what_cannot_be_asked(folder, text, k, says):
     with pytest.raises(Error, match=says):
@@ -85,6 +85,8 @@ def test_models_that_cannot_guess(tmp_path, folder):
     with pytest.raises(CheckpointError, match=r"has no masked-language-model head \(cls.predictions\)"):
         fill_mask("a [MASK]", tmp_path / "encoder")
     model = BertForPretraining.from_pretrained(folder)
+    with pytest.raises(Error, match="the model is a Bert; expected a model folder"):
+        fill_mask("a [MASK]", model.bert, word_piece=WordPiece(PLAIN))
     with pytest.raises(Error, match="needs its tokenizer"):
         fill_mask("a [MASK]", model)
     with pytest.raises(CheckpointError, match=r"the vocabulary has no \[MASK\]"):

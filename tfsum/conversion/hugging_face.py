@@ -36,6 +36,9 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
     """
     folder = local_folder(source)
     config = model_folder.bert_config(folder)
+    if "bert_sum_ext" in model_folder.read_json(folder / "config.json"):
+        raise CheckpointError(f"{folder}: is a BertSumExt, and an encoder was expected, with pretraining heads or "
+                              "a classifier or without; BertSumExt.from_pretrained reads it")
     model_folder.check_vocabulary(folder, config["vocab_size"])
     tensors = {_present_name(name): value for name, value in _read_tensors(folder).items()
                if not model_folder.NO_WEIGHT.search(name)}
@@ -47,9 +50,11 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
     """A folder itself, or where a model of the hub has been downloaded to.
 
     Raises:
-        CheckpointError: no such folder, and nothing of that name could be fetched.
+        CheckpointError: a file, or no such folder and nothing of that name that could be fetched.
     """
     folder = pathlib.Path(source)
+    if folder.is_file():
+        raise CheckpointError(f"{source}: is a file; give the model folder that holds it, {folder.parent}")
     if folder.is_dir() or not HUB_NAME.fullmatch(str(source)):
         return folder
     cure = (f"download config.json, model.safetensors (or pytorch_model.bin) and vocab.txt of {source} into a folder, "

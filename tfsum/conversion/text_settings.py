@@ -3,6 +3,7 @@
 import json
 import pathlib
 
+from tfsum.errors import CheckpointError
 from tfsum.models.model_folder import read_json
 
 PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"),
@@ -21,6 +22,9 @@ def read_text_settings(folder) -> dict[str, bool | None]:
 
     Returns:
         `lowercase`, and `strip_accents`, where None means "as `lowercase`"; the arguments of `WordPiece`.
+
+    Raises:
+        CheckpointError: one of these files is broken.
     """
     folder = pathlib.Path(folder)
     for file, key in PLACES:
@@ -28,6 +32,9 @@ def read_text_settings(folder) -> dict[str, bool | None]:
             continue
         content = read_json(folder / file)
         stored = content.get("text", {}) if file == "tfsum.json" else content
+        if not isinstance(stored, dict):
+            raise CheckpointError(f"{folder / file}: \"text\" is {stored!r}; expected an object, such as "
+                                  '{"lowercase": true}')
         if isinstance(stored.get(key), bool):
             return {"lowercase": stored[key], "strip_accents": stored.get("strip_accents")}
     return {"lowercase": looks_uncased(folder / "vocab.txt"), "strip_accents": None}

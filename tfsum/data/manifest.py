@@ -32,10 +32,13 @@ class Manifest:
 
         Raises:
             DataError: if the file is no manifest.
-            Error: if it was made with other settings.
+            Error: if it was made with other settings, or the folder cannot be made.
         """
         folder = pathlib.Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Error(f"{folder}: cannot be made a folder of records ({error.strerror}); choose another") from None
         file = folder / FILE_NAME
         if not file.exists():
             return cls(folder, settings, {})

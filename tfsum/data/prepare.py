@@ -108,7 +108,9 @@ def _survey(corpus: str | pathlib.Path, columns: dict[str, str] | None) -> tuple
     left_out: collections.Counter = collections.Counter()
     size = sum(1 for _ in _usable(corpus, columns, left_out))
     if not size:
-        raise DataError(f"{corpus}: no document with a text and a summary ({dict(left_out)} left out)")
+        counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
+        raise DataError(f"{corpus}: no document with a text and a summary (left out: {counts}); fill them in, or name "
+                        "the right columns")
     return size, dict(left_out)
 
 

@@ -93,7 +93,9 @@ def prepare_pretraining(
     chosen = (text, part, held_out_share)
     size = sum(1 for _ in _usable(corpus, *chosen, left_out))
     if not size:
-        raise DataError(f"{corpus}: no document with a text ({dict(left_out)} left out)")
+        counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
+        raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give documents, or "
+                        "another part or held_out_share")
     if size == 1 and next_sentence != "none":
         raise DataError(one_document(str(corpus)))
     shards = min(shards, max(1, size // 2))

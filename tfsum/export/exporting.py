@@ -30,7 +30,12 @@ def export_model(folder, destination, **options) -> pathlib.Path:
         CheckpointError: the model folder cannot be read.
     """
     path = pathlib.Path(folder) / "config.json"
-    kind = _kind_of(model_folder.read_json(path))
+    config = model_folder.read_json(path)
+    kind = _kind_of(config)
+    if kind == "bert" and "bert_sum_ext" not in config:
+        what = ", ".join(config.get("architectures") or ["BertModel"])
+        raise ExportError(f"{path}: is of an encoder ({what}), without the head of a summarizer or a classifier; train "
+                          "one on it (tfsum train), and give the folder that this writes")
     if kind not in EXPORTERS:
         raise ExportError(f"{path}: model_type is {kind!r}; tfsum exports {', '.join(map(repr, EXPORTERS))}")
     known = list(inspect.signature(EXPORTERS[kind]).parameters)[2:]

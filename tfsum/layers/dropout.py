@@ -11,6 +11,8 @@ import threading
 import keras
 from keras import ops
 
+from tfsum.errors import Error
+
 _step = threading.local()  # each replica traces its step in a thread of its own
 
 
@@ -49,13 +51,13 @@ class Dropout(keras.layers.Layer):
         seed: int; drawn from Python's generator (`keras.utils.set_random_seed`) by default.
 
     Raises:
-        ValueError: a rate out of range.
+        Error: a rate out of range.
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs):
         super().__init__(**kwargs)
         if not 0 <= rate < 1:
-            raise ValueError(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
+            raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
         self.rate = rate
         self.seed = seed
         if rate:

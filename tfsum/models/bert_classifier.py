@@ -115,7 +115,11 @@ class BertClassifier(Model):
         if not head:
             raise CheckpointError(f"{stored.source}: has no {names[0][0]}, it is no classifier; for an encoder that is "
                                   "to become one: BertClassifier(Bert.from_pretrained(folder), label_names)")
-        told, dropout = _told(stored, next(iter(head.values())).shape[0])
+        rows = next(iter(head.values())).shape[0]
+        told, dropout = _told(stored, rows)
+        if label_names is not None and len(label_names) != rows:
+            raise CheckpointError(f"{stored.source}: scores {rows} labels ({', '.join(told)}), and label_names are "
+                                  f"{len(label_names)}: {', '.join(label_names)}; expected a name for each")
         model = cls({**stored.config, **changes}, told if label_names is None else label_names,
                     dropout if classifier_dropout is None else classifier_dropout)
         model.build()

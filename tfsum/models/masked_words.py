@@ -43,7 +43,8 @@ def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]
         For each [MASK] in order its k likeliest pieces, the likeliest first.
 
     Raises:
-        Error: there is no [MASK], k is no number of pieces, or the text is longer than the model reads.
+        Error: there is no [MASK], k is no number of pieces, the text is longer than the model reads, or `model` is
+            something else.
         CheckpointError: the model cannot be read, or has no such head.
     """
     parts = text.split(MASK)
@@ -51,6 +52,9 @@ def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]
         raise Error(f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be guessed")
     if isinstance(model, str | os.PathLike):
         model, word_piece = _load(model)
+    elif not isinstance(model, BertForPretraining):
+        raise Error(f"fill_mask: the model is a {type(model).__name__}; expected a model folder with a "
+                    "masked-language-model head, or a BertForPretraining")
     elif word_piece is None:
         raise Error("fill_mask: a model without its folder needs its tokenizer: fill_mask(text, model, "
                     "word_piece=WordPiece.from_file(...))")
@@ -60,6 +64,9 @@ def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(vocabulary):
         raise Error(f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word pieces")
     ids = np.array([masked_ids(parts, word_piece)], np.int32)
+    if ids.shape[1] > (longest := model.bert.config["max_position_embeddings"]):
+        raise Error(f"fill_mask: {ids.shape[1]} tokens in a row, and the model has positions for {longest}; cut the "
+                    "text around what is to be guessed")
     places = np.flatnonzero(ids[0] == word_piece.mask_id)[None]
     logits = np.asarray(model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"])[0]
     shifted = np.exp(logits - logits.max(-1, keepdims=True, initial=-np.inf))

@@ -200,11 +200,10 @@ def bert_arguments(config: dict, path) -> dict:
     Raises:
         CheckpointError: a field that is missing or of another type.
     """
-    wrong = [k for k in FIELDS if not isinstance(config.get(k), int)]
-    if wrong:
-        raise CheckpointError(f"{path}: {', '.join(wrong)} must be there and be whole numbers")
-    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items()
-             if k in config and not isinstance(config[k], kind)]
+    if wrong := {k: config.get(k) for k in FIELDS if type(config.get(k)) is not int or config[k] < 1}:
+        raise CheckpointError(f"{path}: {', '.join(wrong)} must be there and be whole numbers above 0, found "
+                              f"{', '.join(map(repr, wrong.values()))}; take the file that belongs to the weights")
+    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items() if k in config and not isinstance(config[k], kind)]
     if wrong:
         raise CheckpointError(f"{path}: {', '.join(wrong)}; expected a name for hidden_act, numbers for the others")
     return {k: config[k] for k in (*FIELDS, *OPTIONS) if k in config}
@@ -214,8 +213,9 @@ def read_json(path) -> dict:
     """Reads a JSON object; a CheckpointError says what is wrong with it."""
     try:
         value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(f"{path}: no such file; a model folder has config.json and model.safetensors") from None
+    except OSError as error:
+        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        raise CheckpointError(f"{path}: {what}; a model folder has config.json and model.safetensors") from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise CheckpointError(f"{path}: not JSON ({error}); fetch the file again") from None
     if not isinstance(value, dict):
