@@ -5,19 +5,20 @@ import time
 
 import keras
 
+STEPS_A_LINE = 10
+
 
 class Progress(keras.callbacks.Callback):
-    """Prints a line to standard error every `every` steps.
+    """Prints a line to standard error every `STEPS_A_LINE` steps.
 
     Args:
         total: steps of the whole run.
         done: steps done before this process.
-        every: steps between two lines.
     """
 
-    def __init__(self, total: int, done: int, every: int = 10):
+    def __init__(self, total: int, done: int):
         super().__init__()
-        self._total, self._step, self._every = total, done, every
+        self._total, self._step = total, done
         self._tokens, self._since = 0.0, time.monotonic()
 
     def on_epoch_begin(self, epoch, logs=None):
@@ -27,7 +28,7 @@ class Progress(keras.callbacks.Callback):
         self._step += 1
         self._counted += 1
         self._tokens += float(logs["tokens"])
-        if self._step % self._every and self._step != self._total:
+        if self._step % STEPS_A_LINE and self._step != self._total:
             return
         seconds = time.monotonic() - self._since
         left = (self._total - self._step) * seconds / self._counted

@@ -18,8 +18,6 @@ from typing import Any
 
 from tfsum.errors import RecipeError
 
-SECTIONS = ("data", "text", "model", "train", "evaluate", "export")
-
 REQUIRED = inspect.Parameter.empty
 
 

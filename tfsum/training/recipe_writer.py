@@ -12,15 +12,12 @@ from tfsum.errors import RecipeError
 FOLDERS = {("data", "records"), ("train", "folder")}
 
 
-def write_recipe(
-    recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path, header: str = ""
-) -> pathlib.Path:
+def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path) -> pathlib.Path:
     """Write a recipe as TOML; `read_recipe` gives the same back.
 
     Args:
         recipe: section -> key -> value; values are plain scalars, paths, or lists of them.
         path: the file, replaced as a whole or not at all.
-        header: comment lines for the top of the file, without `#`.
 
     Returns:
         The path.
@@ -32,7 +29,7 @@ def write_recipe(
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(to_toml(recipe, header), encoding="utf-8")
+        partial.write_text(to_toml(recipe), encoding="utf-8")
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
@@ -45,9 +42,9 @@ def without_folders(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
             for section, table in recipe.items()}
 
 
-def to_toml(recipe: Mapping[str, Mapping[str, Any]], header: str = "") -> str:
+def to_toml(recipe: Mapping[str, Mapping[str, Any]]) -> str:
     """The text of a recipe file."""
-    lines = [f"# {line}".rstrip() for line in header.splitlines()]
+    lines = []
     for section, table in recipe.items():
         lines += ["", f"[{section}]"]
         for name, value in table.items():

@@ -13,7 +13,7 @@ from tfsum.errors import Error
 # Okabe and Ito 2008, "Color Universal Design", without the yellow that white paper swallows.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINES = ("-", "--", "-.", ":")  # lines differ in more than their colour
-HIDDEN_COLOR, VISIBLE_COLOR, FAINT = "#F0F0F0", COLORS[0], "#666666"
+HIDDEN_COLOR, VISIBLE_COLOR = "#F0F0F0", COLORS[0]
 AMOUNT_MAP = "cividis"  # from 0 up: the darker the less, in every kind of sight
 SIGNED_MAP = "PuOr"  # from -1 to 1: brown, white, violet
 
