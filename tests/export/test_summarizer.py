@@ -6,7 +6,8 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error, ExportError
-from tfsum.export import loading, summarizer
+from tfsum.export import loading
+from tfsum.export.exported_model import batches
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +99,7 @@ def test_without_a_path_the_shipped_model(transformer, monkeypatch, article):
 
 def test_texts_of_like_size_go_together_within_bounds():
     sizes = [5, 700_000, 1, 300_000, 400_000] + [2] * 40
-    groups = summarizer.batches(sizes)
+    groups = batches(sizes)
     assert sorted(i for group in groups for i in group) == list(range(45))
     assert all(len(group) <= 32 for group in groups) and [1] in groups and [4] in groups
-    assert summarizer.batches([]) == []
+    assert batches([]) == []

@@ -3,11 +3,8 @@
 import dataclasses
 from collections.abc import Sequence
 
-import tensorflow as tf
-
 from tfsum.errors import Error
-from tfsum.export.summarizer import batches, check_texts, newest
-from tfsum.export.verification import load_model, read_description
+from tfsum.export.exported_model import ExportedModel, check_texts
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,19 +29,12 @@ class Classified:
         return self.label
 
 
-class Classifier:
-    """Labels texts by an exported classifier; `tfsum.load` makes it.
+class Classifier(ExportedModel):
+    """Labels texts by an exported classifier; for the arguments see `ExportedModel`."""
 
-    Args:
-        path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
-    """
-
-    def __init__(self, path):
-        self.path = newest(path)
-        self.description = read_description(self.path)
-        self._model = load_model(self.path, self.description)
-
-    def __call__(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None):
+    def __call__(
+        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
+    ) -> Classified | list[Classified]:
         """Labels each text.
 
         Args:
@@ -65,16 +55,7 @@ class Classifier:
             raise Error(f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
                         + ("a second text for each" if wants else "one text alone"))
         columns = {"text": texts, "text_pair": pairs} if wants else {"text": texts}
-        encoded = {name: [text.encode("utf-8", errors="replace") for text in column]
-                   for name, column in columns.items()}
-        answers: list[Classified | None] = [None] * len(texts)
-        for rows in batches([sum(map(len, row)) for row in zip(*encoded.values())]):
-            given = self._model.signatures["serving_default"](
-                **{name: tf.constant([column[i] for i in rows], tf.string) for name, column in encoded.items()})
-            given = {name: value.numpy() for name, value in given.items()}
-            for place, i in enumerate(rows):
-                answers[i] = _classified({name: value[place] for name, value in given.items()})
-        return answers
+        return list(map(_classified, self._ask("serving_default", columns)))
 
 
 def _classified(given: dict) -> Classified:

@@ -4,11 +4,9 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-import tensorflow as tf
 
 from tfsum.errors import ExportError
-from tfsum.export.summarizer import KNOWN_ENOUGH, answer_each, check_texts, newest
-from tfsum.export.verification import load_model, read_description
+from tfsum.export.exported_model import KNOWN_ENOUGH, ExportedModel, check_texts
 from tfsum.text.word_piece import Vocabulary
 
 
@@ -51,17 +49,8 @@ class Looks:
     attention: np.ndarray
 
 
-class Generator:
-    """Writes answers to texts by an exported abstractive model; `tfsum.load` makes it.
-
-    Args:
-        path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
-    """
-
-    def __init__(self, path):
-        self.path = newest(path)
-        self.description = read_description(self.path)
-        self._model = load_model(self.path, self.description)
+class Generator(ExportedModel):
+    """Writes answers to texts by an exported abstractive model; for the arguments see `ExportedModel`."""
 
     def __call__(self, texts: str | Sequence[str]) -> Generated | list[Generated]:
         """Writes an answer to each text, by the search and up to the length that the model was exported with.
@@ -77,7 +66,8 @@ class Generator:
         """
         if isinstance(texts, str):
             return self([texts])[0]
-        return answer_each(check_texts(texts), self._ask, _generated)
+        texts = check_texts(texts)
+        return list(map(_generated, texts, self._ask("serving_default", {"text": texts})))
 
     def attend(self, text: str) -> Looks:
         """Tells where the answer to a text looked.
@@ -88,9 +78,8 @@ class Generator:
         """
         if "attend" not in self._model.signatures:
             raise ExportError(f"{self.path}: has no signature 'attend'; export the model again by this tfsum")
-        (data,) = check_texts([text])
-        given = self._model.signatures["attend"](text=tf.constant([data.encode("utf-8", errors="replace")]))
-        source_ids, ids, attention = (given[name].numpy()[0] for name in ("source_ids", "ids", "attention"))
+        (given,) = self._ask("attend", {"text": check_texts([text])})
+        source_ids, ids, attention = (given[name] for name in ("source_ids", "ids", "attention"))
         written, read = np.count_nonzero(ids), np.count_nonzero(source_ids)
         assets = self.path / "assets"
         words = Vocabulary.from_file(assets / "vocab.txt").words
@@ -98,11 +87,8 @@ class Generator:
         return Looks(source_ids[:read].tolist(), words, ids[:written].tolist(),
                      Vocabulary.from_file(other).words if other.is_file() else words, attention[:written, :read])
 
-    def _ask(self, text: tf.Tensor) -> dict:
-        return self._model.signatures["serving_default"](text=text)
 
-
-def _generated(text: str, data: bytes, given: dict) -> Generated:
+def _generated(text: str, given: dict) -> Generated:
     coverage, known, found = float(given["coverage"]), float(given["known"]), []
     if not text.strip():
         found.append("there is no word in the text")

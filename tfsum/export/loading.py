@@ -1,9 +1,10 @@
 """`tfsum.load`: an exported model of any kind as a callable of Python."""
 
 from tfsum.export.classifying import Classifier
+from tfsum.export.exported_model import newest
 from tfsum.export.generator import Generator
 from tfsum.export.shipped import shipped_model
-from tfsum.export.summarizer import Summarizer, newest
+from tfsum.export.summarizer import Summarizer
 from tfsum.export.verification import read_description
 
 KINDS = {"extractive": Summarizer, "abstractive": Generator, "classifier": Classifier}
