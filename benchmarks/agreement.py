@@ -138,14 +138,14 @@ def reading_rows(google: GoogleFixture, folder: pathlib.Path) -> Rows:
 
 def show(title: str, rows: Rows) -> bool:
     """Prints a part of the table; whether all is within its tolerance."""
-    print(f"\n{title}\n{'what':<50} {'compared':>9} {'largest difference':>19} {'tolerance':>10}", flush=True)
+    print(f"\n{title}\n{'what':<58} {'compared':>9} {'largest difference':>19} {'tolerance':>10}", flush=True)
     fine = True
     for what, comparisons in rows:
         measured = [(_difference(found, expected), tolerance, name, np.size(expected))
                     for name, found, expected, tolerance in comparisons]
         over = [name for difference, tolerance, name, _ in measured if difference > tolerance]
         difference, tolerance, _, _ = max(measured)
-        print(f"{what:<50} {sum(row[3] for row in measured):>9,} {difference:>19.2e} {tolerance:>10.0e} "
+        print(f"{what:<58} {sum(row[3] for row in measured):>9,} {difference:>19.2e} {tolerance:>10.0e} "
               f"{'NOT OK: ' + ', '.join(over) if over else 'ok'}", flush=True)
         fine &= not over
     return fine
@@ -153,7 +153,7 @@ def show(title: str, rows: Rows) -> bool:
 
 def _difference(found: np.ndarray, expected: np.ndarray) -> float:
     """The largest of all elements; infinite where the shapes differ or something is no number."""
-    if np.shape(found) != np.shape(expected) or not np.isfinite(found).all():
+    if np.shape(found) != np.shape(expected) or not (np.isfinite(found).all() and np.isfinite(expected).all()):
         return np.inf
     return float(np.max(np.abs(np.asarray(found, np.float64) - np.asarray(expected, np.float64)), initial=0.0))
 
