@@ -3,18 +3,18 @@
 import importlib.util
 import json
 import pathlib
-import shutil
 
 import ml_dtypes
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from agreement_transformers import compare_encoder, read_by_transformers, script
+from safetensors.numpy import load_file
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
-TINY = DATA / "bert_tiny"
+FOLDER = DATA / "bert_tiny"
 SIZES = {"vocab_size": 60, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
          "intermediate_size": 40, "max_position_embeddings": 32}
 
@@ -27,66 +27,39 @@ def minilm_folder():
 
 
 def compare(model, expected, every=(1, 1)):
-    """Hidden states at real tokens (padding means nothing), pooled output, and attentions where stored."""
-    found = model(expected["token_ids"], expected["segment_ids"], return_all=True)
-    states = np.stack(found["hidden_states"])[:, :, :: every[0], :: every[1]]
-    real = expected["token_ids"][:, :: every[0]] != 0
-    np.testing.assert_allclose(states[:, real], expected["hidden_states"][:, real], atol=2e-5, rtol=0)
-    np.testing.assert_allclose(found["pooled_output"], expected["pooled_output"], atol=2e-5, rtol=0)
-    if "attentions" in expected:
-        rows = np.moveaxis(np.stack(found["attentions"]), 2, 3)[:, expected["token_ids"] != 0]
-        theirs = np.moveaxis(expected["attentions"], 2, 3)[:, expected["token_ids"] != 0]
-        np.testing.assert_allclose(rows, theirs, atol=1e-5, rtol=0)
-    np.testing.assert_array_equal(found["hidden_states"][-1], found["sequence_output"])
+    for name, found, right, tolerance in compare_encoder(model, expected, every):
+        np.testing.assert_allclose(found, right, atol=tolerance, rtol=0, err_msg=name)
 
 
 @pytest.fixture(scope="module")
 def expected():
-    return dict(np.load(TINY / "expected.npz"))
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A copy of the tiny model to spoil."""
-    return pathlib.Path(shutil.copytree(TINY, tmp_path / "model"))
-
-
-def change(folder, edit):
-    """Rewrites model.safetensors after `edit(tensors)`."""
-    tensors = {k: v.copy() for k, v in load_file(folder / "model.safetensors").items()}
-    save_file(edit(tensors) or tensors, folder / "model.safetensors")
-
-
-def change_config(folder, **fields):
-    config = json.loads((folder / "config.json").read_text()) | fields
-    config = {k: v for k, v in config.items() if v is not ...}
-    (folder / "config.json").write_text(json.dumps(config))
+    return dict(np.load(FOLDER / "expected.npz"))
 
 
 def test_hidden_states_of_transformers(expected):
-    compare(Bert.from_pretrained(TINY), expected)
+    compare(Bert.from_pretrained(FOLDER), expected)
 
 
 @pytest.mark.minilm
 def test_minilm():
-    compare(Bert.from_pretrained(minilm_folder()), dict(np.load(TINY / "minilm.npz")), every=(5, 4))
+    compare(Bert.from_pretrained(minilm_folder()), dict(np.load(FOLDER / "minilm.npz")), every=(5, 4))
 
 
-def test_names_with_the_prefix_and_heads_of_other_tasks(folder, expected):
-    change(folder, lambda t: {f"bert.{k}": v for k, v in t.items()}
+def test_names_with_the_prefix_and_heads_of_other_tasks(folder, change, expected):
+    change(lambda t: {f"bert.{k}": v for k, v in t.items()}
            | {"cls.predictions.bias": np.zeros(60, np.float32),
               "bert.embeddings.position_ids": np.arange(32, dtype=np.int64)[None]})
     compare(Bert.from_pretrained(folder), expected)
 
 
-def test_half_precision_files(folder, expected):
+def test_half_precision_files(folder, change, expected):
     """float16 and bfloat16 weights become the float32 numbers that they are."""
     name = "encoder.layer.1.output.dense.weight"
-    exact = load_file(TINY / "model.safetensors")[name].T
-    change(folder, lambda t: {k: v.astype(np.float16) for k, v in t.items()})
+    exact = load_file(FOLDER / "model.safetensors")[name].T
+    change(lambda t: {k: v.astype(np.float16) for k, v in t.items()})
     weight = Bert.from_pretrained(folder).encoder.encoder_layers[1].feed_forward.outer.kernel
     np.testing.assert_array_equal(weight, exact.astype(np.float16).astype(np.float32))
-    write_bfloat16(folder, load_file(TINY / "model.safetensors"))
+    write_bfloat16(folder, load_file(FOLDER / "model.safetensors"))
     weight = Bert.from_pretrained(folder).encoder.encoder_layers[1].feed_forward.outer.kernel
     np.testing.assert_array_equal(weight, exact.astype(ml_dtypes.bfloat16).astype(np.float32))
 
@@ -104,9 +77,9 @@ def write_bfloat16(folder, tensors):
 
 
 def test_saved_and_read_again(tmp_path, expected):
-    model = Bert.from_pretrained(TINY)
+    model = Bert.from_pretrained(FOLDER)
     model.save_pretrained(tmp_path / "again")
-    before, after = (load_file(f / "model.safetensors") for f in (TINY, tmp_path / "again"))
+    before, after = (load_file(f / "model.safetensors") for f in (FOLDER, tmp_path / "again"))
     assert before.keys() == after.keys()
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
@@ -116,15 +89,15 @@ def test_saved_and_read_again(tmp_path, expected):
 @pytest.mark.reference
 def test_transformers_reads_what_we_save(tmp_path, expected):
     torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
     model = Bert(**SIZES)
     model.save_pretrained(tmp_path)
-    theirs, report = transformers.BertModel.from_pretrained(tmp_path, output_loading_info=True)
-    assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"]
+    theirs, wrong = read_by_transformers(tmp_path, "BertModel")
+    assert wrong == []
     ids, segments = expected["token_ids"], expected["segment_ids"]
     with torch.no_grad():
-        found = theirs.eval()(input_ids=torch.tensor(ids).long(), token_type_ids=torch.tensor(segments).long(),
-                              attention_mask=torch.tensor(ids != 0).long())
+        found = theirs(input_ids=torch.tensor(ids).long(), token_type_ids=torch.tensor(segments).long(),
+                       attention_mask=torch.tensor(ids != 0).long())
     ours = np.asarray(model(ids, segments)["sequence_output"])
     np.testing.assert_allclose(ours[ids != 0], found.last_hidden_state.numpy()[ids != 0], atol=2e-5)
 
@@ -133,19 +106,17 @@ def test_transformers_reads_what_we_save(tmp_path, expected):
 def test_transformers_computed_anew():
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
-    spec = importlib.util.spec_from_file_location("make_bert_tiny", DATA / "make_bert_tiny.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    theirs = transformers.BertModel.from_pretrained(TINY).eval()
-    token_ids, segment_ids = script.inputs(60, [20, 3, 11, 1], 24)
-    anew = script.outputs(theirs, token_ids, segment_ids) | {"token_ids": token_ids, "segment_ids": segment_ids}
-    compare(Bert.from_pretrained(TINY), anew)
+    make = script("make_bert_tiny")
+    theirs = transformers.BertModel.from_pretrained(FOLDER).eval()
+    token_ids, segment_ids = make.inputs(60, [20, 3, 11, 1], 24)
+    anew = make.outputs(theirs, token_ids, segment_ids) | {"token_ids": token_ids, "segment_ids": segment_ids}
+    compare(Bert.from_pretrained(FOLDER), anew)
 
 
 def test_longer_positions_repeat_the_last(expected):
-    model = Bert.from_pretrained(TINY, max_position_embeddings=600)
+    model = Bert.from_pretrained(FOLDER, max_position_embeddings=600)
     table = np.asarray(model.position_embeddings.embeddings)
-    stored = load_file(TINY / "model.safetensors")["embeddings.position_embeddings.weight"]
+    stored = load_file(FOLDER / "model.safetensors")["embeddings.position_embeddings.weight"]
     np.testing.assert_array_equal(table[:32], stored)
     np.testing.assert_array_equal(table[32:], np.repeat(stored[-1:], 568, axis=0))
     compare(model, expected)
@@ -154,11 +125,11 @@ def test_longer_positions_repeat_the_last(expected):
 
 def test_a_row_longer_than_the_positions():
     with pytest.raises(Error, match="33 tokens in a row, and the model has positions for 32"):
-        Bert.from_pretrained(TINY)(np.ones((1, 33), np.int32))
+        Bert.from_pretrained(FOLDER)(np.ones((1, 33), np.int32))
 
 
 def test_padding_changes_nothing(expected):
-    model = Bert.from_pretrained(TINY)
+    model = Bert.from_pretrained(FOLDER)
     together = np.asarray(model(expected["token_ids"], expected["segment_ids"])["sequence_output"])
     for row, length in enumerate((12, 7, 1)):
         alone = model(expected["token_ids"][row:row + 1, :length], expected["segment_ids"][row:row + 1, :length])
@@ -166,7 +137,7 @@ def test_padding_changes_nothing(expected):
 
 
 def test_inputs_as_a_dict_and_without_segments(expected):
-    model = Bert.from_pretrained(TINY)
+    model = Bert.from_pretrained(FOLDER)
     ids = expected["token_ids"]
     plain = np.asarray(model(ids)["sequence_output"])
     np.testing.assert_array_equal(plain, model({"token_ids": ids})["sequence_output"])
@@ -198,23 +169,23 @@ WRONG_TENSORS = {
 
 
 @pytest.mark.parametrize("case", WRONG_TENSORS)
-def test_wrong_tensors_are_named(folder, case):
+def test_wrong_tensors_are_named(folder, change, case):
     edit, says = WRONG_TENSORS[case]
-    change(folder, edit)
+    change(edit)
     with pytest.raises(CheckpointError, match=says) as caught:
         Bert.from_pretrained(folder)
     assert str(folder) in str(caught.value)
 
 
-def test_all_wrong_tensors_are_told_at_once(folder):
-    change(folder, lambda t: {k: v for k, v in t.items() if "layer.2" not in k})
+def test_all_wrong_tensors_are_told_at_once(folder, change):
+    change(lambda t: {k: v for k, v in t.items() if "layer.2" not in k})
     with pytest.raises(CheckpointError, match="16 tensors do not fit"):
         Bert.from_pretrained(folder)
 
 
-def test_without_a_pooler_it_begins_anew(folder, expected):
+def test_without_a_pooler_it_begins_anew(folder, change, expected):
     """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
-    change(folder, lambda t: {k: v for k, v in t.items() if "pooler" not in k})
+    change(lambda t: {k: v for k, v in t.items() if "pooler" not in k})
     with pytest.warns(UserWarning, match="has no pooler; it begins anew"):
         found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])["sequence_output"]
     real = expected["token_ids"] != 0
@@ -242,9 +213,9 @@ WRONG_CONFIGS = {
 
 
 @pytest.mark.parametrize("case", WRONG_CONFIGS)
-def test_a_wrong_config_is_named(folder, case):
+def test_a_wrong_config_is_named(folder, change_config, case):
     fields, says = WRONG_CONFIGS[case]
-    change_config(folder, **fields)
+    change_config(**fields)
     with pytest.raises(Error, match=says):
         Bert.from_pretrained(folder)
 

@@ -3,12 +3,11 @@
 import importlib.util
 import json
 import pathlib
-import shutil
 
 import keras
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from safetensors.numpy import load_file
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertClassifier
@@ -16,8 +15,6 @@ from tfsum.models import Bert, BertClassifier
 DATA = pathlib.Path(__file__).parents[1] / "data"
 FOLDER = DATA / "bert_classifier"
 LABELS = ("sport", "weather", "날씨")
-SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-         "intermediate_size": 24, "max_position_embeddings": 20}
 
 
 @pytest.fixture(scope="module")
@@ -28,22 +25,6 @@ def expected():
 @pytest.fixture(scope="module")
 def model():
     return BertClassifier.from_pretrained(FOLDER)
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A copy to spoil."""
-    return pathlib.Path(shutil.copytree(FOLDER, tmp_path / "model"))
-
-
-def change(folder, edit):
-    tensors = {k: v.copy() for k, v in load_file(folder / "model.safetensors").items()}
-    save_file(edit(tensors) or tensors, folder / "model.safetensors")
-
-
-def change_config(folder, **fields):
-    config = json.loads((folder / "config.json").read_text()) | fields
-    (folder / "config.json").write_text(json.dumps({k: v for k, v in config.items() if v is not ...}))
 
 
 def compare(model, expected):
@@ -82,10 +63,10 @@ def test_saved_as_transformers_saves_it(model, tmp_path):
 
 
 @pytest.mark.reference
-def test_transformers_reads_what_we_save(expected, tmp_path):
+def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
     torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
-    model = BertClassifier(SIZES, LABELS)
+    model = BertClassifier(sizes, LABELS)
     model.save_pretrained(tmp_path)
     theirs, report = transformers.BertForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"] and not report["mismatched_keys"]
@@ -130,28 +111,33 @@ def test_what_fit_and_evaluate_report(expected):
     assert history["accuracy"][0] == right and history["loss"][0] == pytest.approx(float(expected["loss"]), abs=2e-5)
 
 
-def test_it_learns(expected):
+def test_it_learns(expected, sizes):
     pytest.importorskip("tensorflow")
     keras.utils.set_random_seed(1)
-    model = BertClassifier(SIZES, LABELS, classifier_dropout=0.0)
+    model = BertClassifier(sizes, LABELS, classifier_dropout=0.0)
     model.compile(optimizer=keras.optimizers.Adam(1e-2), jit_compile=False)
     model.fit({k: expected[k] for k in ("token_ids", "segment_ids", "labels")}, epochs=20, verbose=0)
     np.testing.assert_array_equal(np.argmax(model.predict_step(expected), -1), expected["labels"])
 
 
-def test_names_of_labels_where_the_folder_has_none(folder):
+def test_names_of_labels_where_the_folder_has_none(folder, change_config):
     """transformers leaves out what are its defaults."""
-    change_config(folder, id2label=..., label2id=..., classifier_dropout=...)
+    change_config(id2label=..., label2id=..., classifier_dropout=...)
     model = BertClassifier.from_pretrained(folder)
     assert model.label_names == ("LABEL_0", "LABEL_1", "LABEL_2")
     assert model.classifier_dropout is None and model.drop.rate == 0.1  # the encoder's
     assert BertClassifier.from_pretrained(folder, label_names=("a", "b", "c")).label_names == ("a", "b", "c")
 
 
+def test_another_number_of_names(folder):
+    with pytest.raises(CheckpointError, match=r"scores 3 labels \(sport, weather, 날씨\), and label_names are 2: a, b"):
+        BertClassifier.from_pretrained(folder, label_names=("a", "b"))
+
+
 @pytest.mark.parametrize("names", [(), ("only",), ("a", "b", "a")])
-def test_labels_that_cannot_be(names):
+def test_labels_that_cannot_be(sizes, names):
     with pytest.raises(Error, match="two labels or more, each once"):
-        BertClassifier(SIZES, names)
+        BertClassifier(sizes, names)
 
 
 def test_an_encoder_alone_is_no_classifier():
@@ -171,15 +157,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_tensors_are_named(folder, case):
+def test_wrong_tensors_are_named(folder, change, case):
     edit, says = WRONG[case]
-    change(folder, edit)
+    change(edit)
     with pytest.raises(CheckpointError, match=says):
         BertClassifier.from_pretrained(folder)
 
 
-def test_configuration_and_precision(expected):
-    model = BertClassifier(SIZES, LABELS, dtype="mixed_bfloat16", name="other")
+def test_configuration_and_precision(expected, sizes):
+    model = BertClassifier(sizes, LABELS, dtype="mixed_bfloat16", name="other")
     again = BertClassifier.from_config(json.loads(json.dumps(model.get_config())))
     assert again.get_config() == model.get_config()
     assert again(expected).dtype == "float32" and {w.dtype for w in again.trainable_weights} == {"float32"}

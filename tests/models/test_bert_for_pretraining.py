@@ -1,87 +1,61 @@
 """BertForPretraining against transformers' BertForPreTraining; its sizes, and batches of every kind."""
 
-import importlib.util
 import json
 import pathlib
 
 import keras
 import numpy as np
 import pytest
-from safetensors.numpy import load_file, save_file
+from agreement_transformers import compare_gradients, compare_pretraining, read_by_transformers, script
+from safetensors.numpy import load_file
 
 from tfsum.errors import CheckpointError
 from tfsum.models import Bert
 from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
 
 DATA = pathlib.Path(__file__).parents[1] / "data"
-FOLDER = DATA / "bert_pretraining"
-SIZES = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-         "intermediate_size": 24, "max_position_embeddings": 20}
+FOLDER = DATA / "bert_pretraining" / "whole"
 
 
 @pytest.fixture(scope="module")
 def expected():
-    return dict(np.load(FOLDER / "expected.npz"))
+    return dict(np.load(FOLDER.parent / "expected.npz"))
 
 
 @pytest.fixture(scope="module")
 def model():
-    return BertForPretraining.from_pretrained(FOLDER / "whole")
-
-
-@pytest.fixture
-def folder(tmp_path):
-    """A copy to spoil."""
-    (tmp_path / "model").mkdir()
-    for name in ("config.json", "model.safetensors"):
-        (tmp_path / "model" / name).write_bytes((FOLDER / "whole" / name).read_bytes())
-    return tmp_path / "model"
-
-
-def change(folder, edit):
-    tensors = {k: v.copy() for k, v in load_file(folder / "model.safetensors").items()}
-    save_file(edit(tensors) or tensors, folder / "model.safetensors")
+    return BertForPretraining.from_pretrained(FOLDER)
 
 
 def compare(model, expected):
-    everywhere = {k: expected[k] for k in ("token_ids", "segment_ids")}
-    real = expected["token_ids"] != 0
-    found = model(everywhere)
-    np.testing.assert_allclose(np.asarray(found["masked_lm_logits"])[real], expected["prediction_logits"][real],
-                               atol=2e-5, rtol=0)
-    np.testing.assert_allclose(found["next_sentence_logits"], expected["seq_relationship_logits"], atol=2e-5, rtol=0)
-    places = expected["masked_lm_positions"]
-    there = np.take_along_axis(np.asarray(found["masked_lm_logits"]), places[..., None], axis=1)
-    asked = model({**everywhere, "masked_lm_positions": places})["masked_lm_logits"]
-    np.testing.assert_allclose(asked, there, atol=2e-6)
-    # transformers divides by the number of masks alone, the original by 1e-5 more
-    np.testing.assert_allclose(model.compute_loss(expected), expected["loss"], atol=2e-5, rtol=0)
+    for name, found, right, tolerance in compare_pretraining(model, expected):
+        np.testing.assert_allclose(found, right, atol=tolerance, rtol=0, err_msg=name)
 
 
 def test_logits_and_loss_of_transformers(model, expected):
     compare(model, expected)
 
 
+def test_places_asked_for_are_those_of_all(model, expected):
+    everywhere = {k: expected[k] for k in ("token_ids", "segment_ids")}
+    places = expected["masked_lm_positions"]
+    there = np.take_along_axis(np.asarray(model(everywhere)["masked_lm_logits"]), places[..., None], axis=1)
+    asked = model({**everywhere, "masked_lm_positions": places})["masked_lm_logits"]
+    np.testing.assert_allclose(asked, there, atol=2e-6)
+
+
 def test_gradients_of_transformers(model, expected):
     """Of the tied table: from the lookup and from the head."""
-    tf = pytest.importorskip("tensorflow")
-    heads = {row[0]: (row[1], row[2]) for rows in model.head_names().values() for row in rows}
-    variables = model.head_variables()
-    watched = {name: variables[path] for name, (path, _) in heads.items()}
-    watched["bert.embeddings.word_embeddings.weight"] = model.bert.word_embeddings.embeddings
-    with tf.GradientTape() as tape:
-        loss = model.compute_loss(expected, training=False)
-    gradients = tape.gradient(loss, {name: v.value for name, v in watched.items()})
-    assert {f"gradient/{name}" for name in watched} == {k for k in expected if k.startswith("gradient/")}
-    for name, gradient in gradients.items():
-        value = tf.convert_to_tensor(gradient).numpy()
-        value = value.T if heads.get(name, (None, False))[1] else value
-        np.testing.assert_allclose(value, expected[f"gradient/{name}"], atol=5e-6, rtol=0, err_msg=name)
+    pytest.importorskip("tensorflow")
+    compared = list(compare_gradients(model, expected))
+    assert len(compared) == 1 + 5 + 2
+    for name, found, right, _ in compared:
+        np.testing.assert_allclose(found, right, atol=5e-6, rtol=0, err_msg=name)
 
 
 def test_saved_as_transformers_saves_it(model, tmp_path):
     model.save_pretrained(tmp_path / "again", ["[PAD]"] * 40, {"text": {"lowercase": True}})
-    before, after = (load_file(f / "model.safetensors") for f in (FOLDER / "whole", tmp_path / "again"))
+    before, after = (load_file(f / "model.safetensors") for f in (FOLDER, tmp_path / "again"))
     assert before.keys() == after.keys()
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
@@ -91,10 +65,10 @@ def test_saved_as_transformers_saves_it(model, tmp_path):
 
 
 @pytest.mark.reference
-def test_transformers_reads_what_we_save(expected, tmp_path):
+def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
     torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
-    model = BertForPretraining(SIZES)
+    pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    model = BertForPretraining(sizes)
     model.save_pretrained(tmp_path)
     ids, segments = expected["token_ids"], expected["segment_ids"]
     x = {"input_ids": torch.tensor(ids).long(), "token_type_ids": torch.tensor(segments).long(),
@@ -102,12 +76,11 @@ def test_transformers_reads_what_we_save(expected, tmp_path):
     ours = model({"token_ids": ids, "segment_ids": segments})
     for kind, name, output in (("BertModel", "sequence_output", "last_hidden_state"),
                                ("BertForPreTraining", "masked_lm_logits", "prediction_logits")):
-        theirs, report = getattr(transformers, kind).from_pretrained(tmp_path, output_loading_info=True)
-        assert not report["missing_keys"] and not report["mismatched_keys"]
+        theirs, wrong = read_by_transformers(tmp_path, kind)
         # An encoder alone has no use for the heads, whoever wrote the folder.
-        assert [key for key in report["unexpected_keys"] if kind != "BertModel" or not key.startswith("cls.")] == []
+        assert [key for key in wrong if kind != "BertModel" or not key.startswith("unexpected_keys: cls.")] == []
         with torch.no_grad():
-            found = getattr(theirs.eval()(**x), output).numpy()
+            found = getattr(theirs(**x), output).numpy()
         np.testing.assert_allclose(np.asarray(ours[name])[ids != 0], found[ids != 0], atol=2e-5)
 
 
@@ -115,11 +88,9 @@ def test_transformers_reads_what_we_save(expected, tmp_path):
 def test_transformers_computed_anew(model):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
-    spec = importlib.util.spec_from_file_location("make_bert_pretraining", DATA / "make_bert_pretraining.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    theirs = transformers.BertForPreTraining.from_pretrained(FOLDER / "whole").eval()
-    compare(model, script.inputs() | script.outputs(theirs, script.inputs()))
+    make = script("make_bert_pretraining")
+    theirs = transformers.BertForPreTraining.from_pretrained(FOLDER).eval()
+    compare(model, make.inputs() | make.outputs(theirs, make.inputs()))
 
 
 def parameters(layers, width, vocabulary=30522, positions=512):
@@ -171,7 +142,7 @@ def test_the_parameters_of_a_large_model(size, encoder, whole):
 def test_what_fit_and_evaluate_report(expected):
     """Means over all batches, though these hold different numbers of masks and pairs; accuracies by hand."""
     tf = pytest.importorskip("tensorflow")
-    model = BertForPretraining.from_pretrained(FOLDER / "whole")
+    model = BertForPretraining.from_pretrained(FOLDER)
     model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
     x = {k: v for k, v in expected.items() if v.ndim and len(v) == 3 and "logits" not in k}
     found = model(x)
@@ -211,21 +182,21 @@ def test_the_head_is_the_word_embedding(model):
     assert len(model.trainable_variables) == 5 + 16 * 2 + 2 + 5 + 2
 
 
-def test_what_is_stored_twice_must_be_equal(folder):
+def test_what_is_stored_twice_must_be_equal(folder, change):
     table = load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"]
-    change(folder, lambda t: t | {"cls.predictions.decoder.weight": table.copy(),
-                                  "cls.predictions.decoder.bias": t["cls.predictions.bias"].copy()})
+    change(lambda t: t | {"cls.predictions.decoder.weight": table.copy(),
+                          "cls.predictions.decoder.bias": t["cls.predictions.bias"].copy()})
     BertForPretraining.from_pretrained(folder)
-    change(folder, lambda t: t | {"cls.predictions.decoder.weight": table + 1})
+    change(lambda t: t | {"cls.predictions.decoder.weight": table + 1})
     with pytest.raises(CheckpointError, match=r"decoder.weight is not bert.embeddings.word_embeddings.weight; .*tied"):
         BertForPretraining.from_pretrained(folder)
 
 
-def test_heads_that_a_file_lacks_begin_anew(folder):
-    change(folder, lambda t: {k: v for k, v in t.items() if "seq_relationship" not in k})
+def test_heads_that_a_file_lacks_begin_anew(folder, change):
+    change(lambda t: {k: v for k, v in t.items() if "seq_relationship" not in k})
     with pytest.warns(UserWarning, match="no next_sentence head"):
         BertForPretraining.from_pretrained(folder)
-    change(folder, lambda t: {k.removeprefix("bert."): v for k, v in t.items() if not k.startswith("cls.")})
+    change(lambda t: {k.removeprefix("bert."): v for k, v in t.items() if not k.startswith("cls.")})
     with pytest.warns(UserWarning) as caught:
         BertForPretraining.from_pretrained(folder)
     assert len([w for w in caught if "begins anew" in str(w.message)]) == 2
@@ -242,15 +213,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_tensors_are_named(folder, case):
+def test_wrong_tensors_are_named(folder, change, case):
     edit, says = WRONG[case]
-    change(folder, edit)
+    change(edit)
     with pytest.raises(CheckpointError, match=says):
         BertForPretraining.from_pretrained(folder)
 
 
-def test_configuration_and_precision(expected):
-    model = BertForPretraining(SIZES, dtype="mixed_bfloat16", name="other")
+def test_configuration_and_precision(expected, sizes):
+    model = BertForPretraining(sizes, dtype="mixed_bfloat16", name="other")
     again = BertForPretraining.from_config(json.loads(json.dumps(model.get_config())))
     assert again.get_config() == model.get_config()
     found = again(expected)
