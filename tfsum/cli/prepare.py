@@ -9,9 +9,9 @@ import importlib
 import inspect
 import json
 import pathlib
-import sys
 
 from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.errors import Stopped
 
 EXAMPLES = """examples:
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train
@@ -114,12 +114,12 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         counts = function(corpus, output, vocabulary, **given)
     except KeyboardInterrupt:
-        print("tfsum: stopped; the finished shards are kept, run the same command to go on", file=sys.stderr)
-        return 75
+        raise Stopped("stopped; the finished shards are kept, run the same command to go on") from None
     print(json.dumps(counts) if how == "json" else as_text(counts))
     return 0
 
 
 def as_text(counts: dict[str, int]) -> str:
+    """A count a line."""
     width = max(map(len, counts))
     return "\n".join(f"{name:<{width}}  {count:>10,}" for name, count in counts.items())

@@ -63,6 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def batches(names: list[str], size: int) -> Iterator[list[str]]:
+    """Groups of names, each of at most `size`."""
     for first in range(0, len(names), size):
         yield names[first : first + size]
 

@@ -73,6 +73,9 @@ def evaluate_labels(systems: Mapping[str, Sequence[int]], labels: Sequence[int],
         samples: of the bootstrap, which draws texts.
         seed: of the bootstrap.
 
+    Returns:
+        The report.
+
     Raises:
         Error: a system has not one answer a text, or the baseline is none of them.
     """

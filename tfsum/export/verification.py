@@ -89,7 +89,11 @@ def verify(folder, loaded=None) -> Report:
 
 
 def load_model(folder, description: dict):
-    """Loads a SavedModel, its op libraries first."""
+    """Loads a SavedModel, its op libraries first.
+
+    Raises:
+        ExportError: a file is broken or missing, or TF Text, whose operations it needs.
+    """
     if description.get("ops") == "text":
         try:
             import tensorflow_text  # noqa: F401  registers the three ops
@@ -108,7 +112,11 @@ def load_model(folder, description: dict):
 
 
 def check_weights(folder: pathlib.Path, expected: dict) -> int:
-    """Each weight lies in the file once, and nothing else does: the number of weights."""
+    """Each weight lies in the file once, and nothing else does: the number of weights.
+
+    Raises:
+        ExportError: the file cannot be read, or does not hold the weights expected.
+    """
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
     except BROKEN as error:
@@ -135,7 +143,11 @@ def signatures_of(description: dict) -> dict[str, dict]:
 
 
 def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
-    """Each of the signatures is there, with its inputs."""
+    """Each of the signatures is there, with its inputs.
+
+    Raises:
+        ExportError: one is missing, or takes something else.
+    """
     for name, inputs in signatures.items():
         if name not in loaded.signatures:
             raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(loaded.signatures)}")

@@ -132,7 +132,11 @@ class Bert(keras.Model):
         return self.encoder(x, attention_mask=mask, training=training, return_all=True)
 
     def embed(self, token_ids, segment_ids=None, training=None):
-        """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D)."""
+        """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D).
+
+        Raises:
+            Error: T is larger than `max_position_embeddings`.
+        """
         length = ops.shape(token_ids)[1]
         longest = self.config["max_position_embeddings"]
         if isinstance(length, int) and length > longest:
@@ -171,7 +175,3 @@ class Bert(keras.Model):
 
     def get_config(self):
         return {**super().get_config(), **self.config, "name": self.name}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)

@@ -156,10 +156,6 @@ class BertClassifier(Model):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config,
                 "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
 
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)
-
 
 def _told(stored: Stored, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout that a folder's configuration says; it may say neither."""

@@ -235,10 +235,6 @@ class BertForPretraining(Model):
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config}
 
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)
-
 
 def _untied(tensors: dict, stored: Stored) -> dict:
     """Leaves out what is stored twice, after a look that both are equal."""

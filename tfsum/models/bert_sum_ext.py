@@ -216,10 +216,6 @@ class BertSumExt(Model):
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}
 
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)
-
 
 def _tokens_of_sentences(real, starts):
     """Which tokens belong to which sentence: bool (B, T), int32 starts (B, S) -> bool (B, S, T)."""

@@ -34,15 +34,9 @@ class Transformer(GenerativeModel):
         source_vocabulary_size: number of source ids.
         target_vocabulary_size: V; that of the source by default.
         num_encoder_layers, num_decoder_layers: numbers of layers.
-        d_model: width D.
-        num_heads: H.
-        feed_forward_width: F.
-        activation: of the feed-forward networks, see `PositionwiseFeedForward`.
-        norm: "post" (the paper's) or "pre".
-        dropout: on the sums of embeddings and positions, and on the output of each sublayer.
-        attention_dropout: on the attention weights.
-        activation_dropout: inside the feed-forward networks.
-        epsilon: of the normalizations.
+        d_model, num_heads, feed_forward_width, activation, norm, attention_dropout, activation_dropout, epsilon: of
+            every layer, see `EncoderLayer`.
+        dropout: likewise, and on the sums of embeddings and positions.
         shared_embeddings: one table for source and target (section 3.4), which then have one vocabulary.
         tied_output: the target's table is the output projection too (section 3.4).
         label_smoothing: see `label_smoothing_loss`.
@@ -268,10 +262,6 @@ class Transformer(GenerativeModel):
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, **self.config}
-
-    @classmethod
-    def from_config(cls, config, custom_objects=None):
-        return cls(**config)
 
 
 def _check(config):

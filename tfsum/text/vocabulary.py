@@ -84,7 +84,11 @@ def learn_vocabulary(
 
 
 def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
-    """Writes a vocab.txt, one piece a line, under a temporary name first."""
+    """Writes a vocab.txt, one piece a line, under a temporary name first.
+
+    Raises:
+        Error: the file cannot be written.
+    """
     path = pathlib.Path(path)
     temporary = path.with_name(path.name + ".partial")
     try:

@@ -59,7 +59,11 @@ class Vocabulary:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, unknown_token: str = "[UNK]") -> "Vocabulary":
-        """Reads a vocab.txt: UTF-8, one piece a line, the line number (from 0) is the id."""
+        """Reads a vocab.txt: UTF-8, one piece a line, the line number (from 0) is the id.
+
+        Raises:
+            tfsum.Error: The file cannot be read, or see the class.
+        """
         try:
             with open(path, encoding="utf-8", newline="\n") as file:
                 text = file.read()

@@ -9,7 +9,11 @@ POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixe
 
 
 def strategy_of(name: str) -> tf.distribute.Strategy:
-    """The strategy of a recipe: "one" device, or "mirrored" over all GPUs (all logical CPUs where there is no GPU)."""
+    """The strategy of a recipe: "one" device, or "mirrored" over all GPUs (all logical CPUs where there is no GPU).
+
+    Raises:
+        RecipeError: there is no such strategy.
+    """
     if name == "one":
         return tf.distribute.get_strategy()
     if name != "mirrored":
