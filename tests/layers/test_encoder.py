@@ -1,6 +1,5 @@
 """The encoder in both forms against torch.nn.TransformerEncoder, whose weights and outputs are stored."""
 
-import importlib.util
 import pathlib
 
 import numpy as np
@@ -67,10 +66,9 @@ def test_torch(stored, form):
 @pytest.mark.parametrize("form", ["post", "pre"])
 def test_torch_computed_anew(form):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    spec = importlib.util.spec_from_file_location("make_torch_encoder", DATA / "make_torch_encoder.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    check(script.compute(), form)
+    import make_torch_encoder
+
+    check(make_torch_encoder.compute(), form)
 
 
 def test_all_layers_outputs_and_weights_of_attention(stored):

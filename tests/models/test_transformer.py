@@ -1,6 +1,5 @@
 """The Transformer: against torch, cached against uncached, its loss by the definition, predict, generate, folders."""
 
-import importlib.util
 import json
 import pathlib
 
@@ -73,10 +72,9 @@ def test_torch(form):
 @pytest.mark.parametrize("form", FORMS)
 def test_torch_computed_anew(form):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    spec = importlib.util.spec_from_file_location("make_torch_transformer", DATA / "make_torch_transformer.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    check_torch(script.compute(), form)
+    import make_torch_transformer
+
+    check_torch(make_torch_transformer.compute(), form)
 
 
 def cached_logits(model, source_ids, target_ids):

@@ -1,15 +1,11 @@
 """The committed table against the library it was read from, and against what both kinds of ops make of it."""
 
-import importlib.util
-import pathlib
-
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from tfsum.text import core_word_piece, normalizer
 
-SCRIPT = pathlib.Path(__file__).parents[1] / "data" / "make_normalizer_tables.py"
 SETTINGS = [(True, True), (True, False), (False, False), (False, True)]
 
 
@@ -40,9 +36,8 @@ def test_the_table_is_what_tokenizers_does(setting):
         made_with = str(tables["tokenizers_version"])
     if tokenizers.__version__ != made_with:
         pytest.skip(f"the tables were made with tokenizers {made_with}, installed is {tokenizers.__version__}")
-    spec = importlib.util.spec_from_file_location("make_normalizer_tables", SCRIPT)
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    import make_normalizer_tables as script
+
     assert script.SETTINGS["uncased"] == SETTINGS[0]
     assert normalizer.load_code_point_map(*setting).as_dict() == script.code_point_map(*setting)
 

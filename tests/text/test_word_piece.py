@@ -8,6 +8,7 @@ import subprocess
 import sys
 import unicodedata
 
+import fuzz_texts as fuzz
 import pytest
 import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
@@ -15,21 +16,10 @@ from tensorflow.core.protobuf import saved_model_pb2
 from tfsum.errors import Error
 from tfsum.text.word_piece import WordPiece
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 SETTINGS = {"uncased": (True, None), "cased": (False, None), "keep accents": (True, False),
             "cased without accents": (False, True)}
 INVALID = [b"a\xe2\x82b", b"\xff\xfe", b"caf\xc3\xa9 \xed\xa0\x80x", b"\xf0\x9f\x92"]
-
-
-def load_script(name: str):
-    spec = importlib.util.spec_from_file_location(name, DATA / f"{name}.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    return script
-
-
-fuzz = load_script("fuzz_texts")
 
 
 @pytest.fixture(scope="session")
