@@ -13,9 +13,7 @@ places alone, as tfsum does.
 import argparse
 import json
 import os
-import pathlib
 import statistics
-import subprocess
 import time
 from collections.abc import Callable
 
@@ -24,6 +22,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
+from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.data.masking import Masking
@@ -74,32 +73,9 @@ def our_steps(config: dict, precision: str, rows: int, length: int, predictions:
     return steps
 
 
-class TorchProcess:
+def torch_steps(other: OtherInterpreter, precision: str, gathered: bool) -> Steps:
     """The other library's steps, in a process of its own; see benchmarks/pretraining_torch.py."""
-
-    def __init__(self, python: str, task: dict):
-        script = pathlib.Path(__file__).with_name("pretraining_torch.py")
-        self._process = subprocess.Popen([python, str(script), json.dumps(task)], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, text=True)
-        self.facts = self._answer()
-
-    def _answer(self) -> dict:
-        line = self._process.stdout.readline()
-        if not line:
-            raise SystemExit(f"the process of torch ended with status {self._process.wait()}; its message stands above")
-        return json.loads(line)
-
-    def steps(self, precision: str, gathered: bool) -> Steps:
-        def steps(number: int) -> list[float]:
-            print(json.dumps({"precision": precision, "gathered": gathered, "steps": number}),
-                  file=self._process.stdin, flush=True)
-            return self._answer()["seconds"]
-
-        return steps
-
-    def close(self) -> None:
-        self._process.stdin.close()
-        self._process.wait()
+    return lambda number: other.ask({"precision": precision, "gathered": gathered, "steps": number})["seconds"]
 
 
 def measure(made: dict[tuple[str, str], Steps], runs: int, steps: int) -> dict[tuple[str, str], list[float]]:
@@ -195,9 +171,9 @@ def main() -> None:
     made = {(OURS, precision): our_steps(config, precision, **shapes) for precision in PRECISIONS}
     other = None
     if options.torch_python:
-        other = TorchProcess(options.torch_python, {"config": config, **shapes})
+        other = OtherInterpreter(options.torch_python, "pretraining_torch.py", {"config": config, **shapes})
         print(json.dumps(other.facts), flush=True)
-        made |= {(who, precision): other.steps(precision, who == GATHERED)
+        made |= {(who, precision): torch_steps(other, precision, who == GATHERED)
                  for precision in PRECISIONS for who in (AS_IT_COMES, GATHERED)}
     report(measure(made, options.runs, options.steps), options.rows * options.length)
     if other:

@@ -10,8 +10,8 @@ ROWS = 1009
 class ToyModel:
     """Gives the row of a random table at a hash of the source and the whole prefix.
 
-    The hash of the prefix is state that must follow its hypothesis; the source is state that never changes, and
-    lies a level deeper. `candidates` says the same in plain Python, for searches written without tfsum.
+    The hash of the prefix is state that must follow its hypothesis; the source is state that stays where it is.
+    `candidates` says the same in plain Python, for searches written without tfsum.
 
     Args:
         vocabulary: V; 0 is padding, 1 start, 2 end.
@@ -28,17 +28,18 @@ class ToyModel:
         self.is_end = np.eye(vocabulary, dtype="float32")[self.end_id]
         self.steps = 0  # calls of `step`: tokens generated where nothing is traced
 
-    def start(self, source_ids, max_length):
-        return {"prefix": ops.zeros_like(ops.sum(source_ids, axis=1)), "source": {"ids": source_ids}}
+    def start(self, source_ids, max_length, width):
+        ids = ops.repeat(source_ids, width, axis=0)
+        return {"hypotheses": {"prefix": ops.zeros_like(ops.sum(ids, axis=1))}, "source": {"ids": ids}}
 
     def step(self, token_ids, position, state):
         self.steps += 1
         ids = state["source"]["ids"]
-        prefix = (state["prefix"] * 31 + token_ids * 17 + 7) % ROWS
+        prefix = (state["hypotheses"]["prefix"] * 31 + token_ids * 17 + 7) % ROWS
         weights = ops.arange(ops.shape(ids)[1], dtype="int32") + 3
         logits = ops.take(ops.convert_to_tensor(self.table), (prefix + ops.sum(ids * weights, axis=1)) % ROWS, axis=0)
         bias = ops.take(ops.convert_to_tensor(self.end_bias), ops.minimum(position, len(self.end_bias) - 1))
-        return logits + bias * self.is_end, {**state, "prefix": prefix}
+        return logits + bias * self.is_end, {**state, "hypotheses": {"prefix": prefix}}
 
     def log_probabilities(self, source, ids):
         """(V,) float64 after the tokens `ids` of one source."""

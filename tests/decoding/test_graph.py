@@ -10,6 +10,7 @@ if keras.backend.backend() != "tensorflow":
     pytest.skip("graphs of TensorFlow need its backend", allow_module_level=True)
 
 from tfsum.decoding import BeamSearch, Greedy, Sampling
+from tfsum.decoding.rows import reorder_rows
 
 SOURCES = np.array([[3, 4, 5], [9, 0, 0], [7, 7, 0]], "int32")
 CASES = {"greedy": Greedy(min_length=3, no_repeat_ngram=2),
@@ -47,21 +48,9 @@ def test_xla(toy_model, strategy):
     same(compiled(tf.constant(SOURCES)), strategy(model, SOURCES, 6))
 
 
-def test_state_that_never_changes_is_not_gathered(toy_model):
-    """Beams of one source share what was made of it: only the prefix's hash changes places."""
-    model, gathered = toy_model(9, 1), {}
-    for name in ("as it was", "made anew"):
-        step = model.step if name == "as it was" else _copying(model)
-        model_like = type("M", (), {"start": model.start, "step": staticmethod(step), "start_id": 1, "end_id": 2})()
-        function = tf.function(lambda ids, m=model_like: BeamSearch(4)(m, ids, 6), input_signature=ANY)
-        graph = function.get_concrete_function().graph.as_graph_def()
-        gathered[name] = sum(node.op == "GatherV2" for part in graph.library.function for node in part.node_def)
-    assert gathered["made anew"] == gathered["as it was"] + 1
-
-
-def _copying(model):
-    def step(token_ids, position, state):
-        logits, state = model.step(token_ids, position, state)
-        return logits, {**state, "source": {"ids": tf.identity(state["source"]["ids"])}}
-
-    return step
+def test_only_what_belongs_to_hypotheses_is_gathered():
+    state = {"hypotheses": {"a": np.arange(6), "b": {"c": np.arange(12).reshape(6, 2)}}, "source": np.arange(3)}
+    moved = reorder_rows(state, np.array([1, 1, 3, 2, 4, 4]))
+    assert moved["source"] is state["source"]
+    np.testing.assert_array_equal(moved["hypotheses"]["a"], [1, 1, 3, 2, 4, 4])
+    np.testing.assert_array_equal(moved["hypotheses"]["b"]["c"][2:4], [[6, 7], [4, 5]])

@@ -51,25 +51,29 @@ def test_one_position_at_a_time(arrays, form):
     x, source, _, source_real = inputs(arrays, form)
     model = decoder(arrays, form)
     expected = np.asarray(model(x, source, source_mask=source_real[:, None, None, :]))
-    caches = model.start(source, 8)  # room for more than there is
+    slots, caches = model.start(source, 8)  # room for more than there is
     shapes = {name: {k: v.shape for k, v in cache.items()} for name, cache in caches.items()}
     for position in range(x.shape[1]):
-        found, caches = model.step(x[:, position], position, caches, source_real)
+        found, slots, caches = model.step(x[:, position], position, slots, caches, source_real)
         np.testing.assert_allclose(found, expected[:, position], atol=2e-6)
     assert {name: {k: v.shape for k, v in cache.items()} for name, cache in caches.items()} == shapes
     assert not np.asarray(caches["layer_1"]["self_keys"])[:, :, x.shape[1]:].any()
 
 
-def test_rows_of_a_cache_may_change_places(arrays):
-    """What beam search does: rows repeated, gathered and dropped between two steps."""
-    x, source, _, source_real = inputs(arrays, "post")
-    model = decoder(arrays, "post")
-    order = np.array([1, 0, 1])
-    _, caches = model.step(x[:, 0], 0, model.start(source, 4), source_real)
-    moved = {name: {k: np.asarray(v)[order] for k, v in cache.items()} for name, cache in caches.items()}
-    found, _ = model.step(x[order, 1], 1, moved, source_real[order])
-    expected, _ = model.step(x[:, 1], 1, caches, source_real)
-    np.testing.assert_allclose(found, np.asarray(expected)[order], atol=1e-6)
+@pytest.mark.parametrize("form", FORMS)
+def test_hypotheses_change_places(arrays, form):
+    """What beam search does: two hypotheses a source, of which one goes on in two, or both in each other's place."""
+    x, source, _, source_real = inputs(arrays, form)
+    model, batch = decoder(arrays, form), len(x)
+    paths = np.stack([x, np.random.default_rng(0).permutation(x.reshape(-1, D)).reshape(x.shape)], 1)  # (B, 2, T, D)
+    slots, caches = model.start(source, x.shape[1], 2)
+    for position, origin in enumerate(([0, 1], [1, 1], [1, 0], [0, 0], [0, 1], [1, 0])):
+        found, slots, caches = model.step(paths[:, :, position].reshape(-1, D), position, slots, caches, source_real)
+        for k in range(2):
+            expected = model(paths[:, k, :position + 1], source, source_mask=source_real[:, None, None, :])
+            np.testing.assert_allclose(np.reshape(found, (batch, 2, D))[:, k], expected[:, -1], atol=2e-6)
+        slots = np.reshape(np.asarray(slots), (batch, 2, -1))[:, origin].reshape(2 * batch, -1)
+        paths[:, :, :position + 1] = paths[:, origin, :position + 1]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -103,14 +103,15 @@ def test_cached_logits_are_the_uncached(kind):
     assert any(n.op == "TensorScatterUpdate" for n in nodes) and not any("Xla" in n.op for n in nodes)
 
 
-def test_every_tensor_of_the_state_has_its_rows_first():
+def test_the_hypotheses_of_a_source_share_all_but_their_slots():
     model, inputs = make(), batch()
-    state = model.start(inputs["source_ids"], 4)
-    shapes = [tuple(t.shape) for t in tf.nest.flatten(state)]
-    assert all(shape[0] == 3 for shape in shapes) and len(shapes) == 1 + 2 * 4
-    _, after = model.step(inputs["target_ids"][:, 0], 0, state)
-    assert [tuple(t.shape) for t in tf.nest.flatten(after)] == shapes
-    assert after["source_mask"] is state["source_mask"]
+    state = model.start(inputs["source_ids"], 4, 2)
+    shapes = keras.tree.map_structure(lambda tensor: tuple(tensor.shape), state)
+    assert shapes.pop("hypotheses") == {"slots": (6, 4)}
+    assert all(tensor.shape[0] == 3 for tensor in tf.nest.flatten([state["source_mask"], state["layers"]]))
+    _, after = model.step(np.repeat(inputs["target_ids"][:, 0], 2), 0, state)
+    after_shapes = keras.tree.map_structure(lambda tensor: tuple(tensor.shape), after)
+    assert after_shapes.pop("hypotheses") == {"slots": (6, 4)} and after_shapes == shapes
     cross = [state["layers"]["layer_1"]["cross_keys"], after["layers"]["layer_1"]["cross_keys"]]
     assert cross[0] is cross[1]
 

@@ -7,7 +7,7 @@ from keras import ops
 
 from tfsum.decoding.greedy import Greedy
 from tfsum.decoding.length_normalization import NORMALIZATIONS
-from tfsum.decoding.rows import choose, reorder_rows, repeat_rows, row_numbers
+from tfsum.decoding.rows import choose, reorder_rows, row_numbers
 from tfsum.decoding.single_path import count_tokens
 from tfsum.decoding.strategy import FORBIDDEN, PADDING, Strategy, is_number
 from tfsum.errors import Error
@@ -84,12 +84,12 @@ class BeamSearch(Strategy):
             return (position < max_length) & ops.any(self._may_improve(live, pool, max_length))
 
         def one_token(position, token, live, pool, state):
-            logits, stepped = model.step(token, position, state)
+            logits, state = model.step(token, position, state)
             candidates, origin = self._extend(live, logits, position, model.end_id)
             ended = _last_token(candidates, position) == model.end_id
             pool = self._finish(pool, candidates, ended | (position + 1 == max_length), position + 1)
             live, kept = self._go_on(candidates, ended)
-            state = reorder_rows(state, stepped, row_numbers(choose(origin, kept), self.width))
+            state = reorder_rows(state, row_numbers(choose(origin, kept), self.width))
             return position + 1, ops.reshape(_last_token(live, position), (-1,)), live, pool, state
 
         start = self._start(model, source_ids, max_length)
@@ -97,9 +97,9 @@ class BeamSearch(Strategy):
         return pool.ids, pool.log_probability, count_tokens(pool.ids)
 
     def _start(self, model, source_ids, max_length):
-        """The loop's variables before the first token: one empty prefix a source, in K rows of state."""
+        """The loop's variables before the first token: one empty prefix a source, in the first of its K rows."""
         batch = ops.shape(source_ids)[0]
-        state = repeat_rows(model.start(source_ids, max_length), self.width)
+        state = model.start(source_ids, max_length, self.width)
         only_first = ops.where(ops.arange(self.width) == 0, 0.0, FORBIDDEN)
         live = _Live(ops.full((batch, self.width, max_length), PADDING, dtype="int32"),
                      ops.zeros((batch, self.width), dtype="float32") + only_first)

@@ -13,7 +13,7 @@ class Greedy(Strategy):
     """Takes the likeliest token at each step (ties to the lower id): N is 1."""
 
     def search(self, model, source_ids, max_length: int):
-        state = model.start(source_ids, max_length)
+        state = model.start(source_ids, max_length, 1)
         found = follow(self, model, state, ops.shape(source_ids)[0], max_length, _likeliest)
         return tuple(ops.expand_dims(part, 1) for part in found)
 

@@ -4,23 +4,15 @@ import keras
 from keras import ops
 
 
-def repeat_rows(state, times: int):
-    """Gives each row of a state `times` times, one after the other: (B, ...) to (B * times, ...)."""
-    return keras.tree.map_structure(lambda rows: ops.repeat(rows, times, axis=0), state)
-
-
-def reorder_rows(before, after, rows):
-    """Moves the state of the hypotheses that go on to their new rows, which lie within their source's.
-
-    What `step` handed back as it was is the same in all rows of a source: only what it made anew is gathered.
+def reorder_rows(state, rows):
+    """Moves the hypotheses that go on to their new rows, which lie within their source's.
 
     Args:
-        before: the state that was given to `step`.
-        after: the state that came back.
-        rows: (R,) int32, which row of `after` each row shall hold.
+        state: the model's, as `Strategy` says: what stands under "hypotheses" moves.
+        rows: (R,) int32, which row each row shall hold.
     """
-    return keras.tree.map_structure(
-        lambda old, new: new if new is old else ops.take(new, rows, axis=0), before, after)
+    moved = keras.tree.map_structure(lambda tensor: ops.take(tensor, rows, axis=0), state["hypotheses"])
+    return {**state, "hypotheses": moved}
 
 
 def row_numbers(choice, among: int):

@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from keras import ops
 
-from tfsum.decoding.rows import choose, repeat_rows
+from tfsum.decoding.rows import choose
 from tfsum.decoding.single_path import follow
 from tfsum.decoding.strategy import Strategy, is_number
 from tfsum.decoding.truncation import truncate
@@ -62,7 +62,7 @@ class Sampling(Strategy):
             kept = truncate(log_probabilities / self.temperature, self.top_k, self.top_p)
             return draw_tokens(kept, ops.take(uniform, position, axis=1))
 
-        state = repeat_rows(model.start(source_ids, max_length), self.n_samples)
+        state = model.start(source_ids, max_length, self.n_samples)
         rows = ops.shape(source_ids)[0] * self.n_samples
         ids, log_probability, length = follow(self, model, state, rows, max_length, draw)
         log_probability, best = ops.top_k(ops.reshape(log_probability, (-1, self.n_samples)), self.n_samples)

@@ -2,19 +2,20 @@
 
 from keras import ops
 
+from tfsum.decoding.rows import choose
 from tfsum.decoding.strategy import PADDING, Strategy
 
 
-def follow(strategy: Strategy, model, state, rows, max_length: int, choose):
+def follow(strategy: Strategy, model, state, rows, max_length: int, pick):
     """Generates one sequence a row.
 
     Args:
         strategy: gives the log-probabilities of the tokens that may come next.
         model: as in `Strategy`.
-        state: the state of the rows, dimension 0 is R in each tensor.
+        state: the model's, of R hypotheses.
         rows: R, an int or an int scalar tensor.
         max_length: L, the most tokens of a sequence.
-        choose: function of log-probabilities (R, V), -inf where forbidden, and the position, a scalar int32;
+        pick: function of log-probabilities (R, V), -inf where forbidden, and the position, a scalar int32;
             gives the tokens (R,) int32.
 
     Returns:
@@ -28,8 +29,8 @@ def follow(strategy: Strategy, model, state, rows, max_length: int, choose):
     def one_token(position, token, ended, ids, log_probability, state):
         logits, state = model.step(token, position, state)
         candidates = strategy.next_token(logits, ids, position, model.end_id)
-        token = choose(candidates, position)
-        chance = ops.squeeze(ops.take_along_axis(candidates, ops.expand_dims(token, 1), axis=1), axis=1)
+        token = pick(candidates, position)
+        chance = choose(candidates, ops.expand_dims(token, 1))[:, 0]
         token = ops.where(ended, PADDING, token)
         log_probability = log_probability + ops.where(ended, 0.0, chance)
         ids = ops.where(columns == position, ops.expand_dims(token, 1), ids)

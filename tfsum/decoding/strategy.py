@@ -19,12 +19,11 @@ class Strategy:
 
     A strategy knows a model by four names only:
 
-    - `model.start(source_ids, max_length)` gives a state: a (nested) dict of tensors whose dimension 0 is the
-      row, one row a source. A strategy repeats, gathers and carries rows and knows nothing else of them.
+    - `model.start(source_ids, max_length, width)` gives the state of `width` hypotheses a source: a (nested) dict
+      of tensors. Those under "hypotheses" have a row for each, R = B * width with a source's together, and a
+      strategy gathers them when hypotheses change places; all others it carries as they are.
     - `model.step(token_ids (R,) int32, position scalar int32, state)` reads the token at `position` (the start
-      token at 0) and gives the finite logits (R, V) of the next one and the state, in the shapes it had. A
-      tensor that `step` never changes (what was projected from the source) is best handed back as the same
-      object, at every step: it is then not copied when hypotheses change places.
+      token at 0) and gives the finite logits (R, V) of the next one and the state, in the shapes it had.
     - `model.start_id` and `model.end_id`.
 
     Args:

@@ -97,40 +97,45 @@ class DecoderLayer(keras.layers.Layer):
         x = self._after(x, self.feed_forward_drop(y, training=training), self.feed_forward_norm)
         return (x, own, cross) if return_attention_weights else x
 
-    def start(self, source, max_length):
+    def start(self, source, max_length, width):
         """Prepares the cache of `step`: projects the source once, makes room for `max_length` positions.
 
         Args:
             source: float tensor (B, Ts, D), what the encoder gave.
             max_length: L, int.
+            width: K, int, hypotheses of a source.
 
         Returns:
-            dict of `self_keys`, `self_values` (B, H, L, D/H), zeros, and `cross_keys`, `cross_values` (B, H, Ts, D/H).
+            dict of `self_keys`, `self_values` (B, H, L, K, D/H), zeros, and `cross_keys`, `cross_values`
+            (B, H, Ts, D/H).
         """
         keys, values = self.cross_attention.keys_and_values(source)
-        batch, heads, _, width = ops.shape(keys)
-        return {"self_keys": ops.zeros((batch, heads, max_length, width), keys.dtype),
-                "self_values": ops.zeros((batch, heads, max_length, width), keys.dtype),
+        batch, heads, _, size = ops.shape(keys)
+        return {"self_keys": ops.zeros((batch, heads, max_length, width, size), keys.dtype),
+                "self_values": ops.zeros((batch, heads, max_length, width, size), keys.dtype),
                 "cross_keys": keys, "cross_values": values}
 
-    def step(self, x, position, cache, visible, source_mask):
-        """Decodes one position of each row; gives what `call` gives there.
+    def step(self, x, places, cache, visible, source_mask):
+        """Decodes one position of each hypothesis; gives what `call` gives there.
 
         Args:
-            x: float tensor (R, D), a vector for each of R rows; with beams there are more rows than sources.
-            position: int scalar, the place of `x` in its row, below L.
+            x: float tensor (B * K, D), a vector for each hypothesis, those of a source together.
+            places: where the position stands in the cache, see `MultiHeadAttention.extend`.
             cache: dict of `start` with the positions before this one filled in.
-            visible: bool tensor that broadcasts to (R, H, 1, L), True at the positions up to this one.
-            source_mask: bool tensor that broadcasts to (R, H, 1, Ts), True is visible.
+            visible: bool tensor that broadcasts to (B, H, K, L * K), True is visible.
+            source_mask: bool tensor that broadcasts to (B, H, K, Ts), True is visible.
 
         Returns:
-            float tensor (R, D), and the cache with this position filled in.
+            float tensor (B * K, D), and the cache with this position filled in.
         """
         y = self._before(x, self.self_attention_norm)
-        keys, values = self.self_attention.extend(y, position, cache["self_keys"], cache["self_values"])
-        x = self._after(x, self.self_attention.step(y, keys, values, visible), self.self_attention_norm)
+        keys, values = self.self_attention.extend(y, places, cache["self_keys"], cache["self_values"])
+        _, heads, length, width, size = keys.shape
+        flat = (-1, heads, length * width, size)
+        y = self.self_attention.step(y, width, ops.reshape(keys, flat), ops.reshape(values, flat), visible)
+        x = self._after(x, y, self.self_attention_norm)
         y = self._before(x, self.cross_attention_norm)
-        y = self.cross_attention.step(y, cache["cross_keys"], cache["cross_values"], source_mask)
+        y = self.cross_attention.step(y, width, cache["cross_keys"], cache["cross_values"], source_mask)
         x = self._after(x, y, self.cross_attention_norm)
         x = self._after(x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm)
         return x, {**cache, "self_keys": keys, "self_values": values}
@@ -197,28 +202,46 @@ class Decoder(keras.layers.Layer):
         x = x if self.final_norm is None else self.final_norm(x)
         return (x, outputs, attentions, cross_attentions) if return_all else x
 
-    def start(self, source, max_length):
-        """Prepares the caches of `step`: as `DecoderLayer.start`, a dict of each layer's name to its cache."""
-        return {layer.name: layer.start(source, max_length) for layer in self.decoder_layers}
+    def start(self, source, max_length, width=1):
+        """Prepares `step` for `width` hypotheses of each source.
 
-    def step(self, x, position, caches, source_mask):
-        """Decodes one position of each row; gives what `call` gives there.
+        A source has K slots. What a hypothesis adds to the caches stays in the slot that it had at that step, and
+        `slots` tells where each position of a hypothesis is to be found: when hypotheses change places or go on in
+        two, their rows of `slots` do, and no key or value is moved.
 
         Args:
-            x, position: as in `DecoderLayer.step`.
-            caches: dict of `start` with the positions before this one filled in.
-            source_mask: bool tensor (R, Ts), True at real source tokens.
+            source, max_length, width: as in `DecoderLayer.start`.
 
         Returns:
-            float tensor (R, D), and the caches with this position filled in.
+            `slots` (B * K, L) int32, -1 where a position has yet to come, and a dict of each layer's name to its cache.
         """
-        caches = dict(caches)
-        length = caches[self.decoder_layers[0].name]["self_keys"].shape[2]
-        visible = (ops.arange(length) <= position)[None, None, None, :]
+        slots = ops.full((ops.shape(source)[0] * width, max_length), -1, dtype="int32")
+        return slots, {layer.name: layer.start(source, max_length, width) for layer in self.decoder_layers}
+
+    def step(self, x, position, slots, caches, source_mask):
+        """Decodes one position of each hypothesis; gives what `call` gives there.
+
+        Args:
+            x: float tensor (B * K, D), a vector for each hypothesis, those of a source together.
+            position: int scalar, the place of `x` in its hypothesis, below L.
+            slots, caches: those of `start` with the positions before this one filled in.
+            source_mask: bool tensor (B, Ts), True at real source tokens.
+
+        Returns:
+            float tensor (B * K, D), the slots and the caches with this position filled in.
+        """
+        caches, batch = dict(caches), ops.shape(source_mask)[0]
+        _, heads, length, width, _ = caches[self.decoder_layers[0].name]["self_keys"].shape
+        slot = ops.arange(width, dtype="int32")
+        slots = ops.where(ops.arange(length) == position, ops.tile(slot, (batch,))[:, None], slots)
+        visible = ops.reshape(slots[:, :, None] == slot, (-1, 1, width, length * width))
+        places = ops.stack([ops.repeat(ops.arange(batch, dtype="int32"), heads),  # 0 0 0 1 1 1 ...
+                            ops.tile(ops.arange(heads, dtype="int32"), (batch,)),  # 0 1 2 0 1 2 ...
+                            ops.full((batch * heads,), position, dtype="int32")], axis=1)
         source_mask = source_mask[:, None, None, :]
         for layer in self.decoder_layers:
-            x, caches[layer.name] = layer.step(x, position, caches[layer.name], visible, source_mask)
-        return x if self.final_norm is None else self.final_norm(x), caches
+            x, caches[layer.name] = layer.step(x, places, caches[layer.name], visible, source_mask)
+        return x if self.final_norm is None else self.final_norm(x), slots, caches
 
     def get_config(self):
         layer = dict(self._layer_config)

@@ -73,40 +73,37 @@ class MultiHeadAttention(keras.layers.Layer):
         """Projects what is attended to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
         return self._heads(self.key(value)), self._heads(self.value(value))
 
-    def extend(self, x, position, keys, values):
-        """Writes the key and the value of one position of each row into the caches of `DecoderLayer.start`.
+    def extend(self, x, places, keys, values):
+        """Writes the keys and the values of one position into the caches of `DecoderLayer.start`.
 
         Args:
-            x: float tensor (R, D), the vectors of that position.
-            position: int scalar, below L.
-            keys, values: float tensors (R, H, L, D/H).
+            x: float tensor (B * K, D), the vectors of that position, those of a source together.
+            places: int tensor (B * H, 3): the source, the head and that position.
+            keys, values: float tensors (B, H, L, K, D/H).
 
         Returns:
             both caches with that position set.
         """
-        rows, heads = ops.shape(keys)[0], self.num_heads
-        row = ops.repeat(ops.arange(rows, dtype="int32"), heads)  # 0 0 0 1 1 1 ...
-        head = ops.tile(ops.arange(heads, dtype="int32"), (rows,))  # 0 1 2 0 1 2 ...
+        shape = (-1, *keys.shape[3:])
         # A scatter writes in place within a loop; keras.ops.slice_update would be an op of XLA alone.
-        places = ops.stack([row, head, ops.full_like(row, position)], axis=1)  # (R*H, 3)
-        width = self.d_model // heads
-        return (ops.scatter_update(keys, places, ops.reshape(self.key(x), (-1, width))),
-                ops.scatter_update(values, places, ops.reshape(self.value(x), (-1, width))))
+        return tuple(ops.scatter_update(cache, places, ops.reshape(self._split(dense(x), -1, keys.shape[3]), shape))
+                     for cache, dense in ((keys, self.key), (values, self.value)))
 
-    def step(self, x, keys, values, attention_mask):
-        """Attends from one position of each row to cached keys and values; gives what `call` gives there.
+    def step(self, x, width, keys, values, attention_mask):
+        """Attends from one position of each hypothesis to cached keys and values; gives what `call` gives there.
 
         Args:
-            x: float tensor (R, D), the vectors of that position.
-            keys, values: float tensors (R, H, L, D/H).
-            attention_mask: bool tensor that broadcasts to (R, H, 1, L), True is visible.
+            x: float tensor (B * K, D), the vectors of that position, those of a source together.
+            width: K, an int.
+            keys, values: float tensors (B, H, Tk, D/H), which the K hypotheses of a source share.
+            attention_mask: bool tensor that broadcasts to (B, H, K, Tk), True is visible.
 
         Returns:
-            float tensor (R, D).
+            float tensor (B * K, D).
         """
-        query = ops.reshape(self._scaled_query(x), (-1, self.num_heads, 1, self.d_model // self.num_heads))
+        query = self._split(self._scaled_query(x), -1, width)
         context, _ = self._attend(query, keys, values, attention_mask, training=False)
-        return self.output_projection(ops.reshape(context, (-1, self.d_model)))
+        return self.output_projection(ops.reshape(ops.swapaxes(context, 1, 2), (-1, self.d_model)))
 
     def _scaled_query(self, query):
         return self.query(query) * (self.d_model // self.num_heads) ** -0.5
@@ -121,7 +118,10 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def _heads(self, x):
         """(B, T, D) -> (B, H, T, D/H)."""
-        batch, length = ops.shape(x)[0], ops.shape(x)[1]
+        return self._split(x, ops.shape(x)[0], ops.shape(x)[1])
+
+    def _split(self, x, batch, length):
+        """(B, T, D), or (B * T, D) -> (B, H, T, D/H)."""
         return ops.swapaxes(ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2)
 
     def get_config(self):

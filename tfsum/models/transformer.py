@@ -167,38 +167,41 @@ class Transformer(GenerativeModel):
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
         return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + self.output_bias
 
-    def start(self, source_ids, max_length: int):
+    def start(self, source_ids, max_length: int, width: int = 1):
         """Encodes the sources and makes room for their targets: the first half of what a strategy needs.
 
         Args:
             source_ids: int tensor (B, Ts).
             max_length: L, the most steps that follow.
+            width: K, hypotheses of a source.
 
         Returns:
-            dict of `source_mask` (B, Ts) and `layers`, each decoder layer's cache (see `DecoderLayer.start`):
-            every tensor has the row as dimension 0, so that rows may be repeated, gathered and dropped.
+            dict of `source_mask` (B, Ts), `layers`, each decoder layer's cache, and `hypotheses`, a dict of `slots`
+            (B * K, L), the one tensor that changes with the places of hypotheses (see `Decoder.start`).
         """
         if max_length < 1:
             raise Error(f"Transformer: max_length is {max_length}; at least one token must fit")
         self.build()
         source, source_mask = self._read(source_ids, training=False)
-        return {"source_mask": source_mask, "layers": self.decoder.start(source, max_length)}
+        slots, layers = self.decoder.start(source, max_length, width)
+        return {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
 
     def step(self, token_ids, position, state):
-        """Reads one token of each row and predicts the next: the second half.
+        """Reads one token of each hypothesis and predicts the next: the second half.
 
         Args:
-            token_ids: int tensor (R,), the tokens at `position`; the start token at 0.
+            token_ids: int tensor (B * K,), the tokens at `position`; the start token at 0.
             position: int scalar, below L.
             state: what `start` gave, with the positions before this one filled in.
 
         Returns:
-            float32 logits (R, V) and the state with this position filled in.
+            float32 logits (B * K, V) and the state with this position filled in.
         """
         x = self.target_embedding(token_ids)[:, None, :]
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
-        x, layers = self.decoder.step(x, position, state["layers"], state["source_mask"])
-        return self._logits(x), {**state, "layers": layers}
+        x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
+                                             state["source_mask"])
+        return self._logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
 
     def summed_loss(self, x, y, training):
         """The label-smoothed loss summed over the real tokens of the targets."""

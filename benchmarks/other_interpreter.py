@@ -1,0 +1,44 @@
+"""A program in an interpreter of its own, for libraries that do not live beside TensorFlow; it rests until asked.
+
+The program prints a line of JSON with its facts when it is ready, then answers each line of JSON with another.
+"""
+
+import json
+import pathlib
+import subprocess
+
+
+class OtherInterpreter:
+    """A program that answers questions.
+
+    Args:
+        python: path of the interpreter that has the libraries.
+        script: name of the program, a file beside this one.
+        task: what it shall prepare; JSON, its first argument.
+
+    Raises:
+        SystemExit: the program ended before it answered.
+    """
+
+    def __init__(self, python: str, script: str, task: dict):
+        path = pathlib.Path(__file__).with_name(script)
+        self._process = subprocess.Popen([python, str(path), json.dumps(task)], stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, text=True)
+        self.facts = self._answer()
+
+    def ask(self, question: dict) -> dict:
+        """Gives the program a line and waits for its answer."""
+        print(json.dumps(question), file=self._process.stdin, flush=True)
+        return self._answer()
+
+    def _answer(self) -> dict:
+        line = self._process.stdout.readline()
+        if not line:
+            status = self._process.wait()
+            raise SystemExit(f"{self._process.args[1]} ended with status {status}; its message stands above")
+        return json.loads(line)
+
+    def close(self) -> None:
+        """Lets the program end."""
+        self._process.stdin.close()
+        self._process.wait()
