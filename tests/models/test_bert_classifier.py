@@ -1,6 +1,5 @@
 """BertClassifier against transformers' BertForSequenceClassification; its labels, and folders that are wrong."""
 
-import importlib.util
 import json
 import pathlib
 
@@ -82,11 +81,10 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
 def test_transformers_computed_anew(model):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
-    spec = importlib.util.spec_from_file_location("make_bert_classifier", DATA / "make_bert_classifier.py")
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
+    import make_bert_classifier as make
+
     theirs = transformers.BertForSequenceClassification.from_pretrained(FOLDER).eval()
-    compare(model, script.inputs() | script.outputs(theirs, script.inputs()))
+    compare(model, make.inputs() | make.outputs(theirs, make.inputs()))
 
 
 def test_one_text_needs_no_segments_and_padding_changes_nothing(model, expected):

@@ -6,7 +6,7 @@ import pathlib
 import keras
 import numpy as np
 import pytest
-from agreement_transformers import compare_gradients, compare_pretraining, read_by_transformers, script
+from agreement_transformers import compare_gradients, compare_pretraining, read_by_transformers
 from safetensors.numpy import load_file
 
 from tfsum.errors import CheckpointError
@@ -88,7 +88,8 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
 def test_transformers_computed_anew(model):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
-    make = script("make_bert_pretraining")
+    import make_bert_pretraining as make
+
     theirs = transformers.BertForPreTraining.from_pretrained(FOLDER).eval()
     compare(model, make.inputs() | make.outputs(theirs, make.inputs()))
 
