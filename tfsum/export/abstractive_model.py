@@ -7,7 +7,7 @@ from tfsum.decoding import BeamSearch
 from tfsum.decoding.strategy import Strategy
 from tfsum.errors import ExportError
 from tfsum.export.abstractive import AbstractiveSummarizer
-from tfsum.export.saved_model import describe, read_settings, version_folder, write
+from tfsum.export.saved_model import read_settings, version_folder, write
 from tfsum.models import Transformer
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import Vocabulary, WordPiece
@@ -30,8 +30,7 @@ def export_abstractive(
     Args:
         model_folder: a model folder (`Transformer.save_pretrained`) with vocab.txt, tfsum.json, and target_vocab.txt
             where the target has words of its own.
-        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
-        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
+        destination, ops: see `export_extractive`.
         strategy: how answers are searched for; `BeamSearch()`, the paper's, by default.
         max_length: the most tokens of an answer, the end token among them; the model's own by default.
         max_source_length: tokens read of a source, [CLS] and [SEP] among them; what is beyond is cut, which
@@ -42,8 +41,7 @@ def export_abstractive(
         The folder written.
 
     Raises:
-        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
-        CheckpointError: the model folder cannot be read.
+        ExportError, CheckpointError: as `export_extractive`.
     """
     source, destination = pathlib.Path(model_folder), version_folder(destination)
     settings = read_settings(source)
@@ -52,9 +50,8 @@ def export_abstractive(
         text["max_source_length"] = max_source_length
     module = build(source, text, ops, BeamSearch() if strategy is None else strategy, max_length, storage)
     search = {"strategy": type(module.strategy).__name__, **dataclasses.asdict(module.strategy)}
-    description = describe(source, settings, module, kind="abstractive", ops=ops, storage=storage, text=text,
-                           search=search, max_length=module.max_length)
-    return write(module, description, source, destination)
+    return write(module, source, destination, settings, kind="abstractive", ops=ops, storage=storage, text=text,
+                 search=search, max_length=module.max_length)
 
 
 def build(source, text: dict, ops: str, strategy: Strategy, max_length: int | None, storage: str):

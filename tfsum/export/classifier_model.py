@@ -4,7 +4,7 @@ import pathlib
 
 from tfsum.errors import ExportError
 from tfsum.export.classifier import TextClassifier
-from tfsum.export.saved_model import describe, read_settings, version_folder, write
+from tfsum.export.saved_model import read_settings, version_folder, write
 from tfsum.models import BertClassifier
 from tfsum.text.word_piece import WordPiece
 
@@ -18,19 +18,16 @@ def export_classifier(model_folder, destination, ops: str = "core", pair: bool |
 
     Args:
         model_folder: a model folder (`BertClassifier.save_pretrained`) with vocab.txt and tfsum.json.
-        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
-        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
+        destination, ops, storage: see `export_extractive`.
         pair: whether `serving_default` takes `text_pair` beside `text`; by default as the model was trained.
         max_length: tokens read of a text, special ones among them; what is beyond is cut, which `coverage` tells. By
             default as the model was trained, else what the encoder has positions for.
-        storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
 
     Returns:
         The folder written.
 
     Raises:
-        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
-        CheckpointError: the model folder cannot be read.
+        ExportError, CheckpointError: as `export_extractive`.
     """
     source, destination = pathlib.Path(model_folder), version_folder(destination)
     settings = read_settings(source)
@@ -45,6 +42,5 @@ def export_classifier(model_folder, destination, ops: str = "core", pair: bool |
     text["pair"] = text["pair"] if pair is None else pair
     text["max_length"] = max_length or text.get("max_length") or model.bert.config["max_position_embeddings"]
     module = TextClassifier(model, word_piece, text["max_length"], text["pair"], storage)
-    description = describe(source, settings, module, kind="classifier", ops=ops, storage=storage, text=text,
-                           labels=module.label_names)
-    return write(module, description, source, destination)
+    return write(module, source, destination, settings, kind="classifier", ops=ops, storage=storage, text=text,
+                 labels=module.label_names)

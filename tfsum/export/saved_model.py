@@ -67,18 +67,19 @@ def export_extractive(
     }
     module = build(source, settings, ops, choice, storage)
     text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}
-    description = describe(source, settings, module, kind="extractive", ops=ops, storage=storage, text=text, **choice)
-    return write(module, description, source, destination)
+    return write(module, source, destination, settings, kind="extractive", ops=ops, storage=storage, text=text,
+                 **choice)
 
 
-def write(module, description: dict, source: pathlib.Path, destination: pathlib.Path) -> pathlib.Path:
+def write(module, source: pathlib.Path, destination: pathlib.Path, settings: dict, **exported) -> pathlib.Path:
     """Writes a module as a SavedModel with all that belongs to it, and verifies it before it gets its name.
 
     Args:
-        module: a `tf.Module` with `signatures()`.
-        description: the content of assets.extra/tfsum.json.
+        module: a `tf.Module` with `signatures()` and, as `weights`, its `StoredWeights`.
         source: the model folder, whose vocabularies are copied.
         destination: `.../NAME/VERSION`.
+        settings: what `read_settings` gave.
+        **exported: what was exported how, which assets.extra/tfsum.json tells beside the settings.
 
     Returns:
         The destination.
@@ -86,6 +87,7 @@ def write(module, description: dict, source: pathlib.Path, destination: pathlib.
     Raises:
         ExportError: it cannot be written, or is not what it should be.
     """
+    description = _describe(module, source, settings, exported)
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
         for name in VOCABULARIES:
@@ -124,7 +126,11 @@ def version_folder(destination) -> pathlib.Path:
 
 
 def read_settings(source: pathlib.Path) -> dict:
-    """Reads a model folder's tfsum.json; {} where there is none."""
+    """Reads a model folder's tfsum.json; {} where there is none.
+
+    Raises:
+        ExportError: there is no vocabulary, or tfsum.json is not as expected.
+    """
     if not (source / "vocab.txt").is_file():
         raise ExportError(
             f"{source}: has no vocab.txt; an export needs a whole model folder "
@@ -163,7 +169,7 @@ def build(source, settings: dict, ops: str, choice: dict, storage: str) -> Extra
     )
 
 
-def describe(source, settings: dict, module, **exported) -> dict:
+def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
     """The content of assets.extra/tfsum.json: all that the model folder says, and what was `exported` how."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
     return {
@@ -179,6 +185,7 @@ def describe(source, settings: dict, module, **exported) -> dict:
 
 
 def write_json(path: pathlib.Path, value: dict) -> None:
+    """Writes an object as JSON that people can read."""
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
