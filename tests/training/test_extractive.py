@@ -3,8 +3,6 @@
 import json
 import pathlib
 import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -51,23 +49,8 @@ def run(material, folder, **changes):
                          folder=str(folder), **settings)
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(material, tmp_path_factory):
-    whole = run(material, tmp_path_factory.mktemp("whole"))
-    whole.fit()
-    return whole
-
-
-def variables(of):
-    return [v.numpy() for v in [*of.model.variables, *of.model.optimizer.variables, *of.average.variables]]
-
-
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(variables(one), variables(other), strict=True))
-
-
 @pytest.mark.parametrize(("step", "number"), [(3, signal.SIGTERM), (4, signal.SIGINT)])
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, step, number, stop_after):
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, step, number, stop_after, same):
     """Bit by bit, with dropout on: weights, optimizer, average; and no validation is repeated or left out."""
     first = run(material, tmp_path)
     stop_after(first, step, number)
@@ -84,7 +67,7 @@ def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path,
     assert [h["step"] for h in histories[0]["history"]] == [4, 7]
 
 
-def test_another_seed_is_another_run(material, uninterrupted, tmp_path):
+def test_another_seed_is_another_run(material, uninterrupted, tmp_path, same):
     other = run(material, tmp_path, seed=4)
     other.fit()
     assert not same(other, uninterrupted)
@@ -133,16 +116,9 @@ def test_a_finished_run_is_left_as_it_is(material, uninterrupted):
     assert (uninterrupted.folder / "history.json").read_bytes() == history
 
 
-def test_mirrored_takes_two_batches_a_step(material, tmp_path):
+def test_mirrored_takes_two_batches_a_step(tmp_path, train_mirrored):
     """Two replicas give the weights and the validation of one device that takes both their batches at once."""
-    script = pathlib.Path(__file__).with_name("mirrored_run.py")
-    done = subprocess.run([sys.executable, script, material, tmp_path], capture_output=True, text=True, timeout=400)
-    assert done.returncode == 0, done.stderr[-3000:]
-    one, mirrored = (dict(np.load(tmp_path / f"{name}.npz")) for name in ("one", "mirrored"))
-    assert one.keys() == mirrored.keys()
-    for name, value in one.items():
-        if not name.endswith("attention.key.bias"):  # no gradient but rounding, of which Adam makes whole steps
-            np.testing.assert_allclose(mirrored[name], value, atol=1e-6, rtol=1e-5, err_msg=name)
+    train_mirrored("mirrored_run.py", rtol=1e-5)
     one, mirrored = (json.loads((tmp_path / name / "history.json").read_text()) for name in ("one", "mirrored"))
     assert [h["step"] for h in mirrored["history"]] == [2, 4]
     assert one["history"] == mirrored["history"]

@@ -2,8 +2,6 @@
 
 import json
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -57,26 +55,11 @@ def run(material, folder, **changes):
                    {"text": {"lowercase": True}}, folder=str(folder), **settings)
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(material, tmp_path_factory):
-    whole = run(material, tmp_path_factory.mktemp("whole"))
-    whole.fit()
-    return whole
-
-
-def variables(of):
-    return [v.numpy() for v in [*of.model.variables, *of.model.optimizer.variables, *of.average.variables]]
-
-
-def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(variables(one), variables(other), strict=True))
-
-
 def history(folder):
     return json.loads((pathlib.Path(folder) / "history.json").read_text())
 
 
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after):
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after, same):
     """Bit by bit, with dropout on: weights, optimizer, average and every score."""
     first = run(material, tmp_path)
     stop_after(first, 3)
@@ -120,16 +103,9 @@ def test_answers_are_those_of_predict(uninterrupted):
         assert answers[row].split() == [WORDS[i] for i in ids if i > 4]
 
 
-def test_mirrored_takes_two_batches_a_step(material, tmp_path):
+def test_mirrored_takes_two_batches_a_step(tmp_path, train_mirrored):
     """Two replicas give the weights and the losses of one device that takes both their batches at once."""
-    script = pathlib.Path(__file__).with_name("mirrored_pairs.py")
-    done = subprocess.run([sys.executable, script, material, tmp_path], capture_output=True, text=True, timeout=400)
-    assert done.returncode == 0, done.stderr[-3000:]
-    one, mirrored = (dict(np.load(tmp_path / f"{name}.npz")) for name in ("one", "mirrored"))
-    assert one.keys() == mirrored.keys()
-    for name, value in one.items():
-        if not name.endswith("attention.key.bias"):  # no gradient but rounding, of which Adam makes whole steps
-            np.testing.assert_allclose(mirrored[name], value, atol=1e-6, rtol=1e-6, err_msg=name)
+    train_mirrored("mirrored_pairs.py", rtol=1e-6)
     one, mirrored = (history(tmp_path / name)["history"] for name in ("one", "mirrored"))
     assert [h["step"] for h in mirrored] == [2, 4]
     for a, b in zip(one, mirrored, strict=True):

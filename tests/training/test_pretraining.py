@@ -53,19 +53,7 @@ def run(material, folder, **changes):
     return PretrainingRun(model, records, word_piece, {"text": {}}, folder=str(folder), **settings)
 
 
-@pytest.fixture(scope="module")
-def uninterrupted(material, tmp_path_factory):
-    whole = run(material, tmp_path_factory.mktemp("whole"))
-    whole.fit()
-    return whole
-
-
-def variables(of):
-    return [v.numpy() for v in [*of.model.variables, *of.model.optimizer.variables, *of.average.variables]
-            if "metric" not in v.path]
-
-
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after):
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after, same):
     """Bit by bit, masks and dropout included."""
     first = run(material, tmp_path)
     stop_after(first, 3)
@@ -73,7 +61,7 @@ def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path,
         first.fit()
     second = run(material, tmp_path)
     assert second.fit() == tmp_path / "best"
-    assert all(np.array_equal(a, b) for a, b in zip(variables(second), variables(uninterrupted), strict=True))
+    assert same(second, uninterrupted)
     histories = [json.loads((r.folder / "history.json").read_text()) for r in (second, uninterrupted)]
     assert histories[0]["history"] == histories[1]["history"] and histories[0]["unigram"] == histories[1]["unigram"]
     assert [row["step"] for row in histories[0]["history"]] == [4, 7]
