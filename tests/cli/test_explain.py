@@ -16,7 +16,8 @@ TEXT = "One came. Two <b>went</b>. Three stayed."
 class Lead:
     """Chooses the first sentences."""
 
-    path, description = pathlib.Path("models/lead/1"), {"kind": "extractive", "block_trigrams": False}
+    path, description = pathlib.Path("models/lead/1"), {"kind": "extractive", "selection": "score",
+                                                        "block_trigrams": False}
 
     def score(self, text):
         from tfsum.export.summarizer import Summary

@@ -37,8 +37,10 @@ def test_export_passes_on_what_was_given_and_prints_the_folder(called, tmp_path,
     assert main(["export", str(tmp_path), "served/news"]) == 0
     assert called == [((str(tmp_path), "served/news"), {})]
     assert capsys.readouterr().out == "served/news/1\n"
-    main(["export", str(tmp_path), "x", "--ops", "text", "--storage", "small", "-n", "2", "--keep-repeats"])
-    assert called[1][1] == {"ops": "text", "storage": "small", "sentences": 2, "block_trigrams": False}
+    main(["export", str(tmp_path), "x", "--ops", "text", "--storage", "small", "-n", "2", "--keep-repeats",
+          "--selection", "expected_rouge"])
+    assert called[1][1] == {"ops": "text", "storage": "small", "sentences": 2, "selection": "expected_rouge",
+                            "block_trigrams": False}
 
 
 def test_a_search_becomes_a_strategy(called, tmp_path, capsys):
@@ -53,7 +55,7 @@ def test_a_search_becomes_a_strategy(called, tmp_path, capsys):
 
 def test_every_option_of_export_is_an_argument_of_a_function():
     pytest.importorskip("tensorflow")
-    words = "export m d --ops text --storage small -n 2 --max-sentences 5 --keep-repeats".split()
+    words = "export m d --ops text --storage small -n 2 --max-sentences 5 --selection score --keep-repeats".split()
     options = vars(parse(words))
     assert take_search(options) == {}
     given = options.keys() - {"run", "parser", "model", "destination"}

@@ -8,10 +8,11 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+from tfsum.errors import ExportError
 from tfsum.export.documents import SENTENCES_IN_HEAD, _even_blocks, score_documents
 from tfsum.export.saved_model import build, read_settings
 from tfsum.models import BertSumExt
-from tfsum.training.validation import rank
+from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 
 # The tiny model's weights are large, so that rounding tells more than in a real one.
 TOLERANCE = {"float32": 1e-5, "small": 0.05}
@@ -223,18 +224,24 @@ def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer):
         np.testing.assert_allclose(given[begin : begin + 400], block[0], atol=1e-5)
 
 
-def test_length_counts_beside_the_score(transformer, report):
-    """The graph chooses what the training's own ranking does; scores stay what they are."""
+def test_chosen_by_expected_rouge(transformer, report):
+    """The graph chooses what the rule does with its scores; the scores stay what they are."""
     settings = read_settings(transformer.source)
-    module = build(transformer.source, settings, "text", {"length_weight": -50.0}, "float32")
-    every = {k: v.numpy() for k, v in module.score(tf.constant([report])).items()}
-    np.testing.assert_allclose(every["score"], transformer.ask("score", text=[report])["score"], atol=1e-6)
-    sentences = [report.encode()[a:b] for a, b in zip(every["start"][0], every["end"][0])]
-    pieces = module.word_piece.tokenize(tf.constant(sentences)).row_lengths().numpy()
-    pieces = np.minimum(pieces, module.window_length - 2)
-    given = module.summarize(tf.constant([report]), tf.constant([4]), tf.constant([False]))
-    chosen = {}
-    for weight in (0.0, -50.0):
-        best = np.argsort(-rank(every["score"][0], pieces, weight), kind="stable")[:4]
-        chosen[weight] = every["start"][0][np.sort(best)].tolist()
-    assert given["start"].numpy()[0, :4].tolist() == chosen[-50.0] != chosen[0.0]
+    module = build(transformer.source, settings, "text", {"selection": "expected_rouge"}, "float32")
+    texts = [report, "One sentence.", ""]
+    every = {k: v.numpy() for k, v in module.score(tf.constant(texts)).items()}
+    np.testing.assert_allclose(every["score"], transformer.ask("score", text=texts)["score"], atol=1e-6)
+    sentences = [[t.encode()[a:b] for a, b in zip(*offsets) if a >= 0]
+                 for t, *offsets in zip(texts, every["start"], every["end"])]
+    flat = module.word_piece.tokenize(tf.constant([s for row in sentences for s in row]))
+    pieces = tf.RaggedTensor.from_row_lengths(flat, [len(s) for s in sentences])
+    ranks = expected_rouge_ranks(every["score"], every["start"] >= 0, pieces, is_word(module.word_piece.vocabulary),
+                                 tf.constant([3, 3, 3]), module.max_sentences).numpy()
+    best = np.sort(np.argsort(-ranks[0], kind="stable")[:3])
+    given = module.summarize(tf.constant(texts), tf.constant([3, 3, 3]), tf.constant([False] * 3))
+    assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
+    assert given["count"].numpy().tolist() == [3, 1, 0]
+    by_score = np.sort(np.argsort(-every["score"][0], kind="stable")[:3])
+    assert by_score.tolist() != best.tolist()
+    with pytest.raises(ExportError, match="selection='best'; expected one of score, expected_rouge"):
+        build(transformer.source, settings, "text", {"selection": "best"}, "float32")

@@ -334,10 +334,10 @@ def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
 def test_how_sentences_are_chosen_by_default_is_the_recipe_s(write_model_folder, tmp_path, monkeypatch):
     asked = []
     monkeypatch.setattr(saved_model, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
-    other = {"block_trigrams": False, "length_weight": 0.2}
+    other = {"selection": "expected_rouge", "block_trigrams": False}
     for settings in ({}, {"recipe": {"evaluate": other}}, {"recipe": {}}):
         folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)
         with pytest.raises(ZeroDivisionError):
             export_extractive(folder, tmp_path / "news")
-    papers = {"block_trigrams": True, "length_weight": 0.0}
+    papers = {"selection": "score", "block_trigrams": True}
     assert asked == [{"max_sentences": 10, "sentences": 3, **choice} for choice in (papers, other, papers)]

@@ -20,7 +20,7 @@ class Lead:
     path = pathlib.Path("models/lead<b>/1")
 
     def __init__(self, **description):
-        self.description = {"block_trigrams": False, **description}
+        self.description = {"selection": "score", "block_trigrams": False, **description}
 
     def score(self, text):
         from tfsum.export.summarizer import Summary

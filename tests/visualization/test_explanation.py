@@ -21,9 +21,8 @@ def test_the_chosen_are_found_among_all(lead):
 
 def test_the_rule_is_told_as_the_model_was_exported(lead):
     assert explain("A. B.", lead(), 2).rule == "at most 2 by score"
-    blocked = explain("A. B.", lead(block_trigrams=True, length_weight=0.2), 3).rule
-    assert blocked == ("at most 3 by score and length (logit + 0.2 ln(word pieces)), none that repeats a trigram of "
-                       "the others")
+    blocked = explain("A. B.", lead(block_trigrams=True, selection="expected_rouge"), 3).rule
+    assert blocked == ("at most 3 by the ROUGE expected of them together, none that repeats a trigram of the others")
 
 
 def test_bars_are_the_scores_and_the_chosen_stand_out(lead):
@@ -55,4 +54,4 @@ def test_the_shipped_model_explains_itself():
     assert [text[a:b] for a, b in explanation.every.offsets] == explanation.every.sentences
     assert len(explanation.every.sentences) == 31 and len(explanation.chosen) == 3
     assert [explanation.every.scores[i] for i in explanation.chosen] == pytest.approx(explanation.summary.scores)
-    assert "0.2 ln(word pieces)" in explanation.rule and explanation.model == "bert_sum_ext_news_en/1"
+    assert "expected of them together" in explanation.rule and explanation.model == "bert_sum_ext_news_en/1"

@@ -38,18 +38,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of serving_default (default 3)")
     add("--max-sentences", type=int, default=UNSET, metavar="N", help="width of the outputs (default 10)")
     add(
+        "--selection",
+        choices=("score", "expected_rouge"),
+        default=UNSET,
+        help="choose the best sentences by score, or those with the largest expected ROUGE together (default: as the "
+        "recipe was evaluated, else score)",
+    )
+    add(
         "--keep-repeats",
         dest="block_trigrams",
         action="store_false",
         default=UNSET,
         help="let serving_default choose sentences that share three words in a row with a chosen one",
-    )
-    add(
-        "--length-weight",
-        type=float,
-        default=UNSET,
-        metavar="W",
-        help="choose by logit + W ln(word pieces) (default: as the recipe was evaluated, else 0)",
     )
 
 

@@ -10,6 +10,7 @@ from tfsum.errors import ExportError
 from tfsum.export.documents import score_documents, sentence_vectors
 from tfsum.export.known_words import known_words
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.text.expected_rouge import SELECTIONS, expected_rouge_ranks, is_word
 from tfsum.text.packing import pack_windows
 from tfsum.text.repeat import row_ids
 from tfsum.text.selection import select
@@ -29,12 +30,12 @@ class ExtractiveSummarizer(tf.Module):
         window_length: tokens in a window.
         max_sentences: N, the width of the outputs and the most sentences of a summary.
         sentences: how many `serving_default` chooses.
+        selection: what sentences are chosen by: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
-        length_weight: sentences are chosen by their logit plus this times ln(word pieces); their scores stay.
         storage: see `StoredWeights`.
 
     Raises:
-        ExportError: the numbers of sentences do not fit each other, or an unknown storage.
+        ExportError: the numbers of sentences do not fit each other, or an unknown selection or storage.
     """
 
     def __init__(
@@ -45,8 +46,8 @@ class ExtractiveSummarizer(tf.Module):
         window_length: int,
         max_sentences: int = 10,
         sentences: int = 3,
+        selection: str = "score",
         block_trigrams: bool = True,
-        length_weight: float = 0.0,
         storage: str = "float32",
     ):
         super().__init__(name="extractive_summarizer")
@@ -55,10 +56,12 @@ class ExtractiveSummarizer(tf.Module):
                 f"sentences={sentences} and max_sentences={max_sentences}; expected "
                 "1 <= sentences <= max_sentences, which is the width of the outputs"
             )
+        if selection not in SELECTIONS:
+            raise ExportError(f"selection={selection!r}; expected one of {', '.join(SELECTIONS)}")
         self.word_piece, self.splitter = word_piece, splitter
         self.window_length, self.max_sentences = window_length, max_sentences
         self.default_sentences, self.default_block = sentences, block_trigrams
-        self.length_weight = length_weight
+        self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
@@ -142,27 +145,26 @@ class ExtractiveSummarizer(tf.Module):
         documents = tf.size(text, tf.int64)
         return {
             "sentences": sentences.flat_values,
+            "pieces": pieces,
             "start": split["start"].flat_values,
             "end": split["end"].flat_values,
             "logits": logits,
-            "rank": self._rank(logits, pieces.row_lengths() - tf.cast(windows["pieces_cut"], tf.int64)),
             "count": tf.cast(per_document, tf.int32),
             "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
             "known": self.known_words.share(pieces, owner, documents),
         }
 
-    def _rank(self, logits, pieces_read) -> tf.Tensor:
-        """What sentences are chosen by; `tfsum.training.validation.rank` is the same in numpy."""
-        if not self.length_weight:
-            return logits
-        return logits + self.length_weight * tf.math.log(tf.cast(tf.maximum(pieces_read, 1), tf.float32))
-
     def _summarize(self, text, max_sentences, block_trigrams):
         read = self._read(text)
         splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
         ragged = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
-        ranks = ragged.with_flat_values(read["rank"]).to_tensor(0.0)
+        ranks = ragged.with_flat_values(read["logits"]).to_tensor(0.0)
         present = tf.sequence_mask(read["count"], tf.shape(ranks)[1])
+        if self.words is not None:
+            pieces = ragged.with_values(read["pieces"])
+            ranks = expected_rouge_ranks(
+                tf.sigmoid(ranks), present, pieces, self.words, max_sentences, self.max_sentences
+            )
         chosen, count = select(ranks, present, ragged, max_sentences, block_trigrams, self.max_sentences)
         nothing = tf.size(read["logits"])  # the place behind the last sentence holds the filling
         flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, nothing)

@@ -30,7 +30,8 @@ EXTRACTIVE = """\
 | stored as | {storage}; {weights:,} numbers |
 | text ops | {ops} |
 | signatures | serving_default, summarize, score, score_ids |
-| summary | {sentences} sentences by default, at most {max_sentences}; trigram blocking {blocking} |"""
+| summary | {sentences} sentences by default, at most {max_sentences}; trigram blocking {blocking} |
+| chosen by | {selection} |"""
 ABSTRACTIVE = """\
 | kind | {kind} (Transformer) |
 | layers | encoder {num_encoder_layers}, decoder {num_decoder_layers}, width {d_model}, {num_heads} heads |
@@ -97,6 +98,7 @@ def _extractive(description: dict) -> str:
         ops=description["ops"],
         sentences=description["sentences"],
         max_sentences=description["max_sentences"],
+        selection=description["selection"],
         blocking="on" if description["block_trigrams"] else "off",
     )
 

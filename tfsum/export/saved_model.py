@@ -31,8 +31,8 @@ def export_extractive(
     ops: str = "core",
     max_sentences: int = 10,
     sentences: int = 3,
+    selection: str | None = None,
     block_trigrams: bool | None = None,
-    length_weight: float | None = None,
     storage: str = "float32",
 ) -> pathlib.Path:
     """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
@@ -43,10 +43,10 @@ def export_extractive(
         ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
         max_sentences: N, the most sentences of a summary.
         sentences: how many `serving_default` gives.
+        selection: "score" or "expected_rouge": what sentences are chosen by, see `ExtractiveSummarizer`; by default as
+            the model's recipe was evaluated, and by score (the papers') where it does not say.
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
             default as the model's recipe was evaluated, and True (the papers') where it does not say.
-        length_weight: what a sentence's length counts when sentences are chosen, see `ExtractiveSummarizer`; by
-            default as the model's recipe was evaluated, and 0 (the papers') where it does not say.
         storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
 
     Returns:
@@ -62,8 +62,8 @@ def export_extractive(
     choice = {
         "max_sentences": max_sentences,
         "sentences": sentences,
+        "selection": selection or evaluated.get("selection", "score"),
         "block_trigrams": bool(evaluated.get("block_trigrams", True)) if block_trigrams is None else block_trigrams,
-        "length_weight": float(evaluated.get("length_weight", 0.0)) if length_weight is None else length_weight,
     }
     module = build(source, settings, ops, choice, storage)
     text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}

@@ -22,7 +22,7 @@ from tfsum.training.run import Run, points, say
 from tfsum.training.validation import ExtractiveValidation
 
 TEXT = ("lowercase", "strip_accents", "newline")
-MEASURED = ("sentences", "block_trigrams", "length_weight", "documents")
+MEASURED = ("sentences", "selection", "block_trigrams", "documents")
 
 
 def schema() -> dict[str, dict[str, Key]]:
@@ -143,7 +143,7 @@ class ExtractiveRun(Run):
         weight_decay: of AdamW; 0 is the papers' Adam.
         clip_norm: largest global norm of the gradients; 0 never clips.
         seed: of the order of the documents.
-        sentences, block_trigrams, length_weight, documents: see `ExtractiveValidation`.
+        sentences, selection, block_trigrams, documents: see `ExtractiveValidation`.
         **run: the other arguments of `Run`.
     """
 
@@ -151,7 +151,7 @@ class ExtractiveRun(Run):
                  tokens_per_batch: int = 8192, max_windows: int = 1, first_window_steps: int = 0,
                  learning_rate: float = 1e-3, encoder_learning_rate: float = 5e-5, warmup_steps: int = 100,
                  decay: str = "linear", weight_decay: float = 0.0, clip_norm: float = 1.0, seed: int = 0,
-                 sentences: int = 3, block_trigrams: bool = True, length_weight: float = 0.0,
+                 sentences: int = 3, selection: str = "score", block_trigrams: bool = True,
                  documents: int | None = None, **run):
         if decay not in ("linear", "sqrt"):
             raise RecipeError(f"[train] decay is {decay!r}; expected 'linear' or 'sqrt'")
@@ -170,8 +170,8 @@ class ExtractiveRun(Run):
         self._documents = functools.lru_cache(maxsize=1)(
             functools.partial(load_windows, train_records, model.window_length))
         self.validation = ExtractiveValidation(
-            validation_records, model.window_length, max_windows, tokens_per_batch=tokens_per_batch,
-            sentences=sentences, block_trigrams=block_trigrams, length_weight=length_weight, documents=documents, **ids)
+            validation_records, model.window_length, max_windows, self._word_piece, tokens_per_batch,
+            sentences, selection, block_trigrams, documents)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first tells what a pass over the documents holds, and what their first sentences score."""

@@ -6,8 +6,9 @@ import tensorflow as tf
 from tfsum.data.batches import assemble, plan_epoch
 from tfsum.data.records import read_records
 from tfsum.data.windows import load_windows
-from tfsum.errors import DataError
+from tfsum.errors import DataError, RecipeError
 from tfsum.evaluation.rouge import score_summaries
+from tfsum.text.expected_rouge import SELECTIONS, expected_rouge_ranks, is_word
 
 
 class ExtractiveValidation:
@@ -17,25 +18,26 @@ class ExtractiveValidation:
         records: folder of the records.
         window_length: positions of a window.
         max_windows: windows read of a document.
-        cls_id: id of [CLS].
-        sep_id: id of [SEP].
+        word_piece: the tokenizer of the records.
         tokens_per_batch: padded tokens of a batch.
         sentences: sentences in a summary.
+        selection: what sentences are chosen by: "score" (the papers') or "expected_rouge", see `expected_rouge_ranks`.
         block_trigrams: whether a sentence that shares three words in a row with a chosen one is passed over.
-        length_weight: what a sentence's length counts beside its score, see `rank`.
         documents: number of documents read, from the first; None is all.
     """
 
-    def __init__(self, records, window_length: int, max_windows: int, cls_id: int, sep_id: int,
-                 tokens_per_batch: int, sentences: int = 3, block_trigrams: bool = True,
-                 length_weight: float = 0.0, documents: int | None = None):
+    def __init__(self, records, window_length: int, max_windows: int, word_piece,
+                 tokens_per_batch: int, sentences: int = 3, selection: str = "score", block_trigrams: bool = True,
+                 documents: int | None = None):
+        if selection not in SELECTIONS:
+            raise RecipeError(f"selection is {selection!r}; expected one of {', '.join(SELECTIONS)}")
         self._documents = load_windows(records, window_length, max_windows)
         self._texts, self._references = _texts(records)
         if len(self._texts) != len(self._documents):
             raise DataError(f"{records}: {len(self._texts)} texts for {len(self._documents)} documents; prepare again")
-        self._ids = cls_id, sep_id
+        self._ids, self._words = (word_piece.cls_id, word_piece.sep_id), is_word(word_piece.vocabulary)
         self._budget, self._count = tokens_per_batch, documents or len(self._texts)
-        self.sentences, self.block_trigrams, self.length_weight = sentences, block_trigrams, length_weight
+        self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
 
     def probabilities(self, model) -> list[np.ndarray]:
         """The model's score of every sentence that it reads, a float array (S,) a document."""
@@ -52,31 +54,26 @@ class ExtractiveValidation:
         return scores
 
     def rouge(self, scores: list[np.ndarray]) -> dict[str, float]:
-        """ROUGE F (in points, 0 to 100) of the sentences that `rank` puts first: rouge1, rouge2, rougeLsum."""
-        first, counts = self._documents.first_sentence, self._documents.piece_counts
-        ranked = [rank(s, counts[begin:begin + len(s)], self.length_weight) for begin, s in zip(first, scores)]
-        chosen = [choose(texts, s, self.sentences, self.block_trigrams) for texts, s in zip(self._texts, ranked)]
+        """ROUGE F (in points, 0 to 100) of the sentences chosen by these scores: rouge1, rouge2, rougeLsum."""
+        if self.selection == "expected_rouge":
+            scores = self._ranks(scores)
+        chosen = [choose(texts, s, self.sentences, self.block_trigrams) for texts, s in zip(self._texts, scores)]
         return score_summaries(chosen, self._references[: self._count])
+
+    def _ranks(self, scores: list[np.ndarray]) -> list[np.ndarray]:
+        every, lengths = self._documents, [len(s) for s in scores]
+        first, counts = (a[: every.first_sentence[len(scores)]] for a in (every.first_piece, every.piece_counts))
+        places = np.arange(counts.sum()) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        pieces = tf.RaggedTensor.from_nested_row_lengths(every.pieces[places], [lengths, counts])
+        padded = tf.RaggedTensor.from_row_lengths(np.concatenate(scores), lengths).to_tensor(0.0)
+        ranks = expected_rouge_ranks(padded, tf.sequence_mask(lengths), pieces, self._words,
+                                     tf.fill([len(scores)], self.sentences), self.sentences)
+        return [row[:length] for row, length in zip(ranks.numpy(), lengths)]
 
     def lead(self) -> dict[str, float]:
         """ROUGE F of the first sentences of each document."""
         chosen = [texts[: self.sentences] for texts in self._texts[: self._count]]
         return score_summaries(chosen, self._references[: self._count])
-
-
-def rank(probabilities: np.ndarray, pieces: np.ndarray, length_weight: float) -> np.ndarray:
-    """What sentences are chosen by: the logit of the score plus `length_weight` times ln(word pieces).
-
-    Where every summary has the same number of sentences, ROUGE's F favours longer ones than scores alone choose,
-    and a mean over a sentence's tokens does not tell its head how many they were.
-
-    Args:
-        probabilities: (S,) float, the scores.
-        pieces: (S,) int, the word pieces that the model read of each sentence.
-        length_weight: 0 leaves the order of the scores.
-    """
-    inside = np.clip(probabilities.astype(np.float64), 1e-9, 1.0 - 1e-9)
-    return np.log(inside) - np.log1p(-inside) + length_weight * np.log(np.maximum(pieces, 1))
 
 
 def choose(sentences: list[str], scores: np.ndarray, limit: int, block_trigrams: bool) -> list[str]:

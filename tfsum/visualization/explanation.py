@@ -48,7 +48,6 @@ def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanatio
 
 def _rule(sentences: int, description: dict) -> str:
     """What `tfsum.export.extractive` does with the scores, in words."""
-    weight = description.get("length_weight")
-    rank = f"score and length (logit + {weight:g} ln(word pieces))" if weight else "score"
+    rank = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}[description["selection"]]
     blocked = ", none that repeats a trigram of the others" if description["block_trigrams"] else ""
     return f"at most {sentences} by {rank}{blocked}"
