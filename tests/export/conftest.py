@@ -94,9 +94,9 @@ def model_folder(folder, head: str, pooling: str, **settings) -> pathlib.Path:
     return pathlib.Path(folder)
 
 
-VARIANTS = {  # both heads, both poolings, both ways of text, all storages
-    "transformer": ("transformer", "mean", "core", "float32"),
-    "classifier": ("classifier", "cls", "text", "small"),
+VARIANTS = {  # both heads, both poolings, both ways of text, two storages, both selections
+    "transformer": ("transformer", "mean", "core", "float32", "expected_rouge"),
+    "classifier": ("classifier", "cls", "text", "small", "score"),
 }
 
 
@@ -115,9 +115,9 @@ def transformer(tmp_path_factory) -> Exported:
 _made: dict = {}
 
 
-def export(tmp_path_factory, head: str, pooling: str, ops: str, storage: str) -> Exported:
+def export(tmp_path_factory, head: str, pooling: str, ops: str, storage: str, selection: str) -> Exported:
     """Exports a variant, once a session."""
-    key = (head, pooling, ops, storage)
+    key = (head, pooling, ops, storage, selection)
     if key not in _made:
         import tensorflow as tf
 
@@ -125,7 +125,7 @@ def export(tmp_path_factory, head: str, pooling: str, ops: str, storage: str) ->
 
         folder = tmp_path_factory.mktemp("_".join(key))
         source = model_folder(folder / "best", head, pooling)
-        written = export_extractive(source, folder / "news", ops=ops, storage=storage)
+        written = export_extractive(source, folder / "news", ops=ops, storage=storage, selection=selection)
         _made[key] = Exported(source, written, tf.saved_model.load(str(written)), ops)
     return _made[key]
 

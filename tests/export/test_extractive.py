@@ -194,7 +194,7 @@ def test_words_that_the_vocabulary_does_not_hold_are_told(exported):
 def test_core_operations_and_text_operations_give_the_same_bytes(transformer, article, report):
     assert transformer.ops == "core"
     settings = read_settings(transformer.source)
-    text = build(transformer.source, settings, "text", {}, "float32")
+    text = build(transformer.source, settings, "text", {"selection": "expected_rouge"}, "float32")
     letters = string.printable + "éß한국日本。！\u00a0\u200b\u0301😀"
     rng = np.random.default_rng(5)
     texts = ["".join(rng.choice(list(letters), 150)) for _ in range(20)] + [article, report, ""]
