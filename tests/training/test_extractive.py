@@ -6,14 +6,19 @@ import signal
 
 import numpy as np
 import pytest
+import tensorflow as tf
 from safetensors.numpy import load_file
 
-from tfsum.data.records import make_record, write_shard
+from tfsum.data.records import make_record, read_records, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
+from tfsum.evaluation.rouge import score_summaries
 from tfsum.models import Bert, BertSumExt
 from tfsum.models.int8_rows import quantize_rows
+from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
+from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import strategy_of
 from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
+from tfsum.training.validation import ExtractiveValidation
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
 SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "first_window_steps": 3, "validate_every": 4,
@@ -107,6 +112,30 @@ def test_rounded_words_lose_nothing_in_int8(material):
     np.testing.assert_allclose(again * scales[:, None], table, rtol=3e-7)
     with pytest.raises(RecipeError, match="round_words is true and freeze_layers 0"):
         build_model(str(material / "encoder"), round_words=True)
+
+
+@pytest.mark.parametrize("documents", [None, 5, 24, 250])
+def test_validation_chooses_by_expected_rouge(material, documents):
+    """As the rule ranks each document alone, on as many as there are or were asked for."""
+    word_piece = WordPiece.from_file(material / "encoder" / "vocab.txt")
+    validation = ExtractiveValidation(material / "validation", 16, 1, word_piece, 64, 2, "expected_rouge", False,
+                                      documents)
+    random, chosen, references, scores = np.random.default_rng(1), [], [], []
+    for record in read_records(material / "validation", ["sentences", "pieces", "piece_counts", "summary"]):
+        for texts, pieces, counts, summary in zip(record["sentences"].to_list(), record["pieces"].to_list(),
+                                                  record["piece_counts"].to_list(), record["summary"].numpy()):
+            ragged = tf.RaggedTensor.from_row_lengths(tf.constant(pieces, tf.int32), counts)
+            kept = validation._documents.first_sentence[len(scores):][:2] @ [-1, 1]  # those that the window holds
+            scores.append(random.random(kept, np.float32))
+            alone = tf.RaggedTensor.from_row_lengths(ragged[:kept], [kept])
+            ranks = expected_rouge_ranks(scores[-1][None], np.ones((1, kept), bool), alone,
+                                         is_word(word_piece.vocabulary), tf.constant([2]), 2)[0].numpy()
+            chosen.append([texts[i].decode() for i in np.sort(np.argsort(-ranks, kind="stable")[:2])])
+            references.append(summary.decode().split("\n"))
+    asked = min(documents or 24, 24)
+    assert validation.rouge(scores[:asked]) == score_summaries(chosen[:asked], references[:asked])
+    with pytest.raises(RecipeError, match="selection is 'best'; expected one of score, expected_rouge"):
+        ExtractiveValidation(material / "validation", 16, 1, word_piece, 64, selection="best")
 
 
 def test_a_finished_run_is_left_as_it_is(material, uninterrupted):

@@ -36,7 +36,7 @@ class ExtractiveValidation:
         if len(self._texts) != len(self._documents):
             raise DataError(f"{records}: {len(self._texts)} texts for {len(self._documents)} documents; prepare again")
         self._ids, self._words = (word_piece.cls_id, word_piece.sep_id), is_word(word_piece.vocabulary)
-        self._budget, self._count = tokens_per_batch, documents or len(self._texts)
+        self._budget, self._count = tokens_per_batch, min(documents or len(self._texts), len(self._texts))
         self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
 
     def probabilities(self, model) -> list[np.ndarray]:
