@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import shutil
 import signal
 
 import numpy as np
@@ -16,10 +17,13 @@ from tfsum.models import Bert, BertSumExt
 from tfsum.models.int8_rows import quantize_rows
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.word_piece import WordPiece
+from tfsum.training import recipes
+from tfsum.training.encoder import encoder_folder
 from tfsum.training.environment import strategy_of
-from tfsum.training.extractive import ExtractiveRun, build_model, encoder_folder
+from tfsum.training.extractive import ExtractiveRun, build_model
 from tfsum.training.validation import ExtractiveValidation
 
+RECIPE = pathlib.Path(__file__).parents[2] / "training" / "bert_sum_ext_news.toml"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
 SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "first_window_steps": 3, "validate_every": 4,
             "warmup_steps": 2, "learning_rate": 1e-2, "encoder_learning_rate": 1e-3, "average_decay": 0.9,
@@ -99,6 +103,24 @@ def test_frozen_layers_keep_their_weights(material, tmp_path):
     before, after = (load_file(f / "model.safetensors") for f in (encoder, tmp_path / "best"))
     for name, value in before.items():
         np.testing.assert_array_equal(after[f"bert.{name}"], value)
+
+
+@pytest.mark.parametrize(("overrides", "lowercase", "strip_accents"), [
+    ([], False, True), (["text.lowercase=true"], True, None), (["text.strip_accents=false"], False, False)])
+def test_case_and_accents_are_the_encoder_s_unless_the_recipe_says(material, tmp_path, monkeypatch, overrides,
+                                                                   lowercase, strip_accents):
+    monkeypatch.setattr(ExtractiveRun, "fit", lambda run: run.settings["text"])
+    shutil.copytree(material / "encoder", tmp_path / "cased")
+    (tmp_path / "cased" / "tfsum.json").write_text('{"text": {"lowercase": false, "strip_accents": true}}')
+    (tmp_path / "corpus.jsonl").write_text('{"text": "w1 w2. w3 w4.", "summary": "w3 w4"}\n')
+    text = recipes.train(recipes.load_recipe(RECIPE, [
+        *(f"data.{split}={tmp_path / 'corpus.jsonl'}" for split in ("train", "validation")), "data.processes=1",
+        f"data.records={tmp_path / 'records'}", f"train.folder={tmp_path / 'run'}", "train.precision=float32",
+        f"model.encoder={tmp_path / 'cased'}", "model.head_num_heads=2", "model.freeze_layers=1", *overrides]))
+    assert text == {"lowercase": lowercase, "strip_accents": strip_accents, "newline": "sentence", "window_length": 16}
+    used = json.loads((tmp_path / "records" / "train" / "manifest.json").read_text())["settings"]
+    assert used["lowercase"] is lowercase
+    assert used["strip_accents"] is (lowercase if strip_accents is None else strip_accents)
 
 
 def test_rounded_words_lose_nothing_in_int8(material):

@@ -13,8 +13,8 @@ from tfsum.errors import RecipeError
 from tfsum.evaluation.classification import evaluate_labels
 from tfsum.models import Bert, BertClassifier, model_folder
 from tfsum.text.word_piece import WordPiece
+from tfsum.training.encoder import CASE, encoder_folder, freeze, text_settings
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.extractive import encoder_folder, freeze
 from tfsum.training.optimizer import NOT_DECAYED, Adam, WarmUp
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders, write_recipe
@@ -25,8 +25,7 @@ def schema() -> dict[str, dict[str, Key]]:
     """What a recipe may say: section -> key -> `Key`; the keys are arguments of the functions they go to."""
     return {
         "data": {**keys_of(read_splits), **keys_of(read_labelled, "path")},
-        "text": {"lowercase": Key((bool, type(None)), None), "strip_accents": Key((bool, type(None)), None),
-                 **keys_of(pack_texts, "texts", "label_names", "word_piece")},
+        "text": {**CASE, **keys_of(pack_texts, "texts", "label_names", "word_piece")},
         "model": keys_of(build_model, "label_names", "precision", "seed"),
         "train": {"strategy": Key((str,), "one", ("one", "mirrored")), **keys_of(set_precision_and_seed),
                   **keys_of(Run, "model", "optimizer"),
@@ -46,8 +45,7 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     longest = model.bert.config["max_position_embeddings"]
     if text["max_length"] > longest:
         raise RecipeError(f"[text] max_length is {text['max_length']}; the encoder has positions for {longest} tokens")
-    case = {name: text[name] for name in ("lowercase", "strip_accents")}
-    word_piece = WordPiece.from_file(folder / "vocab.txt", **case)
+    word_piece = WordPiece.from_file(folder / "vocab.txt", **{name: text[name] for name in CASE})
     packed = {name: pack_texts(part, label_names, word_piece, text["max_length"]) for name, part in texts.items()}
     for name, part in packed.items():
         counts = part.counts | {f"of label {label!r}": int((part.labels == i).sum())
@@ -86,18 +84,6 @@ def read_splits(train: str, validation: str | None = None, validation_share: flo
     return {"train": rest, "validation": held}, names
 
 
-def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None, max_length: int) -> dict:
-    """How texts become tokens: as the recipe says, and where it is silent as the encoder's folder does."""
-    from tfsum.conversion.text_settings import read_text_settings
-
-    told = read_text_settings(folder)
-    if lowercase is not None:
-        told = {"lowercase": lowercase, "strip_accents": None}
-    if strip_accents is not None:
-        told["strip_accents"] = strip_accents
-    return {**told, "max_length": max_length}
-
-
 def build_model(encoder: str, label_names: Sequence[str], pretrained: bool = True, freeze_layers: int = 0,
                 hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
                 classifier_dropout: float = 0.1, precision: str = "float32",
@@ -105,7 +91,7 @@ def build_model(encoder: str, label_names: Sequence[str], pretrained: bool = Tru
     """Builds a BertClassifier around an encoder.
 
     Args:
-        encoder: see `tfsum.training.extractive.build_model`.
+        encoder: see `tfsum.training.encoder.encoder_folder`.
         label_names: the labels.
         pretrained: False takes the encoder's size and vocabulary alone and begins with new weights: the control
             that shows what pretraining is worth.

