@@ -76,8 +76,8 @@ def text(name: str, description: dict) -> str:
         what=what,
         out=out,
         table=table(description),
-        data=_told(description.get("data")),
-        scores=_told(description.get("scores")),
+        data=_told(description.get("data") or _files(description)),
+        scores=_told(description.get("scores") or _validated(description)),
         licence=_told(description.get("licence")),
     )
 
@@ -136,6 +136,40 @@ KINDS = {  # what the card calls it, what it gives, the table about it
 def _numbers(description: dict) -> int:
     """How many numbers the stored weights are."""
     return sum(math.prod(shape) for _, shape in description["weights"].values())
+
+
+def _files(description: dict) -> dict[str, str]:
+    """The files that the model's recipe names, each by its name and its folder's."""
+    data = _section(_section(description, "recipe"), "data")
+    named = {split: [data[key] for key in (split, f"{split}_target") if data.get(key)]
+             for split in ("train", "validation")}
+    files = {split: ", ".join(str(pathlib.PurePath(*pathlib.PurePath(path).parts[-2:])) for path in paths)
+             for split, paths in named.items() if paths}
+    if files.keys() == {"train"} and data.get("validation_share"):
+        files["validation"] = f"a share of {data['validation_share']} of it, held out"
+    return files
+
+
+def _validated(description: dict) -> str:
+    """What the training run measured on its validation data, and lead's scores beside it."""
+    validation, lead = _section(description, "validation"), _section(description, "lead")
+    if not validation:
+        return ""
+    beside = f"; the first sentences (lead): {_points(lead)}" if lead else ""
+    return (f"On validation data, by which the weights of step {validation.get('step')} were chosen: "
+            f"{_points(validation)}{beside}.")
+
+
+def _points(scores: dict) -> str:
+    """The metrics in words; a classifier's stand with their intervals, its counts are no metrics."""
+    values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
+    return ", ".join(f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float))
+
+
+def _section(settings: dict, name: str) -> dict:
+    """A table of the settings; an empty one where they have another thing there, since a card must not fail."""
+    value = settings.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _told(value) -> str:
