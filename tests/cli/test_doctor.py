@@ -1,7 +1,9 @@
 """`tfsum doctor`: what it finds is told with its cure, and its status says whether something is wrong."""
 
+import configparser
 import importlib.metadata
 import json
+import pathlib
 
 import pytest
 
@@ -64,6 +66,13 @@ def test_text_json_and_status(monkeypatch, capsys, state, status):
     assert "  ok  python   3.11.7\n" in text and "-> reinstall" in text
     assert main(["doctor", "--format", "json"]) == status
     assert json.loads(capsys.readouterr().out)[1]["state"] == state
+
+
+def test_every_extra_is_looked_for():
+    extras = configparser.ConfigParser()
+    extras.read(pathlib.Path(__file__).parents[2] / "setup.cfg")
+    for extra in extras["options.extras_require"]:
+        assert any(f"'.[{extra}]'" in cure for cure in diagnosis.OPTIONAL.values()), extra
 
 
 def test_this_machine_can_be_examined():

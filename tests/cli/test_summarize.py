@@ -10,6 +10,7 @@ import pytest
 import tfsum
 from tfsum.cli import summarize
 from tfsum.cli.main import main
+from tfsum.export.shipped import shipped_model
 
 Generated = dataclasses.make_dataclass("Generated", ["summary", "log_probability", "coverage", "warnings"])
 
@@ -132,6 +133,12 @@ def test_warnings_and_broken_bytes_go_to_stderr(asked, monkeypatch, capsys):
     assert main(["summarize"]) == 0
     out, err = capsys.readouterr()
     assert out == "caf\ufffd here.\n" and "1 place(s) were not UTF-8" in err
+
+
+def test_the_help_names_the_shipped_model_s_most_sentences(capsys):
+    description = json.loads((shipped_model() / "assets.extra" / "tfsum.json").read_text())
+    assert main(["summarize", "--help"]) == 0
+    assert f"up to {description['max_sentences']})" in " ".join(capsys.readouterr().out.split())
 
 
 def test_utf_16_is_an_error_with_the_cure(asked, tmp_path, capsys):

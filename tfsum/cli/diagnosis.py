@@ -36,6 +36,8 @@ class Finding(NamedTuple):
 # Package -> how to have it, and what for.
 OPTIONAL = {
     "pytest": "pip install '.[test]' in the checkout, for the tests",
+    "tokenizers": "pip install '.[vocab]' in the checkout, for learning vocabularies (tfsum vocab, some recipes)",
+    "huggingface_hub": "pip install '.[hub]' in the checkout, for names on the hub",
     "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
     "matplotlib": "pip install '.[plots]' in the checkout, for figures",
     "torch": "pip install '.[reference]' in the checkout, for computing reference answers anew",

@@ -1,6 +1,6 @@
 """The command `tfsum`: finds the verb, runs it, turns what happens into an exit status.
 
-Exit status: 0 done; 1 it ran and the answer is no, or it failed; 2 the call is wrong; 75 stopped on request,
+Exit status: 0 done; 1 it failed, or the answer is no; 2 the call is wrong; 75 stopped on request,
 state saved. Results go to standard output, everything else to standard error. Each verb is a module of this
 folder with `EXAMPLES`, `add_arguments(parser)` and `run(arguments) -> int`, imported only when asked for.
 """
@@ -73,8 +73,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tfsum",
         description="Summarize text with TensorFlow and Keras.",
-        epilog="`tfsum VERB --help` tells the rest. Exit status: 0 done, 1 the answer is no, 2 the call is "
-        "wrong, 75 stopped on request with the state saved.",
+        epilog="`tfsum VERB --help` tells the rest. Exit status: 0 done, 1 it failed or the answer is no, 2 the "
+        "call is wrong, 75 stopped on request with the state saved.",
     )
     parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)

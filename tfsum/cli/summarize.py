@@ -23,7 +23,8 @@ BATCH = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts in UTF-8; standard input where none or -")
-    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model, at most so many (default 3)")
+    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model, at most so many (default 3; "
+        "the shipped model gives up to 10)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
     add(
         "--format",
