@@ -255,6 +255,12 @@ def test_wrong_vocabularies_are_named(tmp_path, words, message):
         WordPiece.from_file(path)
 
 
+@pytest.mark.parametrize("kind", [str, pathlib.Path])
+def test_a_file_s_name_is_no_vocabulary(kind):
+    with pytest.raises(Error, match=r"found 'a/vocab.txt', expected a list .*WordPiece.from_file\('a/vocab.txt'\)"):
+        WordPiece(kind("a/vocab.txt"))
+
+
 def test_files_are_read_as_they_are(tmp_path):
     path = tmp_path / "vocab.txt"
     path.write_bytes("\r\n".join([*SPECIAL, "a\u2028b", "c"]).encode())

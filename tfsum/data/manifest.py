@@ -53,7 +53,8 @@ class Manifest:
         if names:
             changes = ", ".join(f"{name} {found.get(name)!r} (now {settings.get(name)!r})" for name in names)
             raise Error(
-                f"{folder}: was prepared with other settings: {changes}; choose another folder or remove it"
+                f"{folder}: was prepared with other settings: {changes}; choose another folder "
+                "(of a recipe: --set data.records=FOLDER) or remove it"
             )
         return cls(folder, settings, shards)
 

@@ -178,7 +178,11 @@ def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
         lines[0] = lines[0] + 1 if line is None else line
 
     try:
-        with opener(path, "rt", encoding="utf-8-sig", newline=newline) as file:
+        opened = opener(path, "rt", encoding="utf-8-sig", newline=newline)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
+    try:
+        with opened as file:
             yield file, reached
     except (OSError, EOFError) as error:
         raise DataError(

@@ -22,10 +22,14 @@ class Vocabulary:
         source: What a message calls the list, for example the file it came from.
 
     Raises:
-        tfsum.Error: It is empty, a piece is empty or twice in it, or a special token is missing or misplaced.
+        tfsum.Error: It is a file's name, is empty, a piece is empty or twice in it, or a special token is missing or
+            misplaced.
     """
 
     def __init__(self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary"):
+        if isinstance(words, str | os.PathLike):
+            raise Error(f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is read by "
+                        f"WordPiece.from_file({str(words)!r})")
         self.words, self._source = list(words), source
         self._id_of = {word: i for i, word in enumerate(self.words)}
         self._check()
