@@ -74,8 +74,10 @@ def test_files_are_written_whole(tmp_path):
     write_vocabulary(pieces, tmp_path / "vocab.txt")
     assert WordPiece.from_file(tmp_path / "vocab.txt", lowercase=False, ops="core").vocabulary == pieces
     assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]
-    with pytest.raises(Error, match="absent/vocab.txt: the vocabulary cannot be written"):
-        write_vocabulary(pieces, tmp_path / "absent" / "vocab.txt")
+    write_vocabulary(pieces, tmp_path / "new" / "folder" / "vocab.txt")
+    assert (tmp_path / "new" / "folder" / "vocab.txt").is_file()
+    with pytest.raises(Error, match="vocab.txt/v.txt: the vocabulary cannot be written"):
+        write_vocabulary(pieces, tmp_path / "vocab.txt" / "v.txt")
 
 
 @pytest.mark.parametrize(("texts", "options", "message"), [

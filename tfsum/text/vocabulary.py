@@ -6,6 +6,7 @@ spaces, parted by the tables that part them in the graph.
 """
 
 import collections
+import contextlib
 import itertools
 import os
 import pathlib
@@ -92,12 +93,14 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
     path = pathlib.Path(path)
     temporary = path.with_name(path.name + ".partial")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         temporary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
         os.replace(temporary, path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise Error(f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place in a folder that "
-                    "exists and may be written to") from error
+        with contextlib.suppress(OSError):  # there is none, or no folder either
+            temporary.unlink()
+        raise Error(f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may be "
+                    "written to") from error
 
 
 def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:
