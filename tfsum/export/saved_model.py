@@ -13,6 +13,7 @@ import tensorflow as tf
 import tfsum
 from tfsum.errors import ExportError
 from tfsum.export import golden, model_card, warmup
+from tfsum.export.compact_graph import compact_graph
 from tfsum.export.extractive import ExtractiveSummarizer
 from tfsum.export.verification import verify
 from tfsum.models import BertSumExt
@@ -90,6 +91,7 @@ def write(module, source: pathlib.Path, destination: pathlib.Path, settings: dic
     description = _describe(module, source, settings, exported)
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
+        compact_graph(part)
         for name in VOCABULARIES:
             if (source / name).is_file():
                 shutil.copyfile(source / name, part / "assets" / name)

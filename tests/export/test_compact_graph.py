@@ -1,0 +1,48 @@
+"""A SavedModel says the same with its names shortened, whatever refers to them."""
+
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from tfsum.export.allowed_operations import read_nodes
+from tfsum.export.compact_graph import compact_graph
+
+
+class Counter(tf.Module):
+    """A loop, a condition, operations that wait, one with two outputs, arguments named as new names are."""
+
+    def __init__(self):
+        super().__init__()
+        self.total = tf.Variable(1.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name=name) for name in "ab"])
+    def serve(self, a, b):
+        tf.debugging.assert_non_negative(a, "numbers from 0 are expected")
+        self.total.assign_add(tf.reduce_sum(a))
+        best = tf.math.top_k(a, 2)
+        count, value = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * b + best.values[0]), [0, a])
+        chosen = tf.cond(value[0] > 10.0, lambda: value - self.total, lambda: value + self.total)
+        return {"chosen": chosen, "index": best.indices, "count": count}
+
+
+def answers(folder, *inputs):
+    """Twice, since a variable changes in between."""
+    serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
+    return [{k: v.numpy().tolist() for k, v in serve(a=inputs[0], b=inputs[1]).items()} for _ in range(2)]
+
+
+def test_the_same_answers_with_short_names(tmp_path):
+    module = Counter()
+    tf.saved_model.save(module, str(tmp_path), signatures=module.serve)
+    graph, inputs = tmp_path / "saved_model.pb", (tf.constant([1.0, 5.0, 2.0]), tf.constant([3.0, 0.5, 2.0]))
+    before, long = answers(tmp_path, *inputs), graph.stat().st_size
+    operations = sorted(node.op for node in read_nodes(tmp_path))
+    compact_graph(tmp_path)
+    assert answers(tmp_path, *inputs) == before and before[0] != before[1]
+    assert sorted(node.op for node in read_nodes(tmp_path)) == operations
+    assert graph.stat().st_size < 0.8 * long
+    assert not any("_output_shapes" in node.attr for node in read_nodes(tmp_path))
+    compact_graph(tmp_path)  # once more changes nothing
+    assert answers(tmp_path, *inputs) == before
+    with pytest.raises(tf.errors.InvalidArgumentError, match="numbers from 0 are expected"):
+        answers(tmp_path, -inputs[0], inputs[1])
