@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import tfsum
 from tfsum.cli.evaluate import exported
-from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.errors import DataError, Error
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum classify served/tweets tweets.txt

@@ -3,7 +3,7 @@
 import argparse
 import sys
 
-from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum convert uncased_L-12_H-768_A-12 bert_base --to tfsum

@@ -135,7 +135,7 @@ def _optional(name: str, cure: str) -> Finding:
 
 def tensorflow() -> list[Finding]:
     """Whether TensorFlow and TF Text load, and what the devices can do."""
-    from tfsum.cli.quiet_tensorflow import load_tensorflow
+    from tfsum.quiet_tensorflow import load_tensorflow
 
     begin = time.perf_counter()
     try:

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 
 import tfsum
 from tfsum.cli.label_columns import add_label_arguments, label_columns
-from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.cli.search_options import add_search_arguments, take_search
 from tfsum.errors import DataError, ExportError
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum evaluate saved_models/bert_sum_ext_news_en/1 test.jsonl

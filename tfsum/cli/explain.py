@@ -6,9 +6,9 @@ import pathlib
 import sys
 
 import tfsum
-from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.cli.summarize import read_text
 from tfsum.errors import Error
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum explain article.txt -o report.html

@@ -3,8 +3,8 @@
 import argparse
 import pathlib
 
-from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.cli.search_options import add_search_arguments, take_search
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum export runs/news/best saved_models/my_model/1

@@ -10,8 +10,8 @@ import inspect
 import json
 import pathlib
 
-from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.errors import Stopped
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train

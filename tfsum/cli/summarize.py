@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 
 import tfsum
-from tfsum.cli.quiet_tensorflow import load_tensorflow
 from tfsum.errors import DataError, Error
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum summarize article.txt

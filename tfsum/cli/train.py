@@ -4,7 +4,7 @@ import argparse
 import contextlib
 import sys
 
-from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum train training/bert_sum_ext_news.toml

@@ -4,7 +4,7 @@ import argparse
 import json
 import pathlib
 
-from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/1

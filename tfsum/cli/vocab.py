@@ -6,7 +6,7 @@ A corpus is a .jsonl, .csv or .tsv file, or a text file of any other name with a
 import argparse
 import pathlib
 
-from tfsum.cli.quiet_tensorflow import load_tensorflow
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum vocab train.en.gz train.de.gz --size 8000 --output vocab.txt

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from tfsum.data.manifest import Manifest
 from tfsum.errors import Error
+from tfsum.quiet_tensorflow import load_tensorflow
 
 
 class ShardWriter(Protocol):
@@ -118,6 +119,7 @@ def _start_process(make_writer: Callable[[], ShardWriter]) -> None:
     global _writer
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    load_tensorflow()
     import tensorflow as tf
 
     tf.config.threading.set_intra_op_parallelism_threads(1)
