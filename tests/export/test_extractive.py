@@ -9,6 +9,7 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 from tfsum.errors import ExportError
+from tfsum.export import export_extractive
 from tfsum.export.documents import SENTENCES_IN_HEAD, _even_blocks, score_documents
 from tfsum.export.saved_model import build, read_settings
 from tfsum.models import BertSumExt
@@ -191,14 +192,14 @@ def test_words_that_the_vocabulary_does_not_hold_are_told(exported):
     assert given["known"].tolist() == pytest.approx([4 / 5, 0, 1, 0.5])
 
 
-def test_core_operations_and_text_operations_give_the_same_bytes(transformer, article, report):
+def test_core_operations_and_text_operations_give_the_same_bytes(transformer, article, report, tmp_path):
     assert transformer.ops == "core"
-    settings = read_settings(transformer.source)
-    text = build(transformer.source, settings, "text", {"selection": "expected_rouge"}, "float32")
+    folder = export_extractive(transformer.source, tmp_path / "news", ops="text", selection="expected_rouge")
+    text = tf.saved_model.load(str(folder)).signatures["serving_default"]
     letters = string.printable + "éß한국日本。！\u00a0\u200b\u0301😀"
     rng = np.random.default_rng(5)
     texts = ["".join(rng.choice(list(letters), 150)) for _ in range(20)] + [article, report, ""]
-    expected = {k: v.numpy() for k, v in text.serve(tf.constant(texts)).items()}
+    expected = {k: v.numpy() for k, v in text(text=tf.constant(texts)).items()}
     for name, value in transformer.ask("serving_default", text=texts).items():
         assert np.array_equal(value, expected[name]), name
 
