@@ -100,7 +100,7 @@ def test_cached_logits_are_the_uncached(kind):
     real = inputs["target_ids"] != 0
     np.testing.assert_allclose(np.asarray(found)[real], np.asarray(model(inputs))[real], atol=1e-5)
     nodes = [n for f in graph.graph.as_graph_def().library.function for n in f.node_def]
-    assert any(n.op == "TensorScatterUpdate" for n in nodes) and not any("Xla" in n.op for n in nodes)
+    assert any(n.op == "TensorStridedSliceUpdate" for n in nodes) and not any("Xla" in n.op for n in nodes)
 
 
 def test_the_hypotheses_of_a_source_share_all_but_their_slots():

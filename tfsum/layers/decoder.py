@@ -106,21 +106,21 @@ class DecoderLayer(keras.layers.Layer):
             width: K, int, hypotheses of a source.
 
         Returns:
-            dict of `self_keys`, `self_values` (B, H, L, K, D/H), zeros, and `cross_keys`, `cross_values`
-            (B, H, Ts, D/H).
+            dict of `self_keys`, `self_values` (B, H, L, K, D/H), zeros, `cross_keys` (B, H, D/H, Ts), transposed
+            once for all steps, and `cross_values` (B, H, Ts, D/H).
         """
         keys, values = self.cross_attention.keys_and_values(source)
         batch, heads, _, size = ops.shape(keys)
         return {"self_keys": ops.zeros((batch, heads, max_length, width, size), keys.dtype),
                 "self_values": ops.zeros((batch, heads, max_length, width, size), keys.dtype),
-                "cross_keys": keys, "cross_values": values}
+                "cross_keys": ops.swapaxes(keys, 2, 3), "cross_values": values}
 
-    def step(self, x, places, cache, visible, source_mask):
+    def step(self, x, position, cache, visible, source_mask):
         """Decodes one position of each hypothesis; gives what `call` gives there.
 
         Args:
             x: float tensor (B * K, D), a vector for each hypothesis, those of a source together.
-            places: where the position stands in the cache, see `MultiHeadAttention.extend`.
+            position: int scalar, below L.
             cache: dict of `start` with the positions before this one filled in.
             visible: bool tensor that broadcasts to (B, H, K, L * K), True is visible.
             source_mask: bool tensor that broadcasts to (B, H, K, Ts), True is visible.
@@ -129,10 +129,11 @@ class DecoderLayer(keras.layers.Layer):
             float tensor (B * K, D), and the cache with this position filled in.
         """
         y = self._before(x, self.self_attention_norm)
-        keys, values = self.self_attention.extend(y, places, cache["self_keys"], cache["self_values"])
+        keys, values = self.self_attention.extend(y, position, cache["self_keys"], cache["self_values"])
         _, heads, length, width, size = keys.shape
         flat = (-1, heads, length * width, size)
-        y = self.self_attention.step(y, width, ops.reshape(keys, flat), ops.reshape(values, flat), visible)
+        y = self.self_attention.step(y, width, ops.swapaxes(ops.reshape(keys, flat), 2, 3),
+                                     ops.reshape(values, flat), visible)
         x = self._after(x, y, self.self_attention_norm)
         y = self._before(x, self.cross_attention_norm)
         y = self.cross_attention.step(y, width, cache["cross_keys"], cache["cross_values"], source_mask)
@@ -231,16 +232,13 @@ class Decoder(keras.layers.Layer):
             float tensor (B * K, D), the slots and the caches with this position filled in.
         """
         caches, batch = dict(caches), ops.shape(source_mask)[0]
-        _, heads, length, width, _ = caches[self.decoder_layers[0].name]["self_keys"].shape
+        _, _, length, width, _ = caches[self.decoder_layers[0].name]["self_keys"].shape
         slot = ops.arange(width, dtype="int32")
         slots = ops.where(ops.arange(length) == position, ops.tile(slot, (batch,))[:, None], slots)
         visible = ops.reshape(slots[:, :, None] == slot, (-1, 1, width, length * width))
-        places = ops.stack([ops.repeat(ops.arange(batch, dtype="int32"), heads),  # 0 0 0 1 1 1 ...
-                            ops.tile(ops.arange(heads, dtype="int32"), (batch,)),  # 0 1 2 0 1 2 ...
-                            ops.full((batch * heads,), position, dtype="int32")], axis=1)
         source_mask = source_mask[:, None, None, :]
         for layer in self.decoder_layers:
-            x, caches[layer.name] = layer.step(x, places, caches[layer.name], visible, source_mask)
+            x, caches[layer.name] = layer.step(x, position, caches[layer.name], visible, source_mask)
         return x if self.final_norm is None else self.final_norm(x), slots, caches
 
     def get_config(self):

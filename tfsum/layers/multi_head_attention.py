@@ -6,6 +6,7 @@ from keras import ops
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.masks import additive_mask
+from tfsum.layers.write_position import write_position
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -64,7 +65,8 @@ class MultiHeadAttention(keras.layers.Layer):
             float tensor (B, Tq, D), or with it the weights (B, H, Tq, Tk).
         """
         keys, values = self.keys_and_values(query if value is None else value)
-        context, weights = self._attend(self._heads(self._scaled_query(query)), keys, values, attention_mask, training)
+        context, weights = self._attend(self._heads(self._scaled_query(query)), ops.swapaxes(keys, 2, 3), values,
+                                        attention_mask, training)
         context = ops.swapaxes(context, 1, 2)  # (B, Tq, H, D/H)
         output = self.output_projection(ops.reshape(context, ops.shape(query)))
         return (output, weights) if return_attention_weights else output
@@ -73,21 +75,20 @@ class MultiHeadAttention(keras.layers.Layer):
         """Projects what is attended to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
         return self._heads(self.key(value)), self._heads(self.value(value))
 
-    def extend(self, x, places, keys, values):
+    def extend(self, x, position, keys, values):
         """Writes the keys and the values of one position into the caches of `DecoderLayer.start`.
 
         Args:
             x: float tensor (B * K, D), the vectors of that position, those of a source together.
-            places: int tensor (B * H, 3): the source, the head and that position.
+            position: int scalar.
             keys, values: float tensors (B, H, L, K, D/H).
 
         Returns:
             both caches with that position set.
         """
-        shape = (-1, *keys.shape[3:])
-        # A scatter writes in place within a loop; keras.ops.slice_update would be an op of XLA alone.
-        return tuple(ops.scatter_update(cache, places, ops.reshape(self._split(dense(x), -1, keys.shape[3]), shape))
-                     for cache, dense in ((keys, self.key), (values, self.value)))
+        width = keys.shape[3]
+        return (write_position(keys, position, self._by_head(self.key(x), width)),
+                write_position(values, position, self._by_head(self.value(x), width)))
 
     def step(self, x, width, keys, values, attention_mask):
         """Attends from one position of each hypothesis to cached keys and values; gives what `call` gives there.
@@ -95,22 +96,30 @@ class MultiHeadAttention(keras.layers.Layer):
         Args:
             x: float tensor (B * K, D), the vectors of that position, those of a source together.
             width: K, an int.
-            keys, values: float tensors (B, H, Tk, D/H), which the K hypotheses of a source share.
+            keys: float tensor (B, H, D/H, Tk), transposed; the K hypotheses of a source share keys and values.
+            values: float tensor (B, H, Tk, D/H).
             attention_mask: bool tensor that broadcasts to (B, H, K, Tk), True is visible.
 
         Returns:
             float tensor (B * K, D).
         """
-        query = self._split(self._scaled_query(x), -1, width)
+        query = self._by_head(self._scaled_query(x), width)
         context, _ = self._attend(query, keys, values, attention_mask, training=False)
-        return self.output_projection(ops.reshape(ops.swapaxes(context, 1, 2), (-1, self.d_model)))
+        context = ops.stack(ops.unstack(context, width, axis=2), axis=1)  # (B, K, H, D/H)
+        return self.output_projection(ops.reshape(context, (-1, self.d_model)))
+
+    def _by_head(self, x, width):
+        """(B * K, D) -> (B, H, K, D/H)."""
+        x = ops.reshape(x, (-1, width, self.num_heads, self.d_model // self.num_heads))
+        # As a transpose would; of so few numbers that takes longer than a product with a weight.
+        return ops.stack(ops.unstack(x, width, axis=1), axis=2)
 
     def _scaled_query(self, query):
         return self.query(query) * (self.d_model // self.num_heads) ** -0.5
 
     def _attend(self, query, keys, values, attention_mask, training):
-        """Queries, keys and values (B, H, T, D/H) -> contexts like the queries, weights (B, H, Tq, Tk)."""
-        scores = ops.cast(ops.matmul(query, ops.swapaxes(keys, 2, 3)), "float32")
+        """Queries (B, H, Tq, D/H), keys (B, H, D/H, Tk), values (B, H, Tk, D/H) -> contexts, weights (B, H, Tq, Tk)."""
+        scores = ops.cast(ops.matmul(query, keys), "float32")
         if attention_mask is not None:
             scores = scores + additive_mask(attention_mask)
         weights = self.drop(ops.cast(ops.softmax(scores), self.compute_dtype), training=training)
@@ -118,10 +127,7 @@ class MultiHeadAttention(keras.layers.Layer):
 
     def _heads(self, x):
         """(B, T, D) -> (B, H, T, D/H)."""
-        return self._split(x, ops.shape(x)[0], ops.shape(x)[1])
-
-    def _split(self, x, batch, length):
-        """(B, T, D), or (B * T, D) -> (B, H, T, D/H)."""
+        batch, length, _ = ops.shape(x)
         return ops.swapaxes(ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2)
 
     def get_config(self):
