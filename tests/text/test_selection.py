@@ -17,11 +17,11 @@ DOCUMENT = st.tuples(SENTENCES, st.integers(-1, 6), st.booleans())
 
 
 @tf.function(reduce_retracing=True)
-def _select(scores, present, words, most, block, limit, case_sensitive):
-    return select(scores, present, words, most, block, limit, case_sensitive)
+def _select(scores, present, words, most, block, limit):
+    return select(scores, present, words, most, block, limit)
 
 
-def _walk(sentences, most, block, limit, case_sensitive=True):
+def _walk(sentences, most, block, limit):
     """The same rule in a few lines of plain Python, for one document."""
     worth = [-3.4e38 if score != score else max(score, -3.4e38) for _, score, _ in sentences]
     order = sorted((i for i, s in enumerate(sentences) if s[2]), key=lambda i: (-worth[i], i))
@@ -29,7 +29,7 @@ def _walk(sentences, most, block, limit, case_sensitive=True):
     for i in order:
         if len(chosen) == min(max(most, 0), limit):
             break
-        words = [w if case_sensitive else w.lower() for w in sentences[i][0]]
+        words = sentences[i][0]
         trigrams = set(zip(words, words[1:], words[2:]))
         if block and trigrams & seen:
             continue
@@ -38,7 +38,7 @@ def _walk(sentences, most, block, limit, case_sensitive=True):
     return sorted(chosen)
 
 
-def _run(documents, limit, case_sensitive=True, texts=True, width=None):
+def _run(documents, limit, texts=True, width=None):
     """Pads documents of (words, score, present) triples into one batch and gives the chosen lists back."""
     width = max([len(d[0]) for d in documents], default=0) if width is None else width
     pad = lambda rows, fill, kind: tf.constant(  # noqa: E731
@@ -54,7 +54,7 @@ def _run(documents, limit, case_sensitive=True, texts=True, width=None):
     words = tf.RaggedTensor.from_row_lengths(values, tf.constant([len(d[0]) for d in documents], tf.int64))
     most = tf.constant([d[1] for d in documents], tf.int32)
     block = tf.constant([d[2] for d in documents], tf.bool)
-    indices, count = _select(scores, present, words, most, block, limit, case_sensitive)
+    indices, count = _select(scores, present, words, most, block, limit)
     assert indices.shape == (len(documents), limit) and indices.dtype == count.dtype == tf.int32
     rows = [row[:n] for row, n in zip(indices.numpy().tolist(), count.numpy().tolist())]
     assert all(x == -1 for row, n in zip(indices.numpy().tolist(), count.numpy().tolist()) for x in row[n:])
@@ -62,10 +62,10 @@ def _run(documents, limit, case_sensitive=True, texts=True, width=None):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(DOCUMENT, max_size=4), st.booleans(), st.booleans())
-def test_same_as_a_plain_walk(documents, case_sensitive, texts):
-    expected = [_walk(*d, 4, case_sensitive) for d in documents]
-    assert _run(documents, 4, case_sensitive, texts) == expected
+@given(st.lists(DOCUMENT, max_size=4), st.booleans())
+def test_same_as_a_plain_walk(documents, texts):
+    expected = [_walk(*d, 4) for d in documents]
+    assert _run(documents, 4, texts) == expected
 
 
 @settings(max_examples=25, deadline=None)
@@ -95,18 +95,17 @@ def test_the_papers_own_choices(shared):
 
 
 def test_case_and_white_space():
-    words = tf.ragged.constant([["One two\u3000three four", " one \t two three\n"]])
-    scores, present = tf.constant([[2.0, 1.0]]), tf.constant([[True, True]])
-    assert select(scores, present, words, [2], [True], 2)[0].numpy().tolist() == [[0, 1]]
-    indices, count = select(scores, present, words, [2], [True], 2, case_sensitive=False)
-    assert indices.numpy().tolist() == [[0, -1]] and count.numpy().tolist() == [1]
+    words = tf.ragged.constant([["One two\u3000three four", " One \t two three\n", " one \t two three\n"]])
+    scores, present = tf.constant([[3.0, 2.0, 1.0]]), tf.constant([[True, True, True]])
+    indices, count = select(scores, present, words, [3], [True], 3)
+    assert indices.numpy().tolist() == [[0, 2, -1]] and count.numpy().tolist() == [2]
 
 
 @pytest.mark.parametrize("rows, width", [(0, 0), (0, 5), (3, 0)])
 def test_nothing_to_choose_from(rows, width):
     words = tf.RaggedTensor.from_row_lengths(tf.zeros([0], tf.string), tf.zeros([rows], tf.int64))
     indices, count = _select(tf.zeros([rows, width]), tf.zeros([rows, width], tf.bool), words,
-                             tf.fill([rows], 3), tf.fill([rows], True), 2, True)
+                             tf.fill([rows], 3), tf.fill([rows], True), 2)
     assert indices.shape == (rows, 2) and indices.numpy().tolist() == [[-1, -1]] * rows
     assert count.numpy().tolist() == [0] * rows
 
@@ -118,8 +117,8 @@ def test_a_hundred_thousand_sentences():
     other = one_row(tf.strings.as_string(tf.range(size)) + " b c")
     scores, present = tf.random.uniform([1, size], seed=1), tf.fill([1, size], True)
     best = tf.math.top_k(scores[0], 3).indices.numpy().tolist()
-    assert _select(scores, present, same, [3], [True], 3, True)[0].numpy().tolist() == [[best[0], -1, -1]]
-    indices, count = _select(scores, present, other, [3], [True], 3, True)
+    assert _select(scores, present, same, [3], [True], 3)[0].numpy().tolist() == [[best[0], -1, -1]]
+    indices, count = _select(scores, present, other, [3], [True], 3)
     assert indices.numpy().tolist() == [sorted(best)] and count.numpy().tolist() == [3]
 
 

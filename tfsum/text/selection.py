@@ -24,7 +24,7 @@ class _Trigrams(NamedTuple):
     column: tf.Tensor
 
 
-def select(scores, present, words, max_sentences, block_trigrams, limit: int, case_sensitive: bool = True):
+def select(scores, present, words, max_sentences, block_trigrams, limit: int):
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
     Args:
@@ -34,9 +34,9 @@ def select(scores, present, words, max_sentences, block_trigrams, limit: int, ca
             at white space, or (B, S, W) words. None where no row blocks trigrams.
         max_sentences: (B,) int32, how many to choose at most; above `limit` counts as `limit`.
         block_trigrams: (B,) bool, True to skip a candidate that shares a word trigram with a chosen sentence
-            (a sentence under three words never does). None for no row.
+            (a sentence under three words never does; `The` and `the` are two words, as in the papers' code). None for
+            no row.
         limit: N, the width of the result.
-        case_sensitive: whether `The` and `the` are two words, as they are in the papers' code.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count (B,) int32.
@@ -56,7 +56,7 @@ def select(scores, present, words, max_sentences, block_trigrams, limit: int, ca
     else:
         none = tf.zeros_like(most, tf.bool)
         block = none if block_trigrams is None else tf.convert_to_tensor(block_trigrams)
-        read = _reader(words, block, case_sensitive)
+        read = _reader(words, block)
     return _walk(order, real, most, limit, read)
 
 
@@ -138,7 +138,7 @@ def _no_trigrams(candidates, free) -> _Trigrams:
     return _Trigrams(tf.zeros([0], tf.int64), none, none)
 
 
-def _reader(words: tf.RaggedTensor, block: tf.Tensor, case_sensitive: bool):
+def _reader(words: tf.RaggedTensor, block: tf.Tensor):
     """Makes the function that reads the trigrams of a block of candidates, in the rows that block."""
     splits, lengths = tf.cast(words.row_splits, tf.int32), tf.cast(words.row_lengths(), tf.int32)
 
@@ -149,9 +149,8 @@ def _reader(words: tf.RaggedTensor, block: tf.Tensor, case_sensitive: bool):
         flat = tf.gather(words.values, tf.gather(splits, row) + tf.gather_nd(candidates, where))
         if not isinstance(flat, tf.RaggedTensor):
             flat = tf.strings.split(tf.strings.regex_replace(flat, WHITE_SPACE, " "))
-        letters = flat.flat_values if case_sensitive else tf.strings.lower(flat.flat_values, encoding="utf-8")
         owner = tf.cast(flat.value_rowids(), tf.int32)
-        key, first = _hash_trigrams(letters, owner)
+        key, first = _hash_trigrams(flat.flat_values, owner)
         owner = tf.gather(owner, first)
         row, column = tf.gather(row, owner), tf.gather(column, owner)
         return _Trigrams(key + tf.cast(row, tf.int64) * 0x1E3779B97F4A7C15, row, column)  # rows never meet

@@ -2,7 +2,7 @@
 
 import functools
 import pathlib
-from typing import Any
+from typing import Any, Literal
 
 import tensorflow as tf
 
@@ -129,8 +129,8 @@ class ExtractiveRun(Run):
                  tokens_per_batch: int = 8192, max_windows: int = 1, first_window_steps: int = 0,
                  learning_rate: float = 1e-3, encoder_learning_rate: float = 5e-5, warmup_steps: int = 100,
                  decay: str = "linear", weight_decay: float = 0.0, clip_norm: float = 1.0, seed: int = 0,
-                 sentences: int = 3, selection: str = "score", block_trigrams: bool = True,
-                 documents: int | None = None, **run):
+                 sentences: int = 3, selection: Literal["score", "expected_rouge"] = "score",
+                 block_trigrams: bool = True, documents: int | None = None, **run):
         if decay not in ("linear", "sqrt"):
             raise RecipeError(f"[train] decay is {decay!r}; expected 'linear' or 'sqrt'")
         with model.distribute_strategy.scope():
