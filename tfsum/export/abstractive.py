@@ -11,6 +11,7 @@ from tfsum.decoding.strategy import Strategy
 from tfsum.errors import ExportError
 from tfsum.export.allowed_operations import FOLDED
 from tfsum.export.groups import in_groups
+from tfsum.export.in_place import InPlace
 from tfsum.export.known_words import known_words
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.compose import Compose
@@ -140,7 +141,7 @@ class AbstractiveSummarizer(tf.Module):
         def write(rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
             longest = tf.reduce_max(tf.gather(lengths, rows))
             with self.weights.model(values) as model:
-                found = self.strategy(model, tf.gather(source_ids, rows)[:, :longest], self.max_length)
+                found = self.strategy(InPlace(model), tf.gather(source_ids, rows)[:, :longest], self.max_length)
             return tuple(part[:, 0] for part in found)
 
         specs = ([None, self.max_length], tf.int32), ([None], tf.float32), ([None], tf.int32)

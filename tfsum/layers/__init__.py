@@ -7,6 +7,7 @@ from tfsum.layers.masks import look_ahead_mask, padding_mask
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positional_encoding import PositionalEncoding, positional_encoding
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+from tfsum.layers.write_position import write_position
 
 __all__ = [
     "Decoder",
@@ -21,4 +22,5 @@ __all__ = [
     "look_ahead_mask",
     "padding_mask",
     "positional_encoding",
+    "write_position",
 ]

@@ -8,6 +8,7 @@ from tfsum.layers.dropout import Dropout
 from tfsum.layers.masks import look_ahead_mask
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+from tfsum.layers.write_position import write_position
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -115,21 +116,22 @@ class DecoderLayer(keras.layers.Layer):
                 "self_values": ops.zeros((batch, heads, max_length, width, size), keys.dtype),
                 "cross_keys": ops.swapaxes(keys, 2, 3), "cross_values": values}
 
-    def step(self, x, position, cache, visible, source_mask):
+    def step(self, x, position, cache, visible, source_mask, write):
         """Decodes one position of each hypothesis; gives what `call` gives there.
 
         Args:
             x: float tensor (B * K, D), a vector for each hypothesis, those of a source together.
-            position: int scalar, below L.
+            position: int scalar, the place of `x` in its hypothesis, below L.
             cache: dict of `start` with the positions before this one filled in.
             visible: bool tensor that broadcasts to (B, H, K, L * K), True is visible.
             source_mask: bool tensor that broadcasts to (B, H, K, Ts), True is visible.
+            write: see `MultiHeadAttention.extend`.
 
         Returns:
             float tensor (B * K, D), and the cache with this position filled in.
         """
         y = self._before(x, self.self_attention_norm)
-        keys, values = self.self_attention.extend(y, position, cache["self_keys"], cache["self_values"])
+        keys, values = self.self_attention.extend(y, position, cache["self_keys"], cache["self_values"], write)
         _, heads, length, width, size = keys.shape
         flat = (-1, heads, length * width, size)
         y = self.self_attention.step(y, width, ops.swapaxes(ops.reshape(keys, flat), 2, 3),
@@ -219,7 +221,7 @@ class Decoder(keras.layers.Layer):
         slots = ops.full((ops.shape(source)[0] * width, max_length), -1, dtype="int32")
         return slots, {layer.name: layer.start(source, max_length, width) for layer in self.decoder_layers}
 
-    def step(self, x, position, slots, caches, source_mask):
+    def step(self, x, position, slots, caches, source_mask, write=write_position):
         """Decodes one position of each hypothesis; gives what `call` gives there.
 
         Args:
@@ -227,6 +229,7 @@ class Decoder(keras.layers.Layer):
             position: int scalar, the place of `x` in its hypothesis, below L.
             slots, caches: those of `start` with the positions before this one filled in.
             source_mask: bool tensor (B, Ts), True at real source tokens.
+            write: see `MultiHeadAttention.extend`.
 
         Returns:
             float tensor (B * K, D), the slots and the caches with this position filled in.
@@ -238,7 +241,7 @@ class Decoder(keras.layers.Layer):
         visible = ops.reshape(slots[:, :, None] == slot, (-1, 1, width, length * width))
         source_mask = source_mask[:, None, None, :]
         for layer in self.decoder_layers:
-            x, caches[layer.name] = layer.step(x, position, caches[layer.name], visible, source_mask)
+            x, caches[layer.name] = layer.step(x, position, caches[layer.name], visible, source_mask, write)
         return x if self.final_norm is None else self.final_norm(x), slots, caches
 
     def get_config(self):

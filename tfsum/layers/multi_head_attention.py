@@ -6,7 +6,6 @@ from keras import ops
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.masks import additive_mask
-from tfsum.layers.write_position import write_position
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -75,20 +74,21 @@ class MultiHeadAttention(keras.layers.Layer):
         """Projects what is attended to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
         return self._heads(self.key(value)), self._heads(self.value(value))
 
-    def extend(self, x, position, keys, values):
+    def extend(self, x, position, keys, values, write):
         """Writes the keys and the values of one position into the caches of `DecoderLayer.start`.
 
         Args:
             x: float tensor (B * K, D), the vectors of that position, those of a source together.
-            position: int scalar.
+            position: int scalar, below L.
             keys, values: float tensors (B, H, L, K, D/H).
+            write: `write_position`, or another function that gives the same.
 
         Returns:
             both caches with that position set.
         """
         width = keys.shape[3]
-        return (write_position(keys, position, self._by_head(self.key(x), width)),
-                write_position(values, position, self._by_head(self.value(x), width)))
+        return (write(keys, position, self._by_head(self.key(x), width)),
+                write(values, position, self._by_head(self.value(x), width)))
 
     def step(self, x, width, keys, values, attention_mask):
         """Attends from one position of each hypothesis to cached keys and values; gives what `call` gives there.

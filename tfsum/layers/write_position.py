@@ -1,15 +1,13 @@
-"""Writing one position into a cache of keys or values: the one place of the layers where Keras does not do."""
+"""Writing the keys or the values of one position into a cache."""
 
-import tensorflow as tf
 from keras import ops
 
 
 def write_position(cache, position, values):
-    """Sets one position of a cache; in place, where nothing else still needs the cache as it was.
+    """Gives a cache with one position set, on every backend and under XLA.
 
-    TensorFlow by name, because Keras has no operation for it: `keras.ops.scatter_update` copies the whole cache for
-    each token on a CPU (a tenth of the time of decoding at width 512), and `slice_update` is an operation of XLA alone,
-    which an exported graph must do without.
+    On a CPU this copies the cache; `tfsum.export.in_place` does it without, in graphs of TensorFlow that XLA never
+    compiles. (`keras.ops.slice_update` would be an operation of XLA alone.)
 
     Args:
         cache: float tensor (B, H, L, K, D/H).
@@ -17,12 +15,11 @@ def write_position(cache, position, values):
         values: float tensor (B, H, K, D/H).
 
     Returns:
-        the cache with `values` at `position`, (B, H, L, K, D/H).
+        float tensor (B, H, L, K, D/H).
     """
-    _, _, length, width, size = cache.shape
-    # In three dimensions: the time of this operation is that of the indices that it computes for each number.
-    updated = tf.raw_ops.TensorStridedSliceUpdate(
-        input=ops.reshape(cache, (-1, length, width * size)), value=ops.reshape(values, (-1, 1, width * size)),
-        begin=ops.stack([0, position]), end=ops.stack([0, position + 1]), strides=[1, 1],
-        begin_mask=1, end_mask=1)  # of the first dimension all is meant
-    return ops.reshape(updated, ops.shape(cache))
+    batch, heads, length, width, size = ops.shape(cache)
+    rows = batch * heads
+    places = ops.stack([ops.arange(rows, dtype="int32"), ops.full((rows,), position, dtype="int32")], axis=1)
+    written = ops.scatter_update(ops.reshape(cache, (-1, length, width * size)), places,
+                                 ops.reshape(values, (-1, width * size)))
+    return ops.reshape(written, (batch, heads, length, width, size))

@@ -7,7 +7,7 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask
+from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask, write_position
 from tfsum.models import model_folder
 from tfsum.models.generation import GenerativeModel
 from tfsum.models.label_smoothing import label_smoothing_loss
@@ -186,13 +186,14 @@ class Transformer(GenerativeModel):
         slots, layers = self.decoder.start(source, max_length, width)
         return {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
 
-    def step(self, token_ids, position, state):
+    def step(self, token_ids, position, state, write=write_position):
         """Reads one token of each hypothesis and predicts the next: the second half.
 
         Args:
             token_ids: int tensor (B * K,), the tokens at `position`; the start token at 0.
             position: int scalar, below L.
             state: what `start` gave, with the positions before this one filled in.
+            write: how keys and values come into the caches; a function with the arguments of `write_position`.
 
         Returns:
             float32 logits (B * K, V) and the state with this position filled in.
@@ -200,7 +201,7 @@ class Transformer(GenerativeModel):
         x = self.target_embedding(token_ids)[:, None, :]
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
-                                             state["source_mask"])
+                                             state["source_mask"], write)
         return self._logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
 
     def summed_loss(self, x, y, training):
