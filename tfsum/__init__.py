@@ -23,6 +23,7 @@ _LAZY = {
     "BertClassifier": "tfsum.models.bert_classifier",
     "BertForPretraining": "tfsum.models.bert_for_pretraining",
     "BertSumExt": "tfsum.models.bert_sum_ext",
+    "Transformer": "tfsum.models.transformer",
     "fill_mask": "tfsum.models.masked_words",
 }
 

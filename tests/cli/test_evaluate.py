@@ -100,7 +100,8 @@ def writer(tmp_path, monkeypatch):
     """An abstractive model that writes its source in lower case, and cuts long ones."""
 
     def write(texts):
-        return [types.SimpleNamespace(summary=text.lower(), coverage=0.5 if len(text) > 40 else 1.0) for text in texts]
+        return [types.SimpleNamespace(summary=text.lower(), coverage=0.5 if len(text) > 40 else 1.0,
+                                      ended=len(text) != 12) for text in texts]
 
     write.description = {"kind": "abstractive"}
     monkeypatch.setitem(vars(tfsum), "load", lambda path: write)
@@ -124,7 +125,7 @@ def test_a_model_that_writes_by_bleu_and_rouge(writer, form, tmp_path, capsys):
     out, err = capsys.readouterr()
     report = json.loads(out)
     assert "left out 1 pairs without a text" in err
-    assert report["texts"] == 3 and report["settings"]["cut"] == 1
+    assert report["texts"] == 3 and report["settings"]["cut"] == report["settings"]["unended"] == 1
     answers, references = [source.lower() for source, _ in PAIRS[:3]], [target for _, target in PAIRS[:3]]
     assert report["bleu"]["score"] == pytest.approx(sacrebleu.corpus_bleu(answers, [references]).score)
     assert report["bleu"]["signature"].startswith("nrefs:1|bs:20|") and "tok:13a" in report["bleu"]["signature"]
@@ -135,6 +136,17 @@ def test_a_model_that_writes_by_bleu_and_rouge(writer, form, tmp_path, capsys):
     assert main(["evaluate", writer, *words, "--samples", "20", "--limit", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("BLEU") and lines[1].startswith("rouge1 F") and lines[-1].startswith("2 texts; words")
+
+
+@pytest.mark.parametrize("asked, trained, kept", [(["--target-lines", "1"], None, 1), ([], 1, 1), ([], None, 2)])
+def test_the_first_lines_of_a_target(writer, tmp_path, monkeypatch, capsys, asked, trained, kept):
+    (tmp_path / "pairs.jsonl").write_text(json.dumps({"source": "ONE TWO", "target": "one two\nthree"}) + "\n")
+    monkeypatch.setitem(tfsum.load(writer).description, "recipe", {"data": {"target_lines": trained}})
+    assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), *asked, "--format", "json", "--samples", "2"]) == 0
+    found = json.loads(capsys.readouterr().out)["rouge"]["rouge1"]
+    assert found["recall"] == pytest.approx(100 * 2 / (1 + kept))  # of two words, or of three
+    assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), "--target-lines", "0"]) == 2
+    assert "--target-lines is 0" in capsys.readouterr().err
 
 
 def test_pairs_without_texts_and_columns_that_are_not_there(writer, tmp_path, capsys):

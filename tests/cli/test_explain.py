@@ -86,7 +86,7 @@ class Writer:
     def __call__(self, text):
         from tfsum.export.generator import Generated
 
-        return Generated("Oui.", -0.5, 1.0, [])
+        return Generated("Oui.", -0.5, 1.0, True, [])
 
     def attend(self, text):
         from tfsum.export.generator import Looks

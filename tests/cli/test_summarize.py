@@ -12,7 +12,7 @@ from tfsum.cli import summarize
 from tfsum.cli.main import main
 from tfsum.export.shipped import shipped_model
 
-Generated = dataclasses.make_dataclass("Generated", ["summary", "log_probability", "coverage", "warnings"])
+Generated = dataclasses.make_dataclass("Generated", ["summary", "log_probability", "coverage", "ended", "warnings"])
 
 TEXT = "One came. Two went. Three stayed."
 
@@ -38,7 +38,7 @@ class Writer:
     description = {"kind": "abstractive"}  # noqa: RUF012
 
     def __call__(self, texts):
-        return [Generated(text.upper(), -1.23456789, 0.5, ["cut"]) for text in texts]
+        return [Generated(text.upper(), -1.23456789, 0.5, True, ["cut"]) for text in texts]
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_a_model_that_writes(asked, article, capsys):
     assert main(["summarize", str(article), "--model", "writer"]) == 0
     assert capsys.readouterr() == (TEXT.upper() + "\n", f"tfsum: {article}: warning: cut\n")
     main(["summarize", str(article), "--model", "writer", "--format", "json"])
-    said = {"file": str(article), "summary": TEXT.upper(), "log_probability": -1.234568, "coverage": 0.5}
+    said = {"file": str(article), "summary": TEXT.upper(), "log_probability": -1.234568, "coverage": 0.5, "ended": True}
     assert json.loads(capsys.readouterr().out) == {**said, "warnings": ["cut"]}
     assert main(["summarize", str(article), "--model", "writer", "-n", "2"]) == 2
     assert "--sentences 2: writer chooses no sentences" in capsys.readouterr().err

@@ -70,13 +70,27 @@ def test_answers_are_those_of_the_plain_model(writer):
     np.testing.assert_allclose(given["coverage"], [1, 1, 1, LIMIT / 80, 1], rtol=1e-6)
 
 
+def test_coverage_is_of_bytes_and_an_answer_tells_whether_it_ended(writer):
+    vocabulary = (writer.source / "vocab.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    texts = ["😀 " * 4 + "the bridge " * 12, "the bridge " * 12 + "😀", "bridge was closed I " * 8]
+    read = [ids[:LIMIT] for ids in WordPiece(vocabulary, lowercase=False).tokenize(texts).to_list()]
+    read = Detokenizer(vocabulary).detokenize(tf.ragged.constant(read)).numpy()
+    wanted = [len("".join(part.decode("utf-8", "ignore").split()).encode()) / len("".join(text.split()).encode())
+              for part, text in zip(read, texts)]
+    given = writer.ask("serving_default", text=texts)
+    np.testing.assert_allclose(given["coverage"], wanted, atol=1e-6)
+    source_ids = np.array([[2, *range(20, 30), 3]], np.int32)
+    found = writer.ask("generate_ids", source_ids=source_ids)["ids"]
+    assert given["ended"].dtype == bool and (found[0, -1] in (0, 3)) == (3 in found[0])
+
+
 def test_the_same_alone_in_a_batch_and_in_any_order(writer):
     texts = [SENTENCE, "", "I.", "the bridge " * 12, "한국어", *HOSTILE[:7], "was it?"]
     together = writer.ask("serving_default", text=texts)
     backwards = writer.ask("serving_default", text=texts[::-1])
     for i, text in enumerate(texts):
         alone = writer.ask("serving_default", text=[text])
-        assert alone.keys() == {"summary", "log_probability", "coverage", "known"}
+        assert alone.keys() == {"summary", "log_probability", "coverage", "ended", "known"}
         for found, row in ((together, i), (backwards, len(texts) - 1 - i)):
             assert found["summary"][row] == alone["summary"][0]
             for name in ("log_probability", "coverage", "known"):

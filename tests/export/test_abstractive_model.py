@@ -32,7 +32,7 @@ def test_verify_reports(writer, tmp_path):
     assert report["kind"] == "abstractive" and report["golden_answers"] == 8
     assert report["largest_score_difference"] < 1e-5 and report["signatures"] == ["generate_ids", "serving_default"]
     golden = json.loads((writer.folder / "assets.extra" / "golden.json").read_text())
-    assert golden["answers"][2] == {"summary": "", "log_probability": 0.0, "coverage": 1.0}
+    assert golden["answers"][2] == {"summary": "", "log_probability": 0.0, "coverage": 1.0, "ended": True}
 
 
 def test_each_weight_is_stored_once_and_nothing_else(writer):
@@ -106,7 +106,9 @@ def test_load_gives_a_generator(writer):
     assert isinstance(generate, Generator)
     one, several = generate(TEXTS[0]), generate([TEXTS[0], "", "a b " * 60, "😀"])
     expected = writer.ask("serving_default", text=TEXTS[:1])
-    assert str(one) == one.summary == expected["summary"][0].decode() == several[0].summary and one.warnings == []
+    assert str(one) == one.summary == expected["summary"][0].decode() == several[0].summary
+    assert one.ended == bool(expected["ended"][0]) and len(one.warnings) == (not one.ended)
+    assert one.ended or "it may lack its end" in one.warnings[0]
     assert one.log_probability == pytest.approx(float(expected["log_probability"][0]), abs=1e-5)
     assert several[1].summary == "" and several[1].warnings == ["there is no word in the text"]
     assert several[2].coverage < 1 and "what is beyond its length was cut" in several[2].warnings[0]

@@ -4,6 +4,7 @@ import pytest
 
 import tfsum
 from tfsum.errors import ExportError
+from tfsum.export import verify
 from tfsum.export.shipped import shipped_folder, shipped_model, shipped_models
 
 
@@ -35,3 +36,12 @@ def test_nothing_shipped_at_all(tmp_path, monkeypatch):
     assert shipped_folder() == tmp_path / "saved_models" and shipped_models() == {}
     with pytest.raises(ExportError, match="found no model at all"):
         shipped_model()
+
+
+@pytest.mark.skipif("transformer_tatoeba_en_fr" not in shipped_models(), reason="saved_models/ has no Transformer yet")
+def test_the_shipped_transformer():
+    folder = shipped_model("transformer_tatoeba_en_fr")
+    assert verify(folder)["golden_answers"] == 8
+    assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 8_000_000
+    answer = tfsum.load(folder)(["I love you.", ""])
+    assert [str(found) for found in answer] == ["Je t'aime.", ""] and all(found.ended for found in answer)

@@ -22,6 +22,8 @@ def test_pieces_become_words_and_special_tokens_keep_their_names():
     assert words([2, 4, 5, 6, 1, 3], PLAIN) == (["[CLS]", "cats", "sat", "\ufffd", "[SEP]"], [0, 1, 1, 2, 3, 4])
     ids = [MARKED.index(piece) for piece in ("[CLS]", SPACE_MARK + "chat", "##s", JOIN_MARK, "##é", "[SEP]")]
     assert words(ids, MARKED) == (["[CLS]", "chats", "é", "[SEP]"], [0, 1, 1, 2, 2, 3])
+    emoji = [chr(0x2800 + byte) for byte in "é😀".encode()]
+    assert words([MARKED.index(piece) for piece in (SPACE_MARK, *emoji)], MARKED)[0] == ["▁", "é", "😀"]
     assert words([], PLAIN) == ([], []) and words([5], PLAIN) == (["s"], [0])
 
 
@@ -38,7 +40,7 @@ class Writer:
     path = pathlib.Path("models/writer/2")
 
     def __call__(self, text):
-        return Generated("cats sat", -1.25, 0.5, ["a <b>warning</b>"])
+        return Generated("cats sat", -1.25, 0.5, True, ["a <b>warning</b>"])
 
     def attend(self, text):
         return Looks([2, 4, 5, 3], PLAIN, [6, 3], PLAIN, np.array([[0.1, 0.3, 0.4, 0.2], [1, 0, 0, 0]], np.float32))
@@ -55,7 +57,7 @@ def test_the_page_tells_where_each_word_looked(hostile):
     tokens = ["<script>alert(1)</script>", "b&c", "d"]
     weights = np.array([[0.9, 0.1, 0.0], [0.2, 0.005, 0.795]], np.float32)
     attention = Attention("cross-attention", weights[None, None], ["<i>one</i>", "two"], tokens)
-    answer = Generated("<b>one</b> two", -1.25, 0.5, ["a <b>warning</b>"])
+    answer = Generated("<b>one</b> two", -1.25, 0.5, True, ["a <b>warning</b>"])
     page = written_report(WrittenExplanation(hostile, answer, attention, "writer/2"), "<title>")
     assert "<script" not in page and "<i>" not in page and "<img" not in page and "http" not in page.replace(
         'http-equiv="Content', "")

@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "a table without a header line")
     add("--target", metavar="COLUMN", help="likewise what is expected (default target)")
     add("--targets", metavar="FILE", help="what is expected, a line each, where CORPUS holds the texts, a line each")
+    add("--target-lines", type=int, metavar="N", help="likewise only its first N lines (default: as in training)")
     add("--tokenize", choices=("13a", "intl", "zh", "char", "none"), default="13a",
         help="the words of BLEU, see sacrebleu (default 13a)")
     add("--limit", type=int, metavar="N", help="only the first N documents")
@@ -56,13 +57,16 @@ def run(arguments: argparse.Namespace) -> int:
     for place in (arguments.model, arguments.corpus, arguments.targets):
         if place is not None and not pathlib.Path(place).exists():
             arguments.parser.error(f"no such file or folder: {place}")
+    if arguments.target_lines is not None and arguments.target_lines < 1:
+        arguments.parser.error(f"--target-lines is {arguments.target_lines}; expected at least 1")
     load_tensorflow()
     seed, english = arguments.seed, arguments.words == "english"
     with exported(arguments.model, take_search(vars(arguments).copy())) as model:
         answer = tfsum.load(model)
         if answer.description["kind"] == "abstractive":
             columns = {name: getattr(arguments, name) or name for name in ("source", "target")}
-            pairs = read_pairs(arguments.corpus, arguments.targets, columns, arguments.limit)
+            lines = arguments.target_lines or answer.description.get("recipe", {}).get("data", {}).get("target_lines")
+            pairs = read_pairs(arguments.corpus, arguments.targets, columns, lines, arguments.limit)
             report = measure_pairs(answer, pairs, arguments.tokenize, english, arguments.samples, seed)
         elif answer.description["kind"] == "classifier":
             columns = label_columns(arguments, answer.description)
@@ -116,22 +120,26 @@ def measure_pairs(
         english, samples, seed: as in `measure`.
 
     Returns:
-        A `tfsum.evaluation.generation.GenerationReport`, which also tells how many sources were cut.
+        A `tfsum.evaluation.generation.GenerationReport`, which also tells how many sources were cut, and how many
+        answers stop because they may not be longer.
     """
     from tfsum.evaluation.generation import evaluate_texts
 
     sources, targets = zip(*pairs, strict=True)
     answers = [written for texts in batches(list(sources)) for written in answer(texts)]
-    cut = sum(written.coverage < 1 for written in answers)
+    cut, unended = (sum(map(said, answers)) for said in (lambda a: a.coverage < 1, lambda a: not a.ended))
     return evaluate_texts([written.summary for written in answers], targets, tokenize=tokenize, english=english,
-                          samples=samples, seed=seed, cut=cut)
+                          samples=samples, seed=seed, cut=cut, unended=unended)
 
 
-def read_pairs(corpus: str, targets: str | None, columns: dict[str, str], limit: int | None) -> list[tuple[str, str]]:
-    """The pairs that have both texts; how many have not is told on standard error."""
+def read_pairs(
+    corpus: str, targets: str | None, columns: dict[str, str], lines: int | None, limit: int | None
+) -> list[tuple[str, str]]:
+    """The pairs that have both texts, of a target its first `lines`; how many have not is told on standard error."""
     from tfsum.data import pairs
 
-    found = list(itertools.islice(pairs.read_pairs(corpus, targets, **columns), limit))
+    found = [(source, "\n".join(target.split("\n")[:lines]))
+             for source, target in itertools.islice(pairs.read_pairs(corpus, targets, **columns), limit)]
     whole = [pair for pair in found if all(pair)]
     if len(whole) < len(found):
         print(f"tfsum: {corpus}: left out {len(found) - len(whole)} pairs without a text", file=sys.stderr)

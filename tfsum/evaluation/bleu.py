@@ -7,12 +7,15 @@ from sacrebleu.metrics import BLEU
 from tfsum.errors import Error
 
 
-def score_translations(translations: Sequence[str], references: Sequence[str]) -> tuple[float, str]:
+def score_translations(
+    translations: Sequence[str], references: Sequence[str], tokenize: str = "13a"
+) -> tuple[float, str]:
     """Scores a corpus of translations, one reference each.
 
     Args:
         translations: (N,) texts as a reader sees them, not tokenized.
         references: (N,) texts.
+        tokenize: see `score_with_interval`.
 
     Returns:
         BLEU in points, 0 to 100, and sacrebleu's signature.
@@ -20,7 +23,7 @@ def score_translations(translations: Sequence[str], references: Sequence[str]) -
     Raises:
         Error: the numbers of texts differ, or there are none.
     """
-    scores = score_with_interval(translations, references, samples=1)
+    scores = score_with_interval(translations, references, samples=1, tokenize=tokenize)
     return scores["score"], scores["signature"]
 
 

@@ -91,10 +91,10 @@ def score_each(
 
 
 def score_summaries(
-    summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]]
+    summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
 ) -> dict[str, float]:
     """Mean F of each metric over all documents in points (0 to 100); otherwise as `score_each`."""
-    means = score_each(summaries, references)[:, :, 2].mean(0)
+    means = score_each(summaries, references, english)[:, :, 2].mean(0)
     return {metric: 100 * float(mean) for metric, mean in zip(METRICS, means, strict=True)}
 
 

@@ -15,7 +15,8 @@ from tfsum.export.in_place import InPlace
 from tfsum.export.known_words import known_words
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.compose import Compose
-from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.detokenizer import Detokenizer, bytes_said
+from tfsum.text.repeat import row_ids
 from tfsum.text.word_piece import WordPiece
 
 SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
@@ -50,6 +51,8 @@ class AbstractiveSummarizer(tf.Module):
         storage: str = "float32",
     ):
         super().__init__(name="abstractive_summarizer")
+        if getattr(strategy, "n_best", 1) > 1:
+            raise ExportError(f"n_best is {strategy.n_best}; an export answers with the best alone: leave it at 1")
         shortest = max(1, strategy.min_length)
         for name, value, least in (("max_source_length", max_source_length, 3), ("max_length", max_length, shortest)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -64,6 +67,7 @@ class AbstractiveSummarizer(tf.Module):
         self.source_vocabulary_size, self.start_id = model.config["source_vocabulary_size"], model.start_id
         self.weights = StoredWeights(model, storage, TABLES)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
+        self.end_id, self._bytes = model.end_id, tf.constant(bytes_said(word_piece.vocabulary))
         # What was learned in NFC is served in NFC; the escape of a reversible vocabulary composes by itself.
         self._compose = None if word_piece.reversible else Compose()
 
@@ -75,14 +79,13 @@ class AbstractiveSummarizer(tf.Module):
     def serve(self, text):
         """Writes an answer to each of the texts (B,); a text without a word gets an empty one."""
         pieces = self._tokenize(text)
-        source_ids, read = self._frame(pieces)
-        found = self._generate(source_ids)
-        total, texts = tf.cast(pieces.row_lengths(), tf.int32), tf.size(text)
-        share = tf.cast(read, tf.float32) / tf.cast(tf.maximum(total, 1), tf.float32)
+        found, texts = self._generate(self._frame(pieces)), tf.size(text)
+        said = pieces.row_lengths() > 0
         return {
-            "summary": tf.where(total > 0, self.detokenizer.detokenize(found["ids"]), ""),
-            "log_probability": tf.where(total > 0, found["log_probability"], 0.0),
-            "coverage": tf.where(total > 0, share, 1.0),
+            "summary": tf.where(said, self.detokenizer.detokenize(found["ids"]), ""),
+            "log_probability": tf.where(said, found["log_probability"], 0.0),
+            "coverage": self._coverage(pieces),
+            "ended": ~said | tf.reduce_any(found["ids"] == self.end_id, axis=1),
             "known": self.known_words.share(pieces, tf.range(texts), texts),
         }
 
@@ -104,7 +107,7 @@ class AbstractiveSummarizer(tf.Module):
         The cross-attention is the mean over layers and heads. All texts are worked on together: give a few.
         """
         pieces = self._tokenize(text)
-        source_ids, _ = self._frame(pieces)
+        source_ids = self._frame(pieces)
         ids = tf.where(pieces.row_lengths()[:, tf.newaxis] > 0, self._generate(source_ids)["ids"], 0)
         before = tf.pad(ids[:, :-1], [[0, 0], [1, 0]], constant_values=self.start_id)
         with self.weights.model(self.weights.read()) as model:
@@ -120,15 +123,24 @@ class AbstractiveSummarizer(tf.Module):
         text = tf.strings.regex_replace(text, f"^{_BLANK}+|{_BLANK}+$", "")
         return self.word_piece.tokenize(text if self._compose is None else self._compose.compose_texts(text))
 
-    def _frame(self, pieces: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Cuts pieces (B, P) to what the model reads, with [CLS] before and [SEP] after: (B, Ts), pieces read (B,)."""
+    def _coverage(self, pieces: tf.RaggedTensor) -> tf.Tensor:
+        """The share of each text's bytes, white space not counted, that the model reads of its pieces (B, P): (B,)."""
+        rows, starts = row_ids(pieces), tf.cast(pieces.row_starts(), tf.int32)
+        place, texts = tf.range(tf.size(rows)) - tf.gather(starts, rows), tf.size(starts)
+        size = tf.cast(tf.gather(self._bytes, pieces.flat_values), tf.float32)
+        total = tf.math.unsorted_segment_sum(size, rows, texts)
+        read = tf.math.unsorted_segment_sum(tf.where(place < self.max_source_length - 2, size, 0.0), rows, texts)
+        return tf.where(total > 0.0, read / tf.maximum(total, 1.0), 1.0)
+
+    def _frame(self, pieces: tf.RaggedTensor) -> tf.Tensor:
+        """Cuts pieces (B, P) to what the model reads, with [CLS] before and [SEP] after: (B, Ts)."""
         room = self.max_source_length - 2
         read = tf.minimum(tf.cast(pieces.row_lengths(), tf.int32), room)
         longest = tf.reduce_max(tf.concat([read, [0]], 0))
         ids = tf.pad(pieces.to_tensor(0, shape=[None, room])[:, :longest], [[0, 0], [1, 1]])
         place, end = tf.range(longest + 2), read[:, tf.newaxis] + 1
         ids = tf.where(place == end, self.word_piece.sep_id, ids)
-        return tf.where(place == 0, self.word_piece.cls_id, ids), read
+        return tf.where(place == 0, self.word_piece.cls_id, ids)
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
     def _generate(self, source_ids) -> dict[str, tf.Tensor]:

@@ -17,13 +17,15 @@ class Generated:
     Attributes:
         summary: what the model wrote: a summary, a translation, whatever it was trained to write.
         log_probability: of the answer, by the model; the nearer to 0, the surer it was.
-        coverage: share of the text that the model read.
+        coverage: share of the text that the model read, of its bytes but white space.
+        ended: False where the answer stops because it may not be longer.
         warnings: what the reader of this answer should know.
     """
 
     summary: str
     log_probability: float
     coverage: float
+    ended: bool
     warnings: list[str]
 
     def __str__(self) -> str:
@@ -99,4 +101,7 @@ def _generated(text: str, given: dict) -> Generated:
         )
     if coverage < 1:
         found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
-    return Generated(given["summary"].decode("utf-8"), float(given["log_probability"]), coverage, found)
+    if not given["ended"]:
+        found.append("the answer is as long as this export lets it be, and stops there: it may lack its end")
+    return Generated(given["summary"].decode("utf-8"), float(given["log_probability"]), coverage,
+                     bool(given["ended"]), found)

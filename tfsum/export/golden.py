@@ -59,7 +59,7 @@ def ask_abstractive(model, requests: list[dict]) -> list[dict]:
     """What a loaded abstractive model answers to each of the requests, as plain Python values."""
     given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests], tf.string))
     given = {name: value.numpy().tolist() for name, value in given.items()}
-    names = ("summary", "log_probability", "coverage")
+    names = ("summary", "log_probability", "coverage", "ended")
     rows = [dict(zip(names, row)) for row in zip(*(given[name] for name in names), strict=True)]
     return [{**row, "summary": row["summary"].decode("utf-8")} for row in rows]
 

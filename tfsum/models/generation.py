@@ -44,12 +44,17 @@ class GenerativeModel(Model):
             token; log-probabilities (B, N) float32; lengths (B, N) int32.
 
         Raises:
-            Error: `source_ids` are not rows of ids, or a length or an argument of the strategy is out of range.
+            Error: `source_ids` are not rows of ids of the vocabulary, or a length or an argument of the strategy is out
+                of range.
         """
         source_ids = np.asarray(source_ids)
         if source_ids.ndim != 2 or source_ids.dtype.kind not in "iu":
             raise Error(f"generate: source_ids are {source_ids.dtype} of shape {list(source_ids.shape)}; expected "
                         "whole numbers of shape [batch, tokens], each row padded with 0")
+        size = self.config["source_vocabulary_size"]
+        if source_ids.size and not 0 <= source_ids.min() <= source_ids.max() < size:
+            raise Error(f"generate: source_ids lie from {source_ids.min()} to {source_ids.max()}; expected ids of the "
+                        f"vocabulary, from 0 to {size - 1}")
         self.build()
         graph = self._compiled(strategy, self.max_length if max_length is None else max_length)
         return graph.predict_on_batch(source_ids.astype(np.int32))

@@ -56,7 +56,8 @@ class Transformer(GenerativeModel):
                  shared_embeddings: bool = True, tied_output: bool = True, label_smoothing: float = 0.1,
                  start_id: int = 2, end_id: int = 3, max_length: int = 64, name: str = "transformer", **kwargs):
         super().__init__(name=name, **kwargs)
-        target_vocabulary_size = target_vocabulary_size or source_vocabulary_size
+        if target_vocabulary_size is None:
+            target_vocabulary_size = source_vocabulary_size
         self.config = {
             "source_vocabulary_size": source_vocabulary_size,
             "target_vocabulary_size": target_vocabulary_size,

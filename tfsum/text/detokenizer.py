@@ -11,6 +11,7 @@ import tensorflow as tf
 from tfsum.text.escape import BYTE_PIECES, JOIN_MARK, SPACE_MARK, SYMBOLS, is_reversible
 
 UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, what stands in a text for an unknown token
+UNKNOWN_TOKEN = "[UNK]"
 _SILENT = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
 _READ = {SPACE_MARK: " ", JOIN_MARK: ""} | {symbol: character for character, symbol in SYMBOLS.items()}
 
@@ -38,7 +39,7 @@ class Detokenizer(tf.Module):
         unknown_token: the piece of words that could not be built.
     """
 
-    def __init__(self, vocabulary: Sequence[str], unknown_token: str = "[UNK]"):
+    def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN):
         super().__init__(name="detokenizer")
         self.reversible = is_reversible(vocabulary)
         text_of = _escaped_text if self.reversible else _plain_text
@@ -56,6 +57,14 @@ class Detokenizer(tf.Module):
                 texts = tf.strings.regex_replace(texts, pattern, rewrite)
         # Bytes that a model put side by side need not be a character.
         return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
+
+
+def bytes_said(vocabulary: Sequence[str]) -> list[int]:
+    """How many bytes of a text each word piece stands for, white space not counted; an unknown word counts as one."""
+    text_of = _escaped_text if is_reversible(vocabulary) else _plain_text
+    sizes = [len("".join(text_of(piece).decode(errors="surrogateescape").split()).encode(errors="surrogateescape"))
+             for piece in vocabulary]
+    return [0 if piece in _SILENT else 1 if piece == UNKNOWN_TOKEN else size for piece, size in zip(vocabulary, sizes)]
 
 
 def _escaped_text(piece: str) -> bytes:

@@ -23,11 +23,15 @@ class PairValidation:
         tokens_per_batch: padded tokens of a batch's longer side.
         metric: "bleu", "rouge", or "loss", which decodes nothing.
         documents: number of pairs decoded, from the first; None is all. The loss is that of all pairs.
+        tokenize: the words of BLEU, as sacrebleu names its tokenizers ("zh" for Chinese, "char" for a language
+            without spaces).
+        words: those of ROUGE: "english", stemmed, or "plain", of every alphabet.
     """
 
     def __init__(self, records, model, target_vocabulary: list[str], tokens_per_batch: int, metric: str = "bleu",
-                 documents: int | None = None):
+                 documents: int | None = None, tokenize: str = "13a", words: str = "english"):
         self.metric, self.signature = metric, None
+        self._tokenize, self._english = tokenize, words == "english"
         self._pairs, self._special = load_pairs(records), (model.start_id, model.end_id)
         self._batches = plan_pairs(self._pairs, tokens_per_batch, 4, None)
         self._count = len(self._pairs) if documents is None else min(documents, len(self._pairs))
@@ -44,9 +48,10 @@ class PairValidation:
         """The loss of a target token, and the metric's points (0 to 100) of greedy answers."""
         scores = {"loss": self.loss()}
         if self.metric == "bleu":
-            scores["bleu"], self.signature = score_translations(self.answers(), self._references)
+            scores["bleu"], self.signature = score_translations(self.answers(), self._references,
+                                                                     self._tokenize)
         elif self.metric == "rouge":
-            scores |= score_summaries(self.answers(), self._references)
+            scores |= score_summaries(self.answers(), self._references, self._english)
         return scores
 
     def goodness(self, scores: dict[str, float]) -> float:

@@ -20,7 +20,7 @@ from tfsum.training.run import Run, say
 
 CASE = ("lowercase", "strip_accents")
 VOCABULARIES = ("vocabulary", "target_vocabulary", "vocabulary_size", "target_vocabulary_size")
-MEASURED = ("metric", "documents")
+MEASURED = ("metric", "documents", "tokenize", "words")
 
 
 def schema() -> dict[str, dict[str, Key]]:
@@ -117,7 +117,7 @@ class PairRun(Run):
         shuffle_sources: the control: each target beside another pair's source, so that all that is learned is
             learned without the source.
         seed: of the order of the pairs.
-        metric, documents: see `PairValidation`; the metric decides which model is the best.
+        metric, documents, tokenize, words: see `PairValidation`; the metric decides which model is the best.
         **run: the other arguments of `Run`.
     """
 
@@ -126,7 +126,8 @@ class PairRun(Run):
                  decay: Literal["sqrt", "linear"] = "sqrt", beta_1: float = 0.9, beta_2: float = 0.98,
                  epsilon: float = 1e-9, weight_decay: float = 0.0, clip_norm: float = 0.0,
                  shuffle_sources: bool = False, seed: int = 0, metric: Literal["bleu", "rouge", "loss"] = "bleu",
-                 documents: int | None = None, **run):
+                 documents: int | None = None, tokenize: Literal["13a", "intl", "zh", "char", "none"] = "13a",
+                 words: Literal["english", "plain"] = "english", **run):
         with model.distribute_strategy.scope():
             schedule = WarmUp(learning_rate, warmup_steps, steps if decay == "linear" else None)
             optimizer = Adam(schedule, beta_1=beta_1, beta_2=beta_2, epsilon=epsilon,
@@ -138,7 +139,7 @@ class PairRun(Run):
             self._pairs = self._pairs.with_shuffled_sources(seed)
         self._tokens_per_batch = tokens_per_batch
         self.validation = PairValidation(validation_records, model, vocabularies[1], tokens_per_batch, metric,
-                                         documents)
+                                         documents, tokenize, words)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first tells what a pass over the pairs holds."""

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from tfsum.export.generator import Generated, Generator
 from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.escape import BYTE_PIECES
 from tfsum.visualization.attention import Attention
 
 
@@ -61,7 +62,9 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
         The words, special tokens by their names, and the place of each piece's word among them.
     """
     pieces = [vocabulary[i] for i in ids]
-    begins = [i for i, piece in enumerate(pieces) if i == 0 or not piece.startswith("##")]
+    # A character that the vocabulary lacks is written as its bytes, of which all but the first go on.
+    goes_on = [piece.startswith("##") or 0x80 <= BYTE_PIECES.get(piece, 0) < 0xC0 for piece in pieces]
+    begins = [i for i, more in enumerate(goes_on) if i == 0 or not more]
     rows = tf.RaggedTensor.from_row_starts(tf.constant(ids, tf.int32), tf.constant(begins, tf.int64))
     texts = [text.decode().strip() for text in Detokenizer(vocabulary).detokenize(rows).numpy()] if ids else []
     named = [text or pieces[begin] for text, begin in zip(texts, begins)]
