@@ -110,7 +110,7 @@ def test_max_length_holds_min_length(toy_model):
     (BeamSearch, {"normalization": "wu"}, "normalization is 'wu'; known are gnmt, length"),
     (BeamSearch, {"min_length": "4"}, "BeamSearch: min_length is '4'"),
     (Sampling, {"temperature": 0}, "temperature is 0; .*Greedy"),
-    (Sampling, {"temperature": 1e-39}, "temperature is 1e-39; expected a number from 0.001"),
+    (Sampling, {"temperature": 1e-39}, "temperature is 1e-39; expected a number from 0.0001"),
     (Sampling, {"temperature": float("inf")}, "temperature is inf"),
     (Sampling, {"top_k": -1}, "top_k is -1"),
     (Sampling, {"top_p": 0.0}, "top_p is 0.0"),

@@ -168,7 +168,8 @@ def recipe(tmp_path):
 
 
 def test_from_a_recipe_to_a_model_folder(recipe, tmp_path, capsys):
-    best = train(load_recipe(recipe))
+    best = train(load_recipe(recipe, ["model.max_length=4"]))
+    assert "30 of these targets have more than 4 tokens" in capsys.readouterr().err  # of four words and an end
     text = json.loads((best / "tfsum.json").read_text())["text"]
     assert text == {"lowercase": False, "strip_accents": None, "max_source_length": 512, "cut_sources": False}
     assert set(history(tmp_path / "run")["best"]) == {"step", "loss", "rouge1", "rouge2", "rougeLsum"}

@@ -28,7 +28,7 @@ class Sampling(Strategy):
     ask for `n_samples`, or take another seed. No random operation enters the graph.
 
     Args:
-        temperature: 0.001 to 1000; 1 is the model's distribution, lower is more like greedy decoding.
+        temperature: 0.0001 to 1000; 1 is the model's distribution, lower is more like greedy decoding.
         top_k: keeps the k likeliest tokens; 0 for all.
         top_p: above 0 and up to 1: keeps the fewest likeliest tokens that hold this share; 1 for all.
         seed: 0 to 2**32 - 1.
@@ -49,9 +49,9 @@ class Sampling(Strategy):
         self._check_whole("top_k", 0)
         self._check_whole("seed", 0, 2**32 - 1)
         self._check_whole("n_samples", 1)
-        if not is_number(self.temperature) or not 1e-3 <= self.temperature <= 1e3:
-            raise Error(f"Sampling: temperature is {self.temperature!r}; expected a number from 0.001 to 1000 (for the "
-                        f"likeliest token each time take Greedy)")
+        if not is_number(self.temperature) or not 1e-4 <= self.temperature <= 1e3:
+            raise Error(f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to 1000 (for "
+                        f"the likeliest token each time take Greedy)")
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
             raise Error(f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)")
 

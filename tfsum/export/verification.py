@@ -17,7 +17,11 @@ SIGNATURES = {
         "score": {"text": tf.string},
         "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
     },
-    "abstractive": {"serving_default": {"text": tf.string}, "generate_ids": {"source_ids": tf.int32}},
+    "abstractive": {
+        "serving_default": {"text": tf.string},
+        "generate_ids": {"source_ids": tf.int32},
+        "attend": {"text": tf.string},
+    },
     "classifier": {"serving_default": {"text": tf.string}},
 }
 

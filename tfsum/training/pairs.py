@@ -146,6 +146,9 @@ class PairRun(Run):
         report = pair_batches_report(self._pairs, tokens_per_batch=self._tokens_per_batch)
         say(f"one pass: {report['pairs']} pairs, {report['batches']} batches, {report['source_tokens']} source and "
             f"{report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %")
+        most = self.model.max_length
+        if beyond := int((self._pairs.target_counts + 1 > most).sum()):
+            say(f"{beyond} of these targets have more than {most} tokens, the [model] max_length at which answers stop")
         return super().fit()
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
