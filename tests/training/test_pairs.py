@@ -10,6 +10,7 @@ from tfsum.data.pair_batches import assemble_pairs, load_pairs
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import Error, RecipeError, Stopped
 from tfsum.models import Transformer
+from tfsum.models.model_folder import variables_by_path
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed
 from tfsum.training.pairs import PairRun, build_model
@@ -176,6 +177,21 @@ def test_from_a_recipe_to_a_model_folder(recipe, tmp_path, capsys):
     learned = tmp_path / "records" / "vocabulary" / "vocab.txt"
     assert (best / "vocab.txt").read_text() == learned.read_text() and "sea" in learned.read_text()
     assert (tmp_path / "run" / "recipe.toml").is_file()
+
+
+def test_a_model_goes_on_from_another_ones_weights(recipe, tmp_path):
+    best = train(load_recipe(recipe))
+    more = [f"train.folder={tmp_path}/more", f"model.start={best}"]
+    with pytest.raises(RecipeError, match="of another shape; .model. must have num_encoder_layers = 1, d_model = 8$"):
+        train(load_recipe(recipe, [*more, "model.num_encoder_layers=2", "model.d_model=16"]))
+    with pytest.raises(RecipeError, match="other word pieces; .text. needs vocabulary = .*best/vocab.txt\" in place"):
+        train(load_recipe(recipe, [*more, "text.lowercase=true", f"data.records={tmp_path}/other"]))
+    recipe.write_text(recipe.read_text().replace("vocabulary_size = 500", f'vocabulary = "{best}/vocab.txt"'))
+    again = train(load_recipe(recipe, [*more, "model.dropout=0.3", "train.learning_rate=1e-9",
+                                       f"data.records={tmp_path}/more_records"]))
+    for path, weight in variables_by_path(Transformer.from_pretrained(best)).items():
+        found = variables_by_path(Transformer.from_pretrained(again))[path]
+        np.testing.assert_allclose(found, weight, atol=1e-7)
 
 
 def test_two_vocabularies_need_two_tables(recipe, tmp_path):

@@ -10,6 +10,7 @@ from tfsum.data.pair_vocabularies import pair_vocabularies
 from tfsum.data.pairs import prepare_pairs
 from tfsum.errors import RecipeError
 from tfsum.models import Transformer
+from tfsum.models.model_folder import variables_by_path
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.optimizer import Adam, WarmUp
@@ -20,6 +21,9 @@ from tfsum.training.run import Run, say
 
 CASE = ("lowercase", "strip_accents")
 VOCABULARIES = ("vocabulary", "target_vocabulary", "vocabulary_size", "target_vocabulary_size")
+# What a folder's weights depend on; dropout and the like may differ.
+SHAPE = ("num_encoder_layers", "num_decoder_layers", "d_model", "num_heads", "feed_forward_width", "activation", "norm",
+         "epsilon", "shared_embeddings", "tied_output")
 MEASURED = ("metric", "documents", "tokenize", "words")
 
 
@@ -34,7 +38,9 @@ def schema() -> dict[str, dict[str, Key]]:
                  "records": Key((str,)),
                  **keys_of(prepare_pairs, "corpus", "target_corpus", "out_dir", *VOCABULARIES, *CASE)},
         "text": {k: vocabularies[k] for k in (*VOCABULARIES, *CASE)},
-        "model": keys_of(Transformer, "source_vocabulary_size", "target_vocabulary_size", "start_id", "end_id", "name"),
+        "model": {"start": Key((str, type(None)), None),
+                  **keys_of(Transformer, "source_vocabulary_size", "target_vocabulary_size", "start_id", "end_id",
+                            "name")},
         "train": {"strategy": Key((str,), "one", ("one", "mirrored")), **keys_of(set_precision_and_seed),
                   **{k: v for k, v in run.items() if k not in MEASURED}},
         "evaluate": {k: run[k] for k in MEASURED},
@@ -50,7 +56,9 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     # The precision is global in Keras: it must stand before the first layer does.
     set_precision_and_seed(precision, seed)
     with strategy_of(strategy).scope():
-        model = build_model(*pieces, **{k: v for k, v in recipe["model"].items() if k != "kind"})
+        model = build_model(*pieces, **{k: v for k, v in recipe["model"].items() if k not in ("kind", "start")})
+        if recipe["model"]["start"] is not None:
+            start_from(model, recipe["model"]["start"], *pieces)
     treated = {**{k: text[k] for k in CASE}, **{k: data[k] for k in ("max_source_length", "cut_sources")}}
     settings = {"text": treated, "recipe": without_folders(recipe)}
     arguments = {k: v for k, v in recipe["train"].items() if k not in ("strategy", "precision")}
@@ -95,6 +103,33 @@ def build_model(source: WordPiece, target: WordPiece, **arguments) -> Transforme
     model.build()
     say(f"{sum(v.shape.num_elements() for v in model.trainable_variables):,} weights")
     return model
+
+
+def start_from(model: Transformer, folder: str | pathlib.Path, source: WordPiece, target: WordPiece) -> None:
+    """Gives a new model the weights of a model folder, to be trained on with other pairs.
+
+    Args:
+        model: a built `Transformer`.
+        folder: a model folder of a Transformer of the same shape.
+        source, target: the model's tokenizers, whose vocabularies must be the folder's.
+
+    Raises:
+        RecipeError: the shapes or the vocabularies differ.
+        CheckpointError: the folder is no model folder of a Transformer.
+    """
+    folder, stored = pathlib.Path(folder), Transformer.from_pretrained(folder)
+    if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
+        wanted = ", ".join(f"{name} = {stored.config[name]!r}" for name in others)
+        raise RecipeError(f"[model] start: {folder} is a Transformer of another shape; [model] must have {wanted}")
+    file = folder / "target_vocab.txt"
+    for key, tokenizer, path in (("vocabulary", source, folder / "vocab.txt"),
+                                 ("target_vocabulary", target, file if file.is_file() else folder / "vocab.txt")):
+        if WordPiece.from_file(path).vocabulary != tokenizer.vocabulary:
+            raise RecipeError(f'[model] start: its weights belong to other word pieces; [text] needs {key} = "{path}" '
+                              f"in place of {key}_size")
+    weights = variables_by_path(stored)
+    for path, variable in variables_by_path(model).items():
+        variable.assign(weights[path])
 
 
 class PairRun(Run):
