@@ -127,7 +127,8 @@ def measure_pairs(
 
     sources, targets = zip(*pairs, strict=True)
     answers = [written for texts in batches(list(sources)) for written in answer(texts)]
-    cut, unended = (sum(map(said, answers)) for said in (lambda a: a.coverage < 1, lambda a: not a.ended))
+    cut = sum(written.coverage < 1 for written in answers)
+    unended = sum(not written.ended for written in answers)
     return evaluate_texts([written.summary for written in answers], targets, tokenize=tokenize, english=english,
                           samples=samples, seed=seed, cut=cut, unended=unended)
 

@@ -6,9 +6,8 @@ import tensorflow as tf
 class InPlace:
     """What a strategy needs of a Transformer (see `Strategy`), without a copy of the caches at each token.
 
-    TensorFlow's scatter, which `write_position` comes down to, copies its input on a CPU: at width 512 that is a tenth
-    of the time of decoding. What is used here does not compile under XLA, so that it belongs into exported graphs
-    alone.
+    TensorFlow's scatter, which `write_position` comes down to, copies its input on a CPU. What is used here does not
+    compile under XLA, so that it belongs into exported graphs alone.
 
     Args:
         model: a `Transformer`.
