@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tfsum.data.pair_batches import load_pairs, pair_batches, pair_batches_report, pair_texts
-from tfsum.data.pairs import prepare_pairs, read_pairs
+from tfsum.data.pairs import prepare_pairs, read_pairs, sentence_windows
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import DataError, Error
 
@@ -110,13 +110,36 @@ def test_sources_are_cut_and_first_lines_kept_where_asked_for(tmp_path):
     assert (counts["sources_cut"], counts["pieces_cut"], counts["lines_beyond"]) == (1, 2, 2)
 
 
+def test_windows_are_runs_of_sentences_with_their_first_one():
+    text = "A b. C d. E f. G h. I j. K l."
+    assert list(sentence_windows([text, "", "One alone."], 4)) == [
+        ("A b. C d. E f. G h.", "A b."), ("E f. G h. I j. K l.", "E f."), ("", ""), ("One alone.", "One alone.")]
+    for sentences in (2, 3, 6):  # whatever the sizes, every sentence is in a run and no run is all in another
+        for length in (1, 5, 6, 7, 10):
+            split = [f"A{i}." for i in range(length)]
+            runs = [source.split() for source, _ in sentence_windows([" ".join(split)], sentences)]
+            assert set().union(*runs) == set(split) and all(len(run) <= sentences for run in runs)
+            assert not any(set(one) <= set(other) for one, other in zip(runs[1:], runs))
+
+
+def test_windows_take_the_place_of_the_targets(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
+    corpus = _file(tmp_path / "c.tsv", "The cat. The cats sat.\tle chat\n\té\n")
+    counts = prepare_pairs(corpus, tmp_path / "out", tmp_path, source="1", target="2", lowercase=True,
+                           window_sentences=2)
+    assert list(pair_texts(tmp_path / "out")) == [("The cat. The cats sat.", "The cat.")]
+    assert load_pairs(tmp_path / "out").targets.tolist() == [5, 6, 11]
+    assert (counts["pairs"], counts["empty_source"]) == (1, 1)
+
+
 def test_a_corpus_of_nothing_leaves_nothing(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     corpus = _file(tmp_path / "c.tsv", "the\t\n")
     with pytest.raises(DataError, match="no pair of the corpus can be used; found .*'empty_target': 1"):
         prepare_pairs(corpus, tmp_path / "out", tmp_path, source="1", target="2")
     assert not list((tmp_path / "out").glob("*.tfrecord*"))
-    for name, value in (("max_source_length", 2), ("max_target_length", 1), ("target_lines", 0)):
+    for name, value in (("max_source_length", 2), ("max_target_length", 1), ("target_lines", 0),
+                        ("window_sentences", 1)):
         with pytest.raises(Error, match=f"prepare_pairs: {name} is {value}; expected"):
             prepare_pairs(corpus, tmp_path / "out", tmp_path, **{name: value})
 

@@ -11,10 +11,12 @@ from tfsum.data.prepare import vocabulary_file
 from tfsum.data.readers import fingerprint, read_columns, read_lines
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import DataError, Error
+from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
 _SHARD = "pairs.tfrecord"
 _TOGETHER = 1024  # pairs tokenized in one call
+_SPLIT_TOGETHER = 64  # whole documents split in one call
 COUNTS = ("pairs", "source_pieces", "target_pieces", "unknown_pieces", "lines_beyond", "sources_cut", "pieces_cut",
           "read")
 DROPPED = ("empty_source", "empty_target", "duplicates", "long_source", "long_target")
@@ -60,6 +62,29 @@ def _parallel(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path) -> 
         yield texts
 
 
+def sentence_windows(texts: Iterable[str], sentences: int) -> Iterator[tuple[str, str]]:
+    """Makes pairs out of texts alone: runs of their sentences, each with its own first sentence as the target.
+
+    A Transformer that begins with nothing learns from them to read its source and to copy, which some thousands of
+    summaries are too few to teach. A run starts at the half of the one before until one reaches the end of its text,
+    so that every sentence is in one. (Zhu et al. 2021, "Leveraging Lead Bias for Zero-shot Abstractive News
+    Summarization", arXiv:1912.11602, pretrain on a text's first sentences too, but take them out of the source.)
+
+    Args:
+        texts: the documents.
+        sentences: sentences of a run.
+
+    Yields:
+        (sentences joined by blanks, the first of them).
+    """
+    splitter, step, texts = SentenceSplitter(), max(1, sentences // 2), iter(texts)
+    while batch := list(itertools.islice(texts, _SPLIT_TOGETHER)):
+        for split in splitter.split(batch)["sentences"].to_list():
+            split = [sentence.decode() for sentence in split] or [""]
+            for begin in range(0, max(1, len(split) - sentences + step), step):
+                yield " ".join(split[begin : begin + sentences]), split[begin]
+
+
 def prepare_pairs(
     corpus: str | pathlib.Path,
     out_dir: str | pathlib.Path,
@@ -73,6 +98,7 @@ def prepare_pairs(
     max_target_length: int = 512,
     cut_sources: bool = False,
     target_lines: int | None = None,
+    window_sentences: int | None = None,
     lowercase: bool = False,
     strip_accents: bool | None = None,
 ) -> dict[str, int]:
@@ -90,6 +116,8 @@ def prepare_pairs(
             would teach to stop in mid-sentence.
         cut_sources: whether a longer source is cut (summaries of long texts) or its pair left out (translation).
         target_lines: lines kept of a target, the first ones; None keeps all.
+        window_sentences: pairs made of the sources alone, runs of so many sentences, see `sentence_windows`; None
+            takes the pairs of the corpus.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
 
@@ -109,10 +137,12 @@ def prepare_pairs(
         "max_target_length": max_target_length,
         "cut_sources": cut_sources,
         "target_lines": target_lines,
+        "window_sentences": window_sentences,
         "lowercase": lowercase,
         "strip_accents": lowercase if strip_accents is None else strip_accents,
     }
-    for name, smallest in {"max_source_length": 3, "max_target_length": 2, "target_lines": 1}.items():
+    for name, smallest in {"max_source_length": 3, "max_target_length": 2, "target_lines": 1,
+                           "window_sentences": 2}.items():
         if settings[name] is not None and settings[name] < smallest:
             raise Error(f"prepare_pairs: {name} is {settings[name]}; expected {smallest} or more")
     files = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
@@ -123,6 +153,8 @@ def prepare_pairs(
     if _SHARD not in manifest.shards:
         case = {name: settings[name] for name in ("lowercase", "strip_accents")}
         pairs = read_pairs(corpus, target_corpus, source=source, target=target)
+        if window_sentences is not None:
+            pairs = sentence_windows((text for text, _ in pairs), window_sentences)
         writer = _PairWriter(settings, [WordPiece.from_file(file, **case) for file in files])
         manifest.add(_SHARD, writer.write(manifest.folder / _SHARD, pairs))
     return manifest.finish(dict.fromkeys(DROPPED, 0))

@@ -78,6 +78,8 @@ def _prepare(data: dict[str, Any], text: dict[str, Any]) -> tuple[dict[str, path
     records = {}
     for split in ("train", "validation"):
         records[split] = folder / split
+        if split == "validation":  # measured is what the model is for: the pairs that somebody wrote
+            options["window_sentences"] = None
         counts = prepare_pairs(data[split], records[split], vocabularies[0], target_vocabulary=vocabularies[1],
                                target_corpus=data[f"{split}_target"], **options, **{k: text[k] for k in CASE})
         print(f"{split}: " + ", ".join(f"{v} {k}" for k, v in counts.items()), flush=True)
