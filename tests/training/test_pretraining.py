@@ -121,6 +121,14 @@ def test_biases_and_norms_do_not_decay(material, tmp_path):
                {v.path for v in decayed.model.trainable_variables} - spared)
 
 
+def test_an_encoder_may_have_a_rate_of_its_own(material, tmp_path):
+    still = run(material, tmp_path, encoder_learning_rate=0.0, average_decay=0.0)
+    before = {v.path: v.numpy() for v in still.model.trainable_variables}
+    still.fit()
+    moved = {v.path for v in still.model.trainable_variables if not np.array_equal(v.numpy(), before[v.path])}
+    assert moved == {path for path in before if "/bert/" not in path or "/pooler/" in path}
+
+
 def dry(recipe, tmp_path, *overrides):
     """Trains a shipped recipe at a tiny size: the folder of the best model and its history."""
     loaded = recipes.load_recipe(RECIPES / recipe, [

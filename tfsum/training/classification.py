@@ -140,7 +140,7 @@ class ClassificationRun(Run):
                  clip_norm: float = 1.0, seed: int = 0, **run):
         lower = encoder_learning_rate / learning_rate
         with model.distribute_strategy.scope():
-            optimizer = Adam(WarmUp(learning_rate, warmup_steps, steps), {"bert": lower, "pooler": 1 / lower},
+            optimizer = Adam(WarmUp(learning_rate, warmup_steps, steps), {"bert": lower, "pooler": 1.0},
                              epsilon=1e-6, global_clipnorm=clip_norm or None, weight_decay=weight_decay or None)
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, steps=steps, **run)

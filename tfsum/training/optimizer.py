@@ -1,6 +1,5 @@
 """The papers' optimizer: Adam in torch's form, the Transformer's warm-up schedule, learning rates by group."""
 
-import math
 
 import keras
 from keras import ops
@@ -79,7 +78,8 @@ class Adam(keras.optimizers.Adam):
     Args:
         learning_rate: float or schedule.
         factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it, and
-            so its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2).
+            so its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
+            innermost component that has a factor counts.
         bias_correction: False leaves the moments as they are, as google-research/bert does (optimization.py); with
             epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
             `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
@@ -96,10 +96,12 @@ class Adam(keras.optimizers.Adam):
     def build(self, variables):
         super().build(variables)
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
-        self._factor_of = [math.prod(f for part, f in self.factors.items() if part in v.path.split("/"))
-                           for v in variables]
+        self._factor_of = [self._factor(variable.path) for variable in variables]
         self._decay_of = [self.weight_decay if self.weight_decay and self._use_weight_decay(v) else 0.0
                           for v in variables]
+
+    def _factor(self, path: str) -> float:
+        return next((self.factors[part] for part in reversed(path.split("/")) if part in self.factors), 1.0)
 
     def _apply_weight_decay(self, variables):
         """Nothing: Keras 3.15 (where it is private) would decay all by one rate; `update_step` decays instead."""

@@ -134,7 +134,9 @@ class PretrainingRun(Run):
         masked_share, max_predictions, whole_words: see `Masking`.
         static_masks: see `tfsum.data.pretraining_batches.pretraining_batches`.
         learning_rate: the rate that the warm-up aims at; it falls linearly to 0 at the last step (`BertWarmUp`).
-        warmup_steps: steps of linear growth of the rate.
+        encoder_learning_rate: the same of a trained encoder without its pooler, which may want less than new heads;
+            None is `learning_rate`.
+        warmup_steps: steps of linear growth of the rates.
         weight_decay: of AdamW; biases and normalizations are spared.
         bias_correction: False leaves Adam's moments as they are, as google-research/bert does.
         clip_norm: largest global norm of the gradients; 0 never clips.
@@ -146,11 +148,13 @@ class PretrainingRun(Run):
     def __init__(self, model, records: dict[str, pathlib.Path], word_piece: WordPiece, settings: dict, steps: int,
                  tokens_per_batch: int = 4096, masked_share: float = 0.15, max_predictions: int = 20,
                  whole_words: bool = False, static_masks: bool = False, learning_rate: float = 1e-4,
-                 warmup_steps: int = 100, weight_decay: float = 0.01, bias_correction: bool = True,
-                 clip_norm: float = 1.0, seed: int = 0, pairs: int | None = None, **run):
+                 encoder_learning_rate: float | None = None, warmup_steps: int = 100, weight_decay: float = 0.01,
+                 bias_correction: bool = True, clip_norm: float = 1.0, seed: int = 0, pairs: int | None = None, **run):
+        lower = 1.0 if encoder_learning_rate is None else encoder_learning_rate / learning_rate
         with model.distribute_strategy.scope():
-            optimizer = Adam(BertWarmUp(learning_rate, warmup_steps, steps), epsilon=1e-6, weight_decay=weight_decay,
-                             bias_correction=bias_correction, global_clipnorm=clip_norm or None)
+            optimizer = Adam(BertWarmUp(learning_rate, warmup_steps, steps), {"bert": lower, "pooler": 1.0},
+                             epsilon=1e-6, weight_decay=weight_decay, bias_correction=bias_correction,
+                             global_clipnorm=clip_norm or None)
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, steps=steps, **run)
         self.settings, self._vocabulary = settings, word_piece.vocabulary
