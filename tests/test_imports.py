@@ -44,6 +44,8 @@ EXCEPTIONS = {
     ("models", "text"),
     # Where a recipe is silent on case and accents, its texts are read as the encoder's folder says.
     ("training", "conversion"),
+    # An exported model reads texts as its folder's files say, whoever wrote them.
+    ("export", "conversion"),
     # A recipe names the arguments of the export, and is checked against its signature.
     ("training", "export"),
 }

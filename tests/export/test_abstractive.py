@@ -135,7 +135,7 @@ def test_a_plain_vocabulary_answers_unknown_words_and_reads_composed_letters(tmp
     keras.utils.set_random_seed(3)
     model = Transformer(len(words), None, 1, 1, 8, 2, 8, max_length=5)
     model.save_pretrained(tmp_path, words, settings={"text": {"lowercase": False}})
-    text = {**TEXT_SETTINGS, "lowercase": False}
+    text = {**TEXT_SETTINGS, **read_settings(tmp_path)["text"]}
     made = build(tmp_path, text, "core", named_strategy("greedy"), None, "float32")
     texts = ["cafe\u0301", "caf\u00e9", "猫 犬", "鳥 魚", "the cat"]
     given = {name: value.numpy() for name, value in made.serve(tf.constant(texts)).items()}

@@ -128,12 +128,13 @@ def test_options_that_cannot_be(tmp_path, options, says):
     assert not (tmp_path / "served").exists()
 
 
-def test_the_length_is_the_encoders_where_nothing_says_it(tmp_path):
+def test_a_folder_of_transformers_tells_case_and_length(tmp_path):
     source = write_model(tmp_path / "best", False)
     (source / "tfsum.json").unlink()
+    (source / "tokenizer_config.json").write_text('{"do_lower_case": false, "strip_accents": true}')
     written = export_classifier(source, tmp_path / "served")
-    description = json.loads((written / "assets.extra" / "tfsum.json").read_text())
-    assert description["text"]["max_length"] == 48 and description["text"]["pair"] is False
+    text = json.loads((written / "assets.extra" / "tfsum.json").read_text())["text"]
+    assert text == {"lowercase": False, "strip_accents": True, "max_length": 48, "pair": False}
 
 
 def test_an_encoder_has_nothing_to_export(tmp_path):

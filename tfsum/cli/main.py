@@ -18,9 +18,9 @@ from tfsum.errors import Error, RecipeError, Stopped
 # Verb -> the line of `tfsum --help`; held here so that help imports no verb.
 VERBS = {
     "summarize": "summarize texts, from files or standard input",
-    "prepare": "turn a corpus into labelled training records",
+    "prepare": "turn a corpus into training records",
     "train": "train a model from a recipe",
-    "evaluate": "measure a model by ROUGE, beside lead, oracle and a random pick",
+    "evaluate": "measure a model: ROUGE beside lead, oracle and a random pick, BLEU, or accuracy and F1",
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "explain": "show why: a page with the score of each sentence and those chosen",

@@ -97,13 +97,17 @@ def prepare_pretraining(
         raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give documents, or "
                         "another part or held_out_share")
     if size == 1 and next_sentence != "none":
-        raise DataError(one_document(str(corpus)))
+        raise DataError(one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it"))
     shards = min(shards, max(1, size // 2))
     names = [shard_name("pairs", shard, shards) for shard in range(shards)]
     make_writer = functools.partial(_pair_writer, settings, str(vocabulary))
     documents = _usable(corpus, *chosen, collections.Counter())
     write_shards(manifest, names, documents, size, make_writer, processes, progress)
-    return manifest.finish(dict(left_out))
+    counts = manifest.finish(dict(left_out))
+    if not counts["pairs"]:
+        raise DataError(f"{corpus}: its {counts['documents']} documents give no pair, as none has two sentences; take "
+                        "next_sentence 'none' for masked words alone, or another way to read a new line")
+    return counts
 
 
 def _check(settings: dict, processes: int) -> None:

@@ -13,7 +13,7 @@ from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import Vocabulary, WordPiece
 
 # Those of `tfsum.data.pairs`, where a model folder says nothing.
-TEXT_SETTINGS = {"lowercase": False, "strip_accents": None, "max_source_length": 512}
+TEXT_SETTINGS = {"max_source_length": 512}
 
 
 def export_abstractive(
@@ -45,7 +45,7 @@ def export_abstractive(
     """
     source, destination = pathlib.Path(model_folder), version_folder(destination)
     settings = read_settings(source)
-    text = {**TEXT_SETTINGS, **settings.get("text", {})}
+    text = {**TEXT_SETTINGS, **settings["text"]}
     if max_source_length is not None:
         text["max_source_length"] = max_source_length
     module = build(source, text, ops, BeamSearch() if strategy is None else strategy, max_length, storage)

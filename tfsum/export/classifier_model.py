@@ -9,7 +9,7 @@ from tfsum.models import BertClassifier
 from tfsum.text.word_piece import WordPiece
 
 # BERT's own, where a model folder says nothing.
-TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "pair": False}
+TEXT_SETTINGS = {"pair": False}
 
 
 def export_classifier(model_folder, destination, ops: str = "core", pair: bool | None = None,
@@ -31,7 +31,7 @@ def export_classifier(model_folder, destination, ops: str = "core", pair: bool |
     """
     source, destination = pathlib.Path(model_folder), version_folder(destination)
     settings = read_settings(source)
-    text = {**TEXT_SETTINGS, **settings.get("text", {})}
+    text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertClassifier.from_pretrained(source)
     word_piece = WordPiece.from_file(
         source / "vocab.txt", ops=ops, **{name: text[name] for name in ("lowercase", "strip_accents")})

@@ -23,7 +23,7 @@ from tfsum.text.word_piece import WordPiece
 FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's target has words of its own
 # BERT's own, where a model folder says nothing.
-TEXT_SETTINGS = {"lowercase": True, "strip_accents": None, "newline": "sentence"}
+TEXT_SETTINGS = {"newline": "sentence"}
 
 
 def export_extractive(
@@ -67,7 +67,7 @@ def export_extractive(
         "block_trigrams": bool(evaluated.get("block_trigrams", True)) if block_trigrams is None else block_trigrams,
     }
     module = build(source, settings, ops, choice, storage)
-    text = {**TEXT_SETTINGS, **settings.get("text", {}), "window_length": module.window_length}
+    text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
     return write(module, source, destination, settings, kind="extractive", ops=ops, storage=storage, text=text,
                  **choice)
 
@@ -128,11 +128,14 @@ def version_folder(destination) -> pathlib.Path:
 
 
 def read_settings(source: pathlib.Path) -> dict:
-    """Reads a model folder's tfsum.json; {} where there is none.
+    """Reads a model folder's tfsum.json; where it does not tell the case of texts, the folder's other files do.
 
     Raises:
         ExportError: there is no vocabulary, or tfsum.json is not as expected.
+        CheckpointError: another file that tells the case is broken.
     """
+    from tfsum.conversion.text_settings import read_text_settings
+
     if not (source / "vocab.txt").is_file():
         raise ExportError(
             f"{source}: has no vocab.txt; an export needs a whole model folder "
@@ -145,12 +148,12 @@ def read_settings(source: pathlib.Path) -> dict:
         raise ExportError(f"{path}: cannot be read as JSON ({error}); write it again") from None
     if not isinstance(settings, dict) or not isinstance(settings.get("text", {}), dict):
         raise ExportError(f'{path}: expected an object whose "text" is an object of text settings')
-    return settings
+    return {**settings, "text": {**read_text_settings(source), **settings.get("text", {})}}
 
 
 def build(source, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
     """Makes the module of a model folder; `choice` holds the arguments of how sentences are chosen."""
-    text = {**TEXT_SETTINGS, **settings.get("text", {})}
+    text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertSumExt.from_pretrained(str(source))
     word_piece = WordPiece.from_file(
         str(source / "vocab.txt"), lowercase=text["lowercase"], strip_accents=text["strip_accents"], ops=ops
