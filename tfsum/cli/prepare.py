@@ -90,7 +90,7 @@ def _add_pairs(add) -> None:
     add("--cut-sources", action="store_true", default=UNSET, help="cut longer sources; else their pairs are left out")
     add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
     add("--window-sentences", type=int, default=UNSET, metavar="N",
-        help="pairs out of the sources alone: runs of N sentences, each with one of them as the target")
+        help="pairs out of the sources alone: runs of N sentences, each with its first one as the target")
 
 
 def run(arguments: argparse.Namespace) -> int:
