@@ -1,6 +1,7 @@
 """From every format to every format, bit by bit."""
 
 import itertools
+import json
 import pathlib
 import shutil
 
@@ -10,6 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from tfsum.conversion.convert import FORMATS, convert
 from tfsum.conversion.google import google_name
+from tfsum.conversion.text_settings import read_text_settings
 from tfsum.errors import CheckpointError
 from tfsum.models import Bert, BertClassifier, model_folder
 from tfsum.models.bert_for_pretraining import BertForPretraining
@@ -97,8 +99,6 @@ def test_what_the_folders_hold(source, tmp_path):
 
 
 def test_case_is_read_or_given(source, tmp_path):
-    from tfsum.conversion.text_settings import read_text_settings
-
     convert(source, tmp_path / "a", "tfsum")
     assert read_text_settings(tmp_path / "a")["lowercase"] is False  # "The" is in the vocabulary
     convert(source, tmp_path / "b", "google", lowercase=True)
@@ -122,6 +122,35 @@ def test_one_head_alone_stays_one(source, tmp_path):
     convert(source, tmp_path / "google", "google")
     names = model_folder.read(tmp_path / "google").tensors.keys()
     assert names == {google_name(name, True)[0] for name in alone}
+
+
+@pytest.mark.parametrize(("head", "architecture"), [
+    ("cls.", "BertForPreTraining"), ("cls.predictions", "BertForMaskedLM"),
+    ("cls.seq_relationship", "BertForNextSentencePrediction"), ("no head", "BertModel")])
+def test_the_class_is_named_by_the_heads(source, tmp_path, head, architecture):
+    tensors = load_file(source / "model.safetensors")
+    save_file({k: v.copy() for k, v in tensors.items() if k.startswith(("bert.", head))}, source / "model.safetensors")
+    convert(source, tmp_path / "out", "hugging-face")
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == [architecture]
+
+
+def test_a_vocabulary_out_of_tokenizer_json(source, tmp_path):
+    (source / "vocab.txt").unlink()
+    content = {"model": {"type": "WordPiece", "vocab": {piece: i for i, piece in enumerate(CASED)}}}
+    (source / "tokenizer.json").write_text(json.dumps(content))
+    for to in FORMATS:
+        convert(source, tmp_path / to, to)
+        assert (tmp_path / to / "vocab.txt").read_text().splitlines() == CASED
+    assert read_text_settings(tmp_path / "tfsum")["lowercase"] is False  # "The" is in it
+
+
+def test_double_precision_is_rounded_and_told(source, tmp_path):
+    first = model_folder.read(source)
+    tensors = {k: v.astype(np.float64) for k, v in load_file(source / "model.safetensors").items()}
+    save_file(tensors, source / "model.safetensors")
+    notes = convert(source, tmp_path / "out", "tfsum")
+    assert notes == [f"{len(tensors)} tensors of float64 are rounded to float32"]
+    equal(full(first), full(model_folder.read(tmp_path / "out")))
 
 
 def test_what_the_reader_is_told(source, tmp_path):

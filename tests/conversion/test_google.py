@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
+from tfsum.conversion.convert import convert
 from tfsum.conversion.google import google_config, read_google, write_google
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert
@@ -69,6 +70,17 @@ def test_an_encoder_alone_and_a_classifier(folder):
     Bert.from_pretrained(folder)
     with pytest.warns(UserWarning, match=r"no masked_lm head .*begins anew"):
         BertForPretraining.from_pretrained(folder)
+
+
+def test_heads_of_another_task_are_left_out(folder, tmp_path):
+    """run_squad.py calls its head cls/squad."""
+    rewrite(folder, lambda v: {k: w for k, w in v.items() if not k.startswith("cls")}
+            | {"cls/squad/output_weights": np.zeros((2, 32), np.float32),
+               "cls/squad/output_bias": np.zeros(2, np.float32)})
+    assert convert(folder, tmp_path / "out", "tfsum") == [
+        "left out 2 tensors of heads of other tasks: cls/squad/output_bias, cls/squad/output_weights"]
+    np.testing.assert_array_equal(Bert.from_pretrained(folder).pooler.kernel,
+                                  Bert.from_pretrained(tmp_path / "out").pooler.kernel)
 
 
 def test_functions_that_google_does_not_know_are_remembered():
@@ -157,7 +169,8 @@ def test_several_prefixes_and_none(folder):
         path = folder / f"bert_model.ckpt.{ending}"
         shutil.copyfile(path, folder / f"a.ckpt-1.{ending}")
         path.rename(folder / f"a.ckpt-2.{ending}")
-    with pytest.raises(CheckpointError, match="expected one checkpoint.* a.ckpt-1, a.ckpt-2; give the prefix"):
+    with pytest.raises(CheckpointError, match="expected one checkpoint.* a.ckpt-1, a.ckpt-2; give the prefix of one, "
+                       "such as .*/a.ckpt-2$"):
         Bert.from_pretrained(folder)
     for path in folder.glob("*.index"):
         path.unlink()

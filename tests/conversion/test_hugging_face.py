@@ -12,7 +12,8 @@ from safetensors.numpy import load_file, save_file
 
 from tfsum.conversion.hugging_face import local_folder, read_hugging_face
 from tfsum.errors import CheckpointError
-from tfsum.models import Bert
+from tfsum.models import Bert, model_folder
+from tfsum.training.encoder import encoder_folder
 
 MODELS = pathlib.Path(__file__).parents[1] / "data" / "bert_pretraining"
 
@@ -129,6 +130,35 @@ def test_a_vocabulary_that_does_not_match(tmp_path, pieces):
     Bert.from_pretrained(folder)
 
 
+TOKENIZERS = {
+    "another size": ({"model": {"type": "WordPiece", "vocab": {"a": 0, "b": 1}}}, "2 word pieces, and vocab_size"),
+    "another kind": ({"model": {"type": "BPE", "vocab": {"a": 0}}}, "holds no WordPiece"),
+    "no tokenizer": ([], "holds no WordPiece"),
+    "holes": ({"model": {"vocab": {"a": 0, "b": 2}}}, "the ids of its 2 pieces are not 0 to 1"),
+    "words for ids": ({"model": {"vocab": {"a": "x", "b": 2}}}, "cannot read the vocabulary"),
+    "a broken token": ({"model": {"vocab": {"a": 0}}, "added_tokens": [{}]}, "cannot read the vocabulary"),
+}
+
+
+@pytest.mark.parametrize("case", TOKENIZERS)
+def test_a_wrong_tokenizer_json(tmp_path, case):
+    content, says = TOKENIZERS[case]
+    folder = shutil.copytree(MODELS / "whole", tmp_path / "model")
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    with pytest.raises(CheckpointError, match=f"tokenizer.json: {says}"):
+        Bert.from_pretrained(folder)
+    (folder / "vocab.txt").write_text("\n".join(f"piece{i}" for i in range(40)))
+    Bert.from_pretrained(folder)  # what a vocab.txt says comes first
+
+
+@pytest.mark.parametrize("weights", ["torch", "shards"])
+def test_early_archives_call_the_config_bert_config_json(whole, tmp_path, weights):
+    """As pytorch-pretrained-bert had it; no folder of Google's has such weights."""
+    folder = pathlib.Path(shutil.copytree(MODELS / weights, tmp_path / "early"))
+    (folder / "config.json").rename(folder / "bert_config.json")
+    equal(model_folder.read(folder), whole)
+
+
 @pytest.fixture
 def hub(monkeypatch):
     """A huggingface_hub that offers the folders of these tests."""
@@ -149,6 +179,7 @@ def test_a_name_on_the_hub(hub, whole):
     assert hub == ["someone/whole"]
     equal(read_hugging_face("someone/torch"), whole)
     assert hub[1:] == ["someone/torch"] * 2  # torch's file is fetched only where there is no other
+    assert encoder_folder("someone/whole") == MODELS / "whole"  # in a recipe too
 
 
 def test_a_name_that_the_hub_does_not_know(hub):

@@ -45,3 +45,12 @@ def test_text_settings_that_are_none(tmp_path):
     (tmp_path / "tfsum.json").write_text('{"text": 3}')
     with pytest.raises(CheckpointError, match='tfsum.json: "text" is 3; expected an object'):
         read_text_settings(tmp_path)
+
+
+def test_tokenizer_json_says_it_by_its_normalizer(tmp_path):
+    (tmp_path / "vocab.txt").write_text(UNCASED, encoding="utf-8")
+    written = {"lowercase": False, "strip_accents": None}
+    for normalizer, expected in (({"type": "BertNormalizer", **written}, written),
+                                 (None, {"lowercase": True, "strip_accents": None})):
+        (tmp_path / "tokenizer.json").write_text(json.dumps({"normalizer": normalizer}))
+        assert read_text_settings(tmp_path) == expected

@@ -180,8 +180,19 @@ def test_wrong_tensors_are_named(folder, change, case):
 
 def test_all_wrong_tensors_are_told_at_once(folder, change):
     change(lambda t: {k: v for k, v in t.items() if "layer.2" not in k})
-    with pytest.raises(CheckpointError, match="16 tensors do not fit"):
+    with pytest.raises(CheckpointError, match="(?s)16 tensors do not fit.*; mend config.json.*and 9 more$") as caught:
         Bert.from_pretrained(folder)
+    assert str(caught.value).count("missing: ") == 7
+
+
+def test_names_that_do_not_fit_at_all_are_shown(folder, change):
+    """As torch's DataParallel stores them: what is missing must not hide what there is."""
+    change(lambda t: {f"module.{k}": v for k, v in t.items()})
+    with pytest.raises(CheckpointError, match="none has a name that it knows: .*DataParallel") as caught:
+        Bert.from_pretrained(folder)
+    lines = str(caught.value).split("\n  ")
+    assert sum(line.startswith("missing: ") for line in lines) == 7
+    assert sum(line.startswith("unknown: module.") for line in lines) == 7
 
 
 def test_without_a_pooler_it_begins_anew(folder, change, expected):
@@ -208,8 +219,10 @@ WRONG_CONFIGS = {
     "other positions": ({"position_embedding_type": "relative_key"}, "'relative_key'"),
     "fewer layers": ({"num_hidden_layers": 2}, "unknown: encoder.layer.2"),
     "more layers": ({"num_hidden_layers": 4}, "missing: encoder.layer.3"),
-    "heads that do not divide": ({"num_attention_heads": 5}, "5 heads do not divide a width of 24"),
+    "heads that do not divide": ({"num_attention_heads": 5}, "heads is 5, .* 5 heads do not divide a width of 24"),
     "an unknown activation": ({"hidden_act": "swish"}, "'swish'"),
+    "a decoder": ({"is_decoder": True, "add_cross_attention": False}, "config.json: is_decoder is true: a decoder"),
+    "with cross-attention": ({"add_cross_attention": True}, "add_cross_attention is true"),
 }
 
 
@@ -217,7 +230,19 @@ WRONG_CONFIGS = {
 def test_a_wrong_config_is_named(folder, change_config, case):
     fields, says = WRONG_CONFIGS[case]
     change_config(**fields)
-    with pytest.raises(Error, match=says):
+    with pytest.raises(CheckpointError, match=says) as caught:
+        Bert.from_pretrained(folder)
+    assert str(folder) in str(caught.value)
+
+
+def test_a_config_of_something_else(folder):
+    """An older folder of sentence-transformers: the model lies in a folder of its own."""
+    (folder / "config.json").write_text('{"__version__": "0.2.0"}')
+    with pytest.raises(CheckpointError, match="config.json: is no BERT's .* none of vocab_size, .*; take the file"):
+        Bert.from_pretrained(folder)
+    (folder / "0_BERT").mkdir()
+    (folder / "0_BERT" / "config.json").write_text("{}")
+    with pytest.raises(CheckpointError, match="in a folder beside it: .*0_BERT$"):
         Bert.from_pretrained(folder)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load_file
 
+from tfsum.conversion.convert import convert
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertClassifier
 
@@ -142,6 +143,38 @@ def test_an_encoder_alone_is_no_classifier():
     with pytest.raises(CheckpointError, match=r"has no classifier.weight, it is no classifier; .*"
                        r"BertClassifier\(Bert.from_pretrained\(folder\), label_names\)"):
         BertClassifier.from_pretrained(DATA / "bert_tiny")
+
+
+OTHERS = {
+    "of tokens, as transformers 4 stores them": ({}, lambda t: {k: v for k, v in t.items() if "pooler" not in k},
+                                                 r"is applied to each token \(the file has no pooler\)"),
+    "of tokens, with a pooler": ({"architectures": ["BertForTokenClassification"]}, dict,
+                                 "is of a BertForTokenClassification"),
+    "several labels at once": ({"problem_type": "multi_label_classification"}, dict,
+                               "is trained for problem_type 'multi_label_classification'"),
+    "numbers": ({"problem_type": "regression"}, dict, "is trained for problem_type 'regression'"),
+    "a number": ({"id2label": {"0": "LABEL_0"}}, lambda t: t | {k: v[:1] for k, v in t.items() if "classifier" in k},
+                 "has 1 row, which gives a number"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_layers_that_choose_no_label_for_a_text(folder, change, change_config, tmp_path, case):
+    """They are no classifiers; `convert` leaves them out and says so."""
+    fields, edit, says = OTHERS[case]
+    change(edit)
+    change_config(**fields)
+    with pytest.raises(CheckpointError, match=f"{folder}: its classifier.weight {says}; .*two labels or more .*"
+                       "encoder alone may become one"):
+        BertClassifier.from_pretrained(folder)
+    left, why = convert(folder, tmp_path / "converted", "hugging-face")
+    assert left.endswith("other tasks: classifier.bias, classifier.weight") and why.endswith("encoder alone is written")
+    assert json.loads((tmp_path / "converted" / "config.json").read_text())["architectures"] == ["BertModel"]
+
+
+def test_one_label_for_a_text_is_the_problem_that_it_solves(folder, change_config):
+    change_config(problem_type="single_label_classification")
+    assert BertClassifier.from_pretrained(folder).label_names == LABELS
 
 
 WRONG = {

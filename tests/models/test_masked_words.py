@@ -1,5 +1,6 @@
 """Guesses of masked words: against the model's own logits, in every script, and what cannot be guessed."""
 
+import json
 import pathlib
 import shutil
 import warnings
@@ -103,3 +104,18 @@ def test_a_model_of_masked_words_alone_has_no_pooler_and_needs_none(tmp_path, fo
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert fill_mask("the [MASK]", place, 1) == fill_mask("the [MASK]", folder, 1)
+
+
+def test_a_vocabulary_in_tokenizer_json(tmp_path, folder):
+    """As transformers 5 saves it: the pieces in any order, the case in the normalizer."""
+    place = pathlib.Path(shutil.copytree(folder, tmp_path / "newer"))
+    (place / "vocab.txt").unlink()
+    (place / "tfsum.json").unlink()
+    with pytest.raises(CheckpointError, match="vocab.txt: cannot read the vocabulary .* tokenizer.json of a Word"):
+        fill_mask("the [MASK]", place)
+    vocabulary = {piece: i for i, piece in reversed([*enumerate(PLAIN)])}
+    content = {"added_tokens": [{"id": i, "content": piece} for i, piece in enumerate(SPECIAL)],
+               "normalizer": {"type": "BertNormalizer", "strip_accents": None, "lowercase": False},
+               "model": {"type": "WordPiece", "unk_token": "[UNK]", "vocab": vocabulary}}
+    (place / "tokenizer.json").write_text(json.dumps(content))
+    assert fill_mask("나는 [MASK].", place) == fill_mask("나는 [MASK].", folder)

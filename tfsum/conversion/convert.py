@@ -5,25 +5,30 @@ import pathlib
 import shutil
 import tempfile
 
+import numpy as np
+
 from tfsum.conversion import text_settings
 from tfsum.conversion.google import TANH_GELU, write_google
 from tfsum.errors import CheckpointError
 from tfsum.models import model_folder
 from tfsum.models.bert import Bert
-from tfsum.models.bert_classifier import BertClassifier
+from tfsum.models.bert_classifier import BertClassifier, other_head
 from tfsum.models.bert_for_pretraining import BertForPretraining
 
 FORMATS = ("google", "hugging-face", "tfsum")
-# transformers' class of a model that has tensors of this name beside the encoder's.
-HEADS = {"cls": "BertForPreTraining", "classifier": "BertForSequenceClassification"}
+# transformers' class of a model that has tensors of these names beside the encoder's; the first that fits.
+HEADS = {("cls.predictions", "cls.seq_relationship"): "BertForPreTraining", ("cls.predictions",): "BertForMaskedLM",
+         ("cls.seq_relationship",): "BertForNextSentencePrediction", ("classifier",): "BertForSequenceClassification"}
+PRETRAINED = ("cls.predictions", "cls.seq_relationship", "cls/predictions", "cls/seq_relationship")
 
 
 def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
             lowercase: bool | None = None) -> list[str]:
     """Writes a BERT, with its pretraining heads or its classifier where the source has them, in another format.
 
-    The numbers of the weights stay as they are, bit by bit; vocab.txt is copied, and label names are kept (Google's
-    format has no place for them: bert_config.json holds them for tfsum).
+    The numbers of the weights stay as they are, bit by bit (float64 becomes float32); vocab.txt is copied, or written
+    from a tokenizer.json, and label names are kept (Google's format has no place for them: bert_config.json holds them
+    for tfsum).
 
     Args:
         source: what `Bert.from_pretrained` reads.
@@ -59,10 +64,10 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
 
 def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
     """What the source has, as tensors in full Hugging Face names, and the config, once a model could be made of it."""
-    if any(name.startswith(("cls.", "cls/")) for name in stored.tensors):
+    if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
         tensors, config = model.tensors(), model.bert.config
-    elif stored.name("classifier.weight", True)[0] in stored.tensors:
+    elif _has_classifier(stored) and not other_head(stored):
         model = BertClassifier.from_stored(stored)
         tensors, config = model.tensors(), model.bert.config | model.head_config()
     else:
@@ -70,6 +75,10 @@ def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
         tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
     # A head that the file lacks was made anew, and is nothing to write.
     return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config
+
+
+def _has_classifier(stored: model_folder.Stored) -> bool:
+    return stored.name("classifier.weight", True)[0] in stored.tensors
 
 
 def _folder_of(stored: model_folder.Stored) -> pathlib.Path:
@@ -85,14 +94,18 @@ def _write(folder, origin, config, tensors, to, lowercase):
         labels = {key: config[key] for key in ("id2label", "classifier_dropout") if key in config}
         write_google(folder, config, tensors, text_settings.google_keys(settings, origin / "vocab.txt") | labels)
     else:
-        heads = [kind for head, kind in HEADS.items() if any(name.startswith(f"{head}.") for name in tensors)]
-        tensors = tensors if heads else {name.removeprefix("bert."): value for name, value in tensors.items()}
-        kind = {"model_type": "bert", "architectures": heads or ["BertModel"]}
+        architecture = next((kind for heads, kind in HEADS.items()
+                             if all(any(name.startswith(f"{head}.") for name in tensors) for head in heads)), None)
+        if architecture is None:
+            tensors = {name.removeprefix("bert."): value for name, value in tensors.items()}
+        kind = {"model_type": "bert", "architectures": [architecture or "BertModel"]}
         extra = {"tfsum.json": text_settings.tfsum_json(settings)} if to == "tfsum" else {
             "tokenizer_config.json": text_settings.tokenizer_config(settings)}
         model_folder.save(folder, kind | config, tensors, extra)
     if (origin / "vocab.txt").is_file():
         shutil.copyfile(origin / "vocab.txt", folder / "vocab.txt")
+    elif pieces := model_folder.read_vocabulary(origin / "vocab.txt"):
+        (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
 def _notes(stored, tensors, config, to) -> list[str]:
@@ -100,6 +113,10 @@ def _notes(stored, tensors, config, to) -> list[str]:
     notes = []
     if left := sorted(stored.tensors.keys() - read):
         notes.append(f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}")
+    if _has_classifier(stored) and "classifier.weight" not in tensors and (why := other_head(stored)):
+        notes.append(f"{why}; tfsum has no such model, and the encoder alone is written")
+    if rounded := sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys()):
+        notes.append(f"{rounded} tensors of float64 are rounded to float32")
     if to == "google":
         if config["hidden_act"] not in (*TANH_GELU, "relu"):
             notes.append("the model computes the exact GELU and Google's program the tanh form, which moves its "

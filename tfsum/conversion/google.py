@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.models import model_folder
+from tfsum.models import bert_config, model_folder
 from tfsum.models.model_folder import Stored
 
 PREFIX = "bert_model.ckpt"
@@ -23,7 +23,11 @@ def is_google(source: str | os.PathLike) -> bool:
     """Whether a path is meant as a Google folder, or as the prefix of a checkpoint."""
     path = pathlib.Path(source)
     if path.is_dir():
-        return not (path / "config.json").exists() and bool([*path.glob("bert_config.json"), *path.glob("*.index")])
+        if (path / "config.json").exists():
+            return False
+        # Early archives of torch's weights have a bert_config.json too.
+        torch = (*path.glob("model*.safetensors"), *path.glob("pytorch_model*.bin"))
+        return any(path.glob("*.index")) or ((path / "bert_config.json").exists() and not torch)
     return pathlib.Path(f"{source}.index").is_file() or (path.parent / "bert_config.json").is_file()
 
 
@@ -77,7 +81,7 @@ def google_config(config: dict) -> dict:
     The original always computes the tanh GELU and an epsilon of 1e-12. What differs stands in keys that it
     does not read and `read_google` does: `exact_gelu`, `layer_norm_eps`.
     """
-    named = {key: config[key] for key in (*model_folder.FIELDS, *model_folder.OPTIONS)}
+    named = {key: config[key] for key in (*bert_config.FIELDS, *bert_config.OPTIONS)}
     if named["hidden_act"] == "gelu":
         named["exact_gelu"] = True
     elif named["hidden_act"] in TANH_GELU:
@@ -138,8 +142,9 @@ def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     if PREFIX in found:
         return path, path / PREFIX
     if len(found) != 1:
+        cure = f"give the prefix of one, such as {path / found[-1]}" if found else "put them beside bert_config.json"
         raise CheckpointError(f"{path}: expected one checkpoint, {PREFIX}.index and its data; found are "
-                              f"{', '.join(found) or 'none'}; give the prefix of one, such as {path / PREFIX}")
+                              f"{', '.join(found) or 'none'}; {cure}")
     return path, path / found[0]
 
 
@@ -151,7 +156,7 @@ def _read_config(path: pathlib.Path) -> dict:
     if not path.is_file():
         raise CheckpointError(f"{path}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt")
     stored = model_folder.read_json(path)
-    config = model_folder.bert_arguments(stored, path)
+    config = bert_config.bert_arguments(stored, path)
     if config.get("hidden_act", "gelu") == "gelu":
         config["hidden_act"] = "gelu" if stored.get("exact_gelu") else "gelu_new"
     return config
@@ -167,5 +172,5 @@ def _read_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
     except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
         raise CheckpointError(f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
                               "cut short: fetch it again") from None
-    return {name: np.asarray(value, np.float32) if kinds[name].is_floating else np.asarray(value)
-            for name, value in arrays.items()}
+    arrays = {name: np.asarray(value) for name, value in arrays.items()}
+    return {name: model_folder.widened(value) if kinds[name].is_floating else value for name, value in arrays.items()}

@@ -10,10 +10,12 @@ import numpy as np
 from tfsum.conversion.torch_file import read_torch_file
 from tfsum.errors import CheckpointError
 from tfsum.models import model_folder
+from tfsum.models.bert_config import config_file, read_bert_config
 from tfsum.models.model_folder import Stored, full_name
 
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
-FETCHED = ("config.json", "vocab.txt", "tokenizer_config.json", "model*.safetensors", "model.safetensors.index.json")
+FETCHED = ("config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "model*.safetensors",
+           "model.safetensors.index.json")
 TORCH_FILES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
 OLD_ENDINGS = (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias"))
 """The names that the first conversions of Google's files had, still in bert-base-uncased on the hub."""
@@ -35,8 +37,8 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
         CheckpointError: a file is missing, broken or of another model, or the vocabulary is of another size.
     """
     folder = local_folder(source)
-    config = model_folder.bert_config(folder)
-    if "bert_sum_ext" in model_folder.read_json(folder / "config.json"):
+    config = read_bert_config(folder)
+    if "bert_sum_ext" in model_folder.read_json(config_file(folder)):
         raise CheckpointError(f"{folder}: is a BertSumExt, and an encoder was expected, with pretraining heads or "
                               "a classifier or without; BertSumExt.from_pretrained reads it")
     model_folder.check_vocabulary(folder, config["vocab_size"])
@@ -120,5 +122,5 @@ def _read_torch(path: pathlib.Path) -> dict[str, np.ndarray]:
     if wrong:
         raise CheckpointError(f"{path}: {wrong[0]} is {type(content[wrong[0]]).__name__}; a state_dict of tensors "
                               "was expected, as save_pretrained writes it")
-    return {name: np.asarray(value, np.float32) if value.dtype.kind == "f" else np.asarray(value)
+    return {name: model_folder.widened(np.asarray(value)) if value.dtype.kind == "f" else np.asarray(value)
             for name, value in content.items()}

@@ -4,10 +4,11 @@ import json
 import pathlib
 
 from tfsum.errors import CheckpointError
-from tfsum.models.model_folder import read_json
+from tfsum.models.model_folder import read_json, read_vocabulary
 
-PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"),
+PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"), ("tokenizer.json", "lowercase"),
           ("bert_config.json", "do_lower_case"))
+SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 
 
 def read_text_settings(folder) -> dict[str, bool | None]:
@@ -17,8 +18,8 @@ def read_text_settings(folder) -> dict[str, bool | None]:
     vocabulary that has one is cased.
 
     Args:
-        folder: with vocab.txt, or with a file that says it: tfsum.json, tokenizer_config.json, or a bert_config.json
-            that tfsum wrote.
+        folder: with vocab.txt, or with a file that says it: tfsum.json, tokenizer_config.json, tokenizer.json, or a
+            bert_config.json that tfsum wrote.
 
     Returns:
         `lowercase`, and `strip_accents`, where None means "as `lowercase`"; the arguments of `WordPiece`.
@@ -31,9 +32,10 @@ def read_text_settings(folder) -> dict[str, bool | None]:
         if not (folder / file).is_file():
             continue
         content = read_json(folder / file)
-        stored = content.get("text", {}) if file == "tfsum.json" else content
+        section = SECTIONS.get(file)
+        stored = content.get(section) or {} if section else content
         if not isinstance(stored, dict):
-            raise CheckpointError(f"{folder / file}: \"text\" is {stored!r}; expected an object, such as "
+            raise CheckpointError(f"{folder / file}: \"{section}\" is {stored!r}; expected an object, such as "
                                   '{"lowercase": true}')
         if isinstance(stored.get(key), bool):
             return {"lowercase": stored[key], "strip_accents": stored.get("strip_accents")}
@@ -42,9 +44,7 @@ def read_text_settings(folder) -> dict[str, bool | None]:
 
 def looks_uncased(vocabulary: pathlib.Path) -> bool:
     """Whether no piece of a vocab.txt but the special ones, such as [CLS], has a capital; True without a file."""
-    if not vocabulary.is_file():
-        return True
-    pieces = vocabulary.read_text(encoding="utf-8", errors="replace").split("\n")
+    pieces = read_vocabulary(vocabulary) or []
     return not any(piece != piece.lower() for piece in map(str.strip, pieces)
                    if not (piece.startswith("[") and piece.endswith("]")))
 

@@ -11,9 +11,12 @@ from tfsum.errors import CheckpointError, Error
 from tfsum.layers import Dropout
 from tfsum.models import model_folder
 from tfsum.models.bert import Bert
+from tfsum.models.bert_config import config_file
 from tfsum.models.model import Model
 from tfsum.models.model_folder import DENSE, Stored
 
+# transformers' models whose dense layer has the same name and scores something else than a text.
+OTHERS = ("BertForTokenClassification", "BertForMultipleChoice")
 HEAD = tuple((f"classifier.{file}", path, transposed) for file, path, transposed in DENSE)
 
 
@@ -101,8 +104,8 @@ class BertClassifier(Model):
             a built `BertClassifier`.
 
         Raises:
-            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape; or not as many names
-                as rows of the dense layer.
+            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape; not as many names as
+                rows of the dense layer; or a layer that scores tokens, several labels at once or a number.
         """
         return cls.from_stored(model_folder.read(folder), label_names, classifier_dropout, **changes)
 
@@ -112,17 +115,22 @@ class BertClassifier(Model):
         """`from_pretrained` of what `model_folder.read` gave."""
         names = model_folder.names_in(stored, HEAD)
         head = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
+        encoder = "BertClassifier(Bert.from_pretrained(folder), label_names)"
         if not head:
-            raise CheckpointError(f"{stored.source}: has no {names[0][0]}, it is no classifier; for an encoder that is "
-                                  "to become one: BertClassifier(Bert.from_pretrained(folder), label_names)")
+            raise CheckpointError(f"{stored.source}: has no {names[0][0]}, it is no classifier; it holds "
+                                  f"{stored.parts()}; for an encoder that is to become one: {encoder}")
+        if why := other_head(stored):
+            raise CheckpointError(f"{stored.source}: {why}; a BertClassifier chooses one of two labels or more for a "
+                                  f"text. The encoder alone may become one: {encoder}")
         rows = next(iter(head.values())).shape[0]
         told, dropout = _told(stored, rows)
         if label_names is not None and len(label_names) != rows:
             raise CheckpointError(f"{stored.source}: scores {rows} labels ({', '.join(told)}), and label_names are "
                                   f"{len(label_names)}: {', '.join(label_names)}; expected a name for each")
-        model = cls({**stored.config, **changes}, told if label_names is None else label_names,
-                    dropout if classifier_dropout is None else classifier_dropout)
-        model.build()
+        with model_folder.errors_named(stored.source):
+            model = cls({**stored.config, **changes}, told if label_names is None else label_names,
+                        dropout if classifier_dropout is None else classifier_dropout)
+            model.build()
         model_folder.assign_bert(model.bert, stored)
         model_folder.assign(model_folder.variables_by_path(model.classifier), names, head, stored.source)
         return model
@@ -157,11 +165,28 @@ class BertClassifier(Model):
                 "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
 
 
+def other_head(stored: Stored) -> str | None:
+    """What the dense layer of a file does where it is not that of a `BertClassifier`; None where it is."""
+    config = model_folder.read_json(_config_file(stored))
+    name, _ = stored.name(HEAD[0][0], True)
+    kind = next((kind for kind in OTHERS if kind in str(config.get("architectures"))), None)
+    if kind or not any("pooler" in tensor for tensor in stored.tensors):
+        return f"its {name} is {f'of a {kind}' if kind else 'applied to each token (the file has no pooler)'}"
+    if (problem := config.get("problem_type")) not in (None, "single_label_classification"):
+        return f"its {name} is trained for problem_type {problem!r}"
+    if name in stored.tensors and stored.tensors[name].shape[:1] == (1,):
+        return f"its {name} has 1 row, which gives a number"
+    return None
+
+
+def _config_file(stored: Stored) -> pathlib.Path:
+    source = pathlib.Path(stored.source)  # that of a Google folder is a prefix in it
+    return config_file(source) if source.is_dir() else source.parent / "bert_config.json"
+
+
 def _told(stored: Stored, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout that a folder's configuration says; it may say neither."""
-    # The source of a Google folder is a prefix in it.
-    places = (pathlib.Path(stored.source) / "config.json", pathlib.Path(stored.source).parent / "bert_config.json")
-    path = next((path for path in places if path.is_file()), places[0])
+    path = _config_file(stored)
     config = model_folder.read_json(path)
     names = config.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}
     if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(rows))):

@@ -187,8 +187,9 @@ class BertForPretraining(Model):
     @classmethod
     def from_stored(cls, stored: Stored, warn: bool = True, **changes):
         """`from_pretrained` of what `model_folder.read` gave; `warn` of heads that it lacks."""
-        model = cls({**stored.config, **changes})
-        model.build()
+        with model_folder.errors_named(stored.source):
+            model = cls({**stored.config, **changes})
+            model.build()
         model_folder.assign_bert(model.bert, stored)
         tensors = _untied({k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored)
         names = []

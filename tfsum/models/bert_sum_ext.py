@@ -8,6 +8,7 @@ from tfsum.errors import CheckpointError, Error
 from tfsum.layers import padding_mask
 from tfsum.models import model_folder
 from tfsum.models.bert import Bert
+from tfsum.models.bert_config import read_bert_config
 from tfsum.models.model import Model
 from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer
 
@@ -179,8 +180,9 @@ class BertSumExt(Model):
         if "bert_sum_ext" not in config:
             raise CheckpointError(f"{folder}/config.json: not a BertSumExt ('bert_sum_ext' is missing); "
                                   "Bert.from_pretrained reads an encoder alone")
-        model = cls(model_folder.bert_config(folder), **{**config["bert_sum_ext"], **changes})
-        model.build()
+        with model_folder.errors_named(folder):
+            model = cls(read_bert_config(folder), **{**config["bert_sum_ext"], **changes})
+            model.build()
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}

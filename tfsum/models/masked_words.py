@@ -97,8 +97,9 @@ def _load(folder):
 
     stored = model_folder.read(folder)
     if stored.name("cls.predictions.bias", False)[0] not in stored.tensors:
-        raise CheckpointError(f"{stored.source}: has no masked-language-model head (cls.predictions); an encoder alone "
-                              "lost it: take a model as it was pretrained, or pretrain it")
+        raise CheckpointError(f"{stored.source}: has no masked-language-model head (cls.predictions), it holds "
+                              f"{stored.parts()}; an encoder alone lost it: take a model as it was pretrained, or "
+                              "pretrain it")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # it takes no part in the guesses
         model = BertForPretraining.from_stored(stored, warn=False)

@@ -4,6 +4,7 @@ The tables below are the whole correspondence between the names in the file and 
 are read in both directions. Dense kernels are (in, out) in Keras and (out, in) in the file.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -15,7 +16,7 @@ from typing import NamedTuple
 import ml_dtypes
 import numpy as np
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, Error
 
 DENSE = (("weight", "kernel", True), ("bias", "bias", False))
 NORM = (("weight", "gamma", False), ("bias", "beta", False))
@@ -46,10 +47,6 @@ OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.", "cls/", "output_weights", "
 # What Hugging Face may store a second time, and the tensor that it must equal.
 TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
         "cls.predictions.decoder.bias": "cls.predictions.bias"}
-FIELDS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
-          "max_position_embeddings", "type_vocab_size")
-OPTIONS = {"hidden_act": str, "hidden_dropout_prob": (int, float), "attention_probs_dropout_prob": (int, float),
-           "initializer_range": (int, float), "layer_norm_eps": (int, float)}
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
@@ -72,6 +69,10 @@ class Stored(NamedTuple):
     config: dict
     tensors: dict[str, np.ndarray]
     name: Callable[[str, bool], tuple[str, bool]] = full_name
+
+    def parts(self) -> str:
+        """What the names of the tensors begin with, for an error."""
+        return ", ".join(sorted({re.split("[./]", name)[0] for name in self.tensors}))
 
 
 def read(source) -> Stored:
@@ -116,10 +117,20 @@ def bert_tensors(bert, prefix: str = "") -> dict[str, np.ndarray]:
 
 def load_bert(cls, stored: Stored, changes: dict):
     """Builds a `Bert` of class `cls` with the weights of a file; see `Bert.from_pretrained`."""
-    bert = cls(**{**stored.config, **changes})
-    bert.build()
+    with errors_named(stored.source):
+        bert = cls(**{**stored.config, **changes})
+        bert.build()
     assign_bert(bert, stored)
     return bert
+
+
+@contextlib.contextmanager
+def errors_named(source):
+    """Names the file in an error of the sizes that it gives a model: any `Error` becomes a CheckpointError."""
+    try:
+        yield
+    except Error as error:
+        raise CheckpointError(f"{source}: {error}") from None
 
 
 def assign_bert(bert, stored: Stored) -> None:
@@ -158,9 +169,9 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
         CheckpointError: names missing or unknown, types or shapes that differ, all of them at once.
     """
     expected = {name for name, _, _ in names}
-    wrong = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
-    wrong += [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
-    values = {}
+    missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
+    unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
+    wrong, values = [], {}
     for name, path, transposed in names:
         if name in tensors:
             value = tensors[name].T if transposed else tensors[name]
@@ -170,43 +181,16 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
             elif value.dtype.kind != "f":
                 wrong.append(f"type: {name} is {value.dtype}, a weight must be of floats")
             values[path] = value
-    if wrong:
-        shown = "\n  ".join(wrong[:20]) + (f"\n  and {len(wrong) - 20} more" if len(wrong) > 20 else "")
-        raise CheckpointError(f"{source}: {len(wrong)} tensors do not fit the model; mend config.json or take the "
-                              f"file that belongs to it:\n  {shown}")
+    if kinds := [kind for kind in (missing, unknown, wrong) if kind]:
+        lines = [line for kind in kinds
+                 for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])]
+        cure = "mend config.json or take the file that belongs to it"
+        if expected and tensors and not expected & tensors.keys():
+            cure = "none has a name that it knows: save the model itself, without what wraps it (DataParallel: .module)"
+        raise CheckpointError(f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
+                              + "\n  ".join(lines))
     for path, value in values.items():
         variables[path].assign(value)
-
-
-def bert_config(folder) -> dict:
-    """Reads the arguments of `Bert` from a folder's config.json.
-
-    Raises:
-        CheckpointError: no file, no JSON, another kind of model, or a field that is missing or no number.
-    """
-    path = pathlib.Path(folder) / "config.json"
-    config = read_json(path)
-    if config.get("model_type", "bert") not in ("bert", "bert_sum_ext"):
-        raise CheckpointError(f"{path}: model_type is {config['model_type']!r}; tfsum reads 'bert'")
-    if config.get("position_embedding_type", "absolute") != "absolute":
-        raise CheckpointError(f"{path}: position_embedding_type is {config['position_embedding_type']!r}; "
-                              "only 'absolute' positions are known")
-    return bert_arguments(config, path)
-
-
-def bert_arguments(config: dict, path) -> dict:
-    """Takes the arguments of `Bert` out of a configuration.
-
-    Raises:
-        CheckpointError: a field that is missing or of another type.
-    """
-    if wrong := {k: config.get(k) for k in FIELDS if type(config.get(k)) is not int or config[k] < 1}:
-        raise CheckpointError(f"{path}: {', '.join(wrong)} must be there and be whole numbers above 0, found "
-                              f"{', '.join(map(repr, wrong.values()))}; take the file that belongs to the weights")
-    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items() if k in config and not isinstance(config[k], kind)]
-    if wrong:
-        raise CheckpointError(f"{path}: {', '.join(wrong)}; expected a name for hidden_act, numbers for the others")
-    return {k: config[k] for k in (*FIELDS, *OPTIONS) if k in config}
 
 
 def read_json(path) -> dict:
@@ -224,23 +208,36 @@ def read_json(path) -> dict:
 
 
 def check_vocabulary(folder, rows: int) -> None:
-    """Compares a folder's vocab.txt, where it has one, with the rows of the word embedding.
+    """Compares a folder's vocabulary, where it has one, with the rows of the word embedding.
 
     Raises:
-        CheckpointError: more or fewer pieces than rows.
+        CheckpointError: more or fewer pieces than rows, or a broken file.
     """
+    from tfsum.text.piece_file import piece_file
+
     path = pathlib.Path(folder) / "vocab.txt"
-    if not path.is_file():
-        return
-    content = path.read_bytes()
-    pieces = content.count(b"\n") + (not content.endswith(b"\n"))
-    if pieces != rows:
-        raise CheckpointError(f"{path}: {pieces} word pieces, and vocab_size is {rows}; take the vocabulary that the "
-                              "model was trained with (rows without a piece are named [unusedN] at its end)")
+    pieces = read_vocabulary(path)
+    if pieces is not None and len(pieces) != rows:
+        raise CheckpointError(f"{piece_file(path)}: {len(pieces)} word pieces, and vocab_size is {rows}; take the "
+                              "vocabulary that the model was trained with (rows without a piece are named [unusedN] "
+                              "at its end)")
+
+
+def widened(value: np.ndarray) -> np.ndarray:
+    """Floats as float32; float64 as it is, so that who rounds it can say so."""
+    return value if value.dtype == np.float64 else value.astype(np.float32, copy=False)
+
+
+def read_vocabulary(path) -> list[str] | None:
+    """The pieces of a vocab.txt or of what stands in its place (`read_pieces`); None where there is neither."""
+    from tfsum.text.piece_file import piece_file, read_pieces
+
+    path = piece_file(path)
+    return read_pieces(path) if path.is_file() else None
 
 
 def read_safetensors(path) -> dict[str, np.ndarray]:
-    """Reads a safetensors file as arrays, floats of all kinds as float32.
+    """Reads a safetensors file as arrays, its half precision floats as float32.
 
     Raises:
         CheckpointError: no file, or one that is truncated or broken.
@@ -262,7 +259,7 @@ def read_safetensors(path) -> dict[str, np.ndarray]:
                                   f"{', '.join(STORED_TYPES)}: store it as one of them")
         kind = np.dtype(STORED_TYPES[tensor["dtype"]])
         value = np.frombuffer(tensor["data"], kind).reshape(tensor["shape"])
-        tensors[name] = value if kind.kind == "i" else value.astype(np.float32)
+        tensors[name] = value if kind.kind == "i" else widened(value)
     return tensors
 
 

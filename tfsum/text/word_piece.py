@@ -10,6 +10,7 @@ from tfsum.errors import Error
 from tfsum.text.core_word_piece import CoreWordPiece
 from tfsum.text.escape import Escape, is_reversible
 from tfsum.text.normalizer import fast_bert_model, load_code_point_map
+from tfsum.text.piece_file import piece_file, read_pieces
 
 
 class Vocabulary:
@@ -63,19 +64,12 @@ class Vocabulary:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, unknown_token: str = "[UNK]") -> "Vocabulary":
-        """Reads a vocab.txt: UTF-8, one piece a line, the line number (from 0) is the id.
+        """Reads a vocab.txt, or what stands in its place (`read_pieces`).
 
         Raises:
             tfsum.Error: The file cannot be read, or see the class.
         """
-        try:
-            with open(path, encoding="utf-8", newline="\n") as file:
-                text = file.read()
-        except (OSError, UnicodeDecodeError) as error:
-            raise Error(f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, "
-                        "one piece a line") from error
-        lines = text.removesuffix("\n").split("\n") if text else []  # splitlines would also cut at U+2028
-        return cls([line.removesuffix("\r") for line in lines], unknown_token, source=str(path))
+        return cls(read_pieces(path), unknown_token, source=str(piece_file(path)))
 
 
 class WordPiece(tf.Module):

@@ -15,14 +15,16 @@ def encoder_folder(encoder: str) -> pathlib.Path:
     """Finds the folder of an encoder.
 
     Args:
-        encoder: a model folder (config.json, model.safetensors, vocab.txt), or "package:NAME/FOLDER" for one inside an
-            installed Python package, which is not imported.
+        encoder: a model folder (config.json, model.safetensors, vocab.txt), a name on Hugging Face's hub, or
+            "package:NAME/FOLDER" for one inside an installed Python package, which is not imported.
 
     Raises:
-        CheckpointError: the package is not installed.
+        CheckpointError: the package is not installed, or the hub does not give the model.
     """
     if not encoder.startswith("package:"):
-        return pathlib.Path(encoder)
+        from tfsum.conversion.hugging_face import local_folder
+
+        return local_folder(encoder)
     package, _, inside = encoder.removeprefix("package:").partition("/")
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
