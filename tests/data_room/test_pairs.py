@@ -111,15 +111,23 @@ def test_sources_are_cut_and_first_lines_kept_where_asked_for(tmp_path):
 
 
 def test_windows_are_runs_of_sentences_with_their_first_one():
-    text = "A b. C d. E f. G h. I j. K l."
-    assert list(sentence_windows([text, "", "One alone."], 4)) == [
+    texts = ["A b. C d. E f. G h. I j. K l.", "", "One alone."]
+    assert list(sentence_windows([(text, "unread") for text in texts], 4)) == [
         ("A b. C d. E f. G h.", "A b."), ("E f. G h. I j. K l.", "E f."), ("", ""), ("One alone.", "One alone.")]
     for sentences in (2, 3, 6):  # whatever the sizes, every sentence is in a run and no run is all in another
         for length in (1, 5, 6, 7, 10):
             split = [f"A{i}." for i in range(length)]
-            runs = [source.split() for source, _ in sentence_windows([" ".join(split)], sentences)]
+            runs = [source.split() for source, _ in sentence_windows([(" ".join(split), "")], sentences)]
             assert set().union(*runs) == set(split) and all(len(run) <= sentences for run in runs)
             assert not any(set(one) <= set(other) for one, other in zip(runs[1:], runs))
+
+
+def test_each_line_stands_beside_the_run_that_begins_most_like_it():
+    source = "The cat sat. Dogs ran far away. It rained. The cat slept all day. Then it left."
+    lines = ["A cat slept the day through", "nothing here", "dogs ran"]
+    assert list(sentence_windows([(source, "\n".join(lines)), ("", "left alone")], 2, "lines")) == [
+        ("The cat slept all day. Then it left.", lines[0]), ("The cat sat. Dogs ran far away.", lines[1]),
+        ("Dogs ran far away. It rained.", lines[2]), ("", "left alone")]
 
 
 def test_windows_take_the_place_of_the_targets(tmp_path):
@@ -130,6 +138,8 @@ def test_windows_take_the_place_of_the_targets(tmp_path):
     assert list(pair_texts(tmp_path / "out")) == [("The cat. The cats sat.", "The cat.")]
     assert load_pairs(tmp_path / "out").targets.tolist() == [5, 6, 11]
     assert (counts["pairs"], counts["empty_source"]) == (1, 1)
+    with pytest.raises(Error, match="window_targets is 'words'; expected 'sentences' or 'lines'"):
+        prepare_pairs(corpus, tmp_path / "out", tmp_path, window_targets="words")
 
 
 def test_a_corpus_of_nothing_leaves_nothing(tmp_path):

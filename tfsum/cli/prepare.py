@@ -90,7 +90,9 @@ def _add_pairs(add) -> None:
     add("--cut-sources", action="store_true", default=UNSET, help="cut longer sources; else their pairs are left out")
     add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
     add("--window-sentences", type=int, default=UNSET, metavar="N",
-        help="pairs out of the sources alone: runs of N sentences, each with its first one as the target")
+        help="runs of N sentences stand for the sources, each with a target that it begins with")
+    add("--window-targets", choices=("sentences", "lines"), default=UNSET,
+        help="of a run: its own first sentence (default), or the line of the target that this is most like")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -5,8 +5,10 @@ import itertools
 import pathlib
 import unicodedata
 from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
 
 from tfsum.data.manifest import Manifest, digest
+from tfsum.data.oracle import greedy_labels
 from tfsum.data.prepare import vocabulary_file
 from tfsum.data.readers import fingerprint, read_columns, read_lines
 from tfsum.data.records import make_pair_record, write_shard
@@ -14,6 +16,7 @@ from tfsum.errors import DataError, Error
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
+WindowTargets = Literal["sentences", "lines"]
 _SHARD = "pairs.tfrecord"
 _TOGETHER = 1024  # pairs tokenized in one call
 _SPLIT_TOGETHER = 64  # whole documents split in one call
@@ -62,27 +65,43 @@ def _parallel(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path) -> 
         yield texts
 
 
-def sentence_windows(texts: Iterable[str], sentences: int) -> Iterator[tuple[str, str]]:
-    """Makes pairs out of texts alone: runs of their sentences, each with its own first sentence as the target.
+def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
+                     window_targets: WindowTargets = "sentences") -> Iterator[tuple[str, str]]:
+    """Makes many short pairs out of long ones: runs of a source's sentences, each with what it begins with.
 
-    A Transformer that begins with nothing learns from them to read its source and to copy, which some thousands of
-    summaries are too few to teach. A run starts at the half of the one before until one reaches the end of its text,
-    so that every sentence is in one. (Zhu et al. 2021, "Leveraging Lead Bias for Zero-shot Abstractive News
-    Summarization", arXiv:1912.11602, pretrain on a text's first sentences too, but take them out of the source.)
+    With "sentences" the target is the run's own first sentence: a Transformer that begins with nothing learns from
+    that to read its source and to copy, which some thousands of summaries are too few to teach. A run starts at the
+    half of the one before until one reaches the end of its text, so that every sentence is in one. With "lines" each
+    line of a target stands beside the run that begins with the sentence most like it (`oracle.greedy_labels`), so
+    that a summary of n lines gives n pairs and each target can be written from its source (as the rewriting model of
+    Chen and Bansal 2018, "Fast Abstractive Summarization with Reinforce-Selected Sentence Rewriting", is trained).
 
     Args:
-        texts: the documents.
+        pairs: (source, target) texts.
         sentences: sentences of a run.
+        window_targets: "sentences" or "lines".
 
     Yields:
-        (sentences joined by blanks, the first of them).
+        (sentences joined by blanks, target).
     """
-    splitter, step, texts = SentenceSplitter(), max(1, sentences // 2), iter(texts)
-    while batch := list(itertools.islice(texts, _SPLIT_TOGETHER)):
-        for split in splitter.split(batch)["sentences"].to_list():
+    splitter, step, pairs = SentenceSplitter(), max(1, sentences // 2), iter(pairs)
+    while batch := list(itertools.islice(pairs, _SPLIT_TOGETHER)):
+        sources = splitter.split([source for source, _ in batch])["sentences"].to_list()
+        for (_, target), split in zip(batch, sources, strict=True):
             split = [sentence.decode() for sentence in split] or [""]
-            for begin in range(0, max(1, len(split) - sentences + step), step):
-                yield " ".join(split[begin : begin + sentences]), split[begin]
+            if window_targets == "sentences":
+                starts = range(0, max(1, len(split) - sentences + step), step)
+                found = [(start, split[start]) for start in starts]
+            else:
+                found = [(_most_like(split, line), line) for line in target.split("\n")]
+            for start, target_of_run in found:
+                yield " ".join(split[start : start + sentences]), target_of_run
+
+
+def _most_like(sentences: list[str], line: str) -> int:
+    """The place of the sentence most like a line, the first one where none has a word of it."""
+    labels = greedy_labels(sentences, line, size=1)
+    return labels.index(max(labels))
 
 
 def prepare_pairs(
@@ -99,6 +118,7 @@ def prepare_pairs(
     cut_sources: bool = False,
     target_lines: int | None = None,
     window_sentences: int | None = None,
+    window_targets: WindowTargets = "sentences",
     lowercase: bool = False,
     strip_accents: bool | None = None,
 ) -> dict[str, int]:
@@ -116,8 +136,10 @@ def prepare_pairs(
             would teach to stop in mid-sentence.
         cut_sources: whether a longer source is cut (summaries of long texts) or its pair left out (translation).
         target_lines: lines kept of a target, the first ones; None keeps all.
-        window_sentences: pairs made of the sources alone, runs of so many sentences, see `sentence_windows`; None
-            takes the pairs of the corpus.
+        window_sentences: sentences of the runs that stand for the sources, see `sentence_windows`; None takes the
+            pairs of the corpus as they are.
+        window_targets: with runs, what stands beside one: its own first of the "sentences", or one of the "lines" of
+            the target.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
 
@@ -138,6 +160,7 @@ def prepare_pairs(
         "cut_sources": cut_sources,
         "target_lines": target_lines,
         "window_sentences": window_sentences,
+        "window_targets": None if window_sentences is None else window_targets,
         "lowercase": lowercase,
         "strip_accents": lowercase if strip_accents is None else strip_accents,
     }
@@ -145,6 +168,8 @@ def prepare_pairs(
                            "window_sentences": 2}.items():
         if settings[name] is not None and settings[name] < smallest:
             raise Error(f"prepare_pairs: {name} is {settings[name]}; expected {smallest} or more")
+    if window_targets not in get_args(WindowTargets):
+        raise Error(f"prepare_pairs: window_targets is {window_targets!r}; expected 'sentences' or 'lines'")
     files = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
     settings |= {"corpus": digest(corpus), "vocabulary": digest(files[0]), "target_vocabulary": digest(files[1]),
                  "target_corpus": None if target_corpus is None else digest(target_corpus)}
@@ -154,7 +179,7 @@ def prepare_pairs(
         case = {name: settings[name] for name in ("lowercase", "strip_accents")}
         pairs = read_pairs(corpus, target_corpus, source=source, target=target)
         if window_sentences is not None:
-            pairs = sentence_windows((text for text, _ in pairs), window_sentences)
+            pairs = sentence_windows(pairs, window_sentences, window_targets)
         writer = _PairWriter(settings, [WordPiece.from_file(file, **case) for file in files])
         manifest.add(_SHARD, writer.write(manifest.folder / _SHARD, pairs))
     return manifest.finish(dict.fromkeys(DROPPED, 0))
