@@ -2,12 +2,13 @@
 
 import gzip
 import json
+from typing import get_args
 
 import numpy as np
 import pytest
 
 from tfsum.data.pair_batches import load_pairs, pair_batches, pair_batches_report, pair_texts
-from tfsum.data.pairs import prepare_pairs, read_pairs, sentence_windows
+from tfsum.data.pairs import WindowTargets, prepare_pairs, read_pairs, sentence_windows
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import DataError, Error
 
@@ -128,6 +129,8 @@ def test_each_line_stands_beside_the_run_that_begins_most_like_it():
     assert list(sentence_windows([(source, "\n".join(lines)), ("", "left alone")], 2, "lines")) == [
         ("The cat slept all day. Then it left.", lines[0]), ("The cat sat. Dogs ran far away.", lines[1]),
         ("Dogs ran far away. It rained.", lines[2]), ("", "left alone")]
+    kinds = [list(sentence_windows([(source, "\n".join(lines))], 2, kind)) for kind in get_args(WindowTargets)]
+    assert kinds[2] == kinds[0] + kinds[1]
 
 
 def test_windows_take_the_place_of_the_targets(tmp_path):
@@ -138,7 +141,7 @@ def test_windows_take_the_place_of_the_targets(tmp_path):
     assert list(pair_texts(tmp_path / "out")) == [("The cat. The cats sat.", "The cat.")]
     assert load_pairs(tmp_path / "out").targets.tolist() == [5, 6, 11]
     assert (counts["pairs"], counts["empty_source"]) == (1, 1)
-    with pytest.raises(Error, match="window_targets is 'words'; expected 'sentences' or 'lines'"):
+    with pytest.raises(Error, match="window_targets is 'words'; expected 'sentences', 'lines' or 'both'"):
         prepare_pairs(corpus, tmp_path / "out", tmp_path, window_targets="words")
 
 

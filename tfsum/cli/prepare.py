@@ -91,8 +91,8 @@ def _add_pairs(add) -> None:
     add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
     add("--window-sentences", type=int, default=UNSET, metavar="N",
         help="runs of N sentences stand for the sources, each with a target that it begins with")
-    add("--window-targets", choices=("sentences", "lines"), default=UNSET,
-        help="of a run: its own first sentence (default), or the line of the target that this is most like")
+    add("--window-targets", choices=("sentences", "lines", "both"), default=UNSET,
+        help="of a run: its own first sentence (default), or each line of the target that this is most like")
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ from tfsum.errors import DataError, Error
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
-WindowTargets = Literal["sentences", "lines"]
+WindowTargets = Literal["sentences", "lines", "both"]
 _SHARD = "pairs.tfrecord"
 _TOGETHER = 1024  # pairs tokenized in one call
 _SPLIT_TOGETHER = 64  # whole documents split in one call
@@ -75,11 +75,12 @@ def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
     line of a target stands beside the run that begins with the sentence most like it (`oracle.greedy_labels`), so
     that a summary of n lines gives n pairs and each target can be written from its source (as the rewriting model of
     Chen and Bansal 2018, "Fast Abstractive Summarization with Reinforce-Selected Sentence Rewriting", is trained).
+    With "both" it gets both kinds: some thousands of lines alone make it forget within 100 steps how to copy.
 
     Args:
         pairs: (source, target) texts.
         sentences: sentences of a run.
-        window_targets: "sentences" or "lines".
+        window_targets: "sentences", "lines" or "both".
 
     Yields:
         (sentences joined by blanks, target).
@@ -89,11 +90,11 @@ def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
         sources = splitter.split([source for source, _ in batch])["sentences"].to_list()
         for (_, target), split in zip(batch, sources, strict=True):
             split = [sentence.decode() for sentence in split] or [""]
-            if window_targets == "sentences":
-                starts = range(0, max(1, len(split) - sentences + step), step)
-                found = [(start, split[start]) for start in starts]
-            else:
-                found = [(_most_like(split, line), line) for line in target.split("\n")]
+            found = []
+            if window_targets != "lines":
+                found += [(i, split[i]) for i in range(0, max(1, len(split) - sentences + step), step)]
+            if window_targets != "sentences":
+                found += [(_most_like(split, line), line) for line in target.split("\n")]
             for start, target_of_run in found:
                 yield " ".join(split[start : start + sentences]), target_of_run
 
@@ -138,8 +139,8 @@ def prepare_pairs(
         target_lines: lines kept of a target, the first ones; None keeps all.
         window_sentences: sentences of the runs that stand for the sources, see `sentence_windows`; None takes the
             pairs of the corpus as they are.
-        window_targets: with runs, what stands beside one: its own first of the "sentences", or one of the "lines" of
-            the target.
+        window_targets: with runs, what stands beside one: its own first of the "sentences", one of the "lines" of the
+            target, or "both" in turn.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
 
@@ -169,7 +170,8 @@ def prepare_pairs(
         if settings[name] is not None and settings[name] < smallest:
             raise Error(f"prepare_pairs: {name} is {settings[name]}; expected {smallest} or more")
     if window_targets not in get_args(WindowTargets):
-        raise Error(f"prepare_pairs: window_targets is {window_targets!r}; expected 'sentences' or 'lines'")
+        raise Error(f"prepare_pairs: window_targets is {window_targets!r}; expected "
+                    "'sentences', 'lines' or 'both'")
     files = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
     settings |= {"corpus": digest(corpus), "vocabulary": digest(files[0]), "target_vocabulary": digest(files[1]),
                  "target_corpus": None if target_corpus is None else digest(target_corpus)}
