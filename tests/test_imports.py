@@ -42,6 +42,8 @@ EXCEPTIONS = {
     ("models", "conversion"),
     # `fill_mask` reads a text by the vocabulary of the model's folder.
     ("models", "text"),
+    # A vocabulary that marks spaces is nothing for other programs, which `convert` tells.
+    ("conversion", "text"),
     # Where a recipe is silent on case and accents, its texts are read as the encoder's folder says.
     ("training", "conversion"),
     # An exported model reads texts as its folder's files say, whoever wrote them.

@@ -15,6 +15,7 @@ from tfsum.conversion.text_settings import read_text_settings
 from tfsum.errors import CheckpointError
 from tfsum.models import Bert, BertClassifier, model_folder
 from tfsum.models.bert_for_pretraining import BertForPretraining
+from tfsum.text.escape import PIECES
 
 pytest.importorskip("tensorflow")
 WHOLE = pathlib.Path(__file__).parents[1] / "data" / "bert_pretraining" / "whole"
@@ -142,6 +143,16 @@ def test_a_vocabulary_out_of_tokenizer_json(source, tmp_path):
         convert(source, tmp_path / to, to)
         assert (tmp_path / to / "vocab.txt").read_text().splitlines() == CASED
     assert read_text_settings(tmp_path / "tfsum")["lowercase"] is False  # "The" is in it
+
+
+def test_a_vocabulary_that_marks_spaces_is_told(tmp_path):
+    pieces = ["[PAD]", "[UNK]", *PIECES]
+    Bert(vocab_size=len(pieces), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
+         max_position_embeddings=8).save_pretrained(tmp_path / "source")
+    (tmp_path / "source" / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
+    for to in FORMATS:
+        notes = convert(tmp_path / "source", tmp_path / to, to)
+        assert any("nearly every word is [UNK]" in note for note in notes) == (to != "tfsum")
 
 
 def test_double_precision_is_rounded_and_told(source, tmp_path):

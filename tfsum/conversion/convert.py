@@ -109,6 +109,8 @@ def _write(folder, origin, config, tensors, to, lowercase):
 
 
 def _notes(stored, tensors, config, to) -> list[str]:
+    from tfsum.text.escape import is_reversible
+
     read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in model_folder.TIED}
     notes = []
     if left := sorted(stored.tensors.keys() - read):
@@ -117,6 +119,9 @@ def _notes(stored, tensors, config, to) -> list[str]:
         notes.append(f"{why}; tfsum has no such model, and the encoder alone is written")
     if rounded := sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys()):
         notes.append(f"{rounded} tensors of float64 are rounded to float32")
+    if to != "tfsum" and is_reversible(model_folder.read_vocabulary(_folder_of(stored) / "vocab.txt") or ()):
+        notes.append("the vocabulary marks spaces, which other programs' tokenizers do not: to them nearly every word "
+                     "is [UNK]; learn it with `tfsum vocab --plain` or [text] reversible = false for use elsewhere")
     if to == "google":
         if config["hidden_act"] not in (*TANH_GELU, "relu"):
             notes.append("the model computes the exact GELU and Google's program the tanh form, which moves its "
