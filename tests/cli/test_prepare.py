@@ -105,6 +105,16 @@ def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, caps
     assert "run the same command to go on" in capsys.readouterr().err
 
 
+def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false, "strip_accents": true}')
+    call = ["prepare", corpus, "--output", "r", "--vocabulary", str(tmp_path)]
+    for words, told in (([], {"lowercase": False, "strip_accents": True}), (["--lowercase"], {"lowercase": True}),
+                        (["--keep-accents"], {"lowercase": False, "strip_accents": False}),
+                        (["--task", "pairs"], {})):
+        assert main([*call, *words]) == 0
+        assert {k: v for k, v in called[-1][1].items() if k != "columns"} == told
+
+
 def test_a_missing_corpus_is_a_wrong_call(called, capsys):
     assert main(["prepare", "absent.jsonl", "--output", "r", "--vocabulary", "v.txt"]) == 2
     assert "no such file: absent.jsonl" in capsys.readouterr().err

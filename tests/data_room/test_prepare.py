@@ -110,6 +110,16 @@ def test_impossible_arguments_are_named(corpus, tmp_path, options, message):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_may_hold_tokenizer_json_alone(corpus, tmp_path):
+    prepare(corpus, tmp_path / "out", tmp_path, progress=False)
+    (tmp_path / "newer").mkdir()
+    ids = {piece: i for i, piece in enumerate(VOCABULARY)}
+    content = {"model": {"type": "WordPiece", "vocab": ids}, "added_tokens": []}
+    (tmp_path / "newer" / "tokenizer.json").write_text(json.dumps(content))
+    prepare(corpus, tmp_path / "other", tmp_path / "newer", progress=False)
+    assert list(_documents(tmp_path / "other")) == list(_documents(tmp_path / "out"))
+
+
 def test_missing_files_are_named(corpus, tmp_path):
     with pytest.raises(DataError, match="nothing.txt: no such vocabulary"):
         prepare(corpus, tmp_path / "out", tmp_path / "nothing.txt", progress=False)

@@ -102,8 +102,11 @@ def test_a_corpus_of_one_document_is_one_error(tmp_path, corpus):
     assert not list((tmp_path / "out").glob("*.tfrecord*"))
     assert prepared(tmp_path / "one.txt", tmp_path, "none", next_sentence="none")["one_segment"] == 1
     (tmp_path / "single.txt").write_text("the cat sat .\n\nthe dog ran .\n")
-    with pytest.raises(DataError, match="single.txt: its 2 documents give no pair, as none has two sentences"):
+    with pytest.raises(DataError, match="single.txt: its 2 documents give no pair: none has two sentences"):
         prepared(tmp_path / "single.txt", tmp_path, "single")
+    (tmp_path / "control.txt").write_text("\x01\n\n\x02\n")
+    with pytest.raises(DataError, match="control.txt: its 2 documents give no pair: .* of control characters alone"):
+        prepared(tmp_path / "control.txt", tmp_path, "control", next_sentence="none")
     (tmp_path / "nothing.txt").write_text("\n\n")
     with pytest.raises(DataError, match="nothing.txt: no document with a text in part 'all' .left out: 0 empty, "):
         prepared(tmp_path / "nothing.txt", tmp_path, "nothing")

@@ -137,6 +137,16 @@ def test_a_folder_of_transformers_tells_case_and_length(tmp_path):
     assert text == {"lowercase": False, "strip_accents": True, "max_length": 48, "pair": False}
 
 
+def test_a_folder_with_tokenizer_json_alone(tmp_path):
+    source = write_model(tmp_path / "best", False)
+    pieces = (source / "vocab.txt").read_text(encoding="utf-8")
+    (source / "vocab.txt").unlink()
+    content = {"model": {"type": "WordPiece", "vocab": {piece: i for i, piece in enumerate(pieces.split("\n")[:-1])}}}
+    (source / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    written = export_classifier(source, tmp_path / "served")
+    assert (written / "assets" / "vocab.txt").read_text(encoding="utf-8") == pieces
+
+
 def test_an_encoder_has_nothing_to_export(tmp_path):
     encoder = pathlib.Path(__file__).parents[1] / "data" / "bert_pretraining" / "whole"
     with pytest.raises(ExportError, match=r"config.json: is of an encoder \(BertForPreTraining\), without the head"):

@@ -41,13 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pretraining also plain text, documents parted by empty lines")
     add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
     add("--output", required=True, metavar="FOLDER", help="where the records go")
-    add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the folder that holds it")
+    add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the model folder that holds it")
     for field in ("id", "text", "summary"):
         add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
     case = parser.add_mutually_exclusive_group()
     case.add_argument("--cased", dest="lowercase", action="store_false", default=UNSET,
                       help="keep upper and lower case (default for pairs)")
-    case.add_argument("--lowercase", action="store_true", default=UNSET, help="lower all letters (default otherwise)")
+    case.add_argument("--lowercase", action="store_true", default=UNSET, help="lower all letters (default otherwise; but of a model folder, what "
+                      "it says)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
     add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
@@ -105,6 +106,10 @@ def run(arguments: argparse.Namespace) -> int:
         if not pathlib.Path(file).is_file():
             arguments.parser.error(f"no such file: {file}")
     load_tensorflow()
+    if task != "pairs" and "lowercase" not in given and pathlib.Path(vocabulary).is_dir():
+        from tfsum.conversion.text_settings import read_text_settings
+
+        given = {**read_text_settings(vocabulary), **given}
     module, name = TASKS[task]
     function = getattr(importlib.import_module(f"tfsum.data.{module}"), name)
     known = inspect.signature(function).parameters

@@ -9,6 +9,7 @@ from tfsum.data.manifest import Manifest, digest
 from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.data.shards import shard_name, write_shards
 from tfsum.errors import DataError, Error
+from tfsum.text.piece_file import piece_file
 
 
 def prepare(
@@ -95,9 +96,9 @@ def _check(settings: dict, processes: int) -> None:
 
 
 def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
-    """The vocab.txt that `path` is, or that lies in the folder `path`; a DataError where there is none."""
+    """The file of pieces that `path` is, or the `piece_file` of the folder `path`; a DataError where there is none."""
     path = pathlib.Path(path)
-    file = path / "vocab.txt" if path.is_dir() else path
+    file = piece_file(path / "vocab.txt") if path.is_dir() else path
     if not file.is_file():
         raise DataError(f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one")
     return file

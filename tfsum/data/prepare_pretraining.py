@@ -105,8 +105,10 @@ def prepare_pretraining(
     write_shards(manifest, names, documents, size, make_writer, processes, progress)
     counts = manifest.finish(dict(left_out))
     if not counts["pairs"]:
-        raise DataError(f"{corpus}: its {counts['documents']} documents give no pair, as none has two sentences; take "
-                        "next_sentence 'none' for masked words alone, or another way to read a new line")
+        why = ("none has two sentences; take next_sentence 'none' for masked words alone, or another way to read a "
+               "new line" if counts["documents"] else
+               "their sentences are of control characters alone, which are not read; look at the file's encoding")
+        raise DataError(f"{corpus}: its {size} documents give no pair: {why}")
     return counts
 
 

@@ -17,6 +17,7 @@ from tfsum.export.compact_graph import compact_graph
 from tfsum.export.extractive import ExtractiveSummarizer
 from tfsum.export.verification import verify
 from tfsum.models import BertSumExt
+from tfsum.text.piece_file import piece_file, read_pieces
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
@@ -93,8 +94,12 @@ def write(module, source: pathlib.Path, destination: pathlib.Path, settings: dic
         tf.saved_model.save(module, str(part), signatures=module.signatures())
         compact_graph(part)
         for name in VOCABULARIES:
-            if (source / name).is_file():
-                shutil.copyfile(source / name, part / "assets" / name)
+            file = piece_file(source / name)
+            if file.suffix == ".json":
+                lines = "\n".join(read_pieces(file)) + "\n"
+                (part / "assets" / name).write_text(lines, encoding="utf-8", newline="\n")
+            elif file.is_file():
+                shutil.copyfile(file, part / "assets" / name)
         extra = part / "assets.extra"
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
@@ -136,9 +141,9 @@ def read_settings(source: pathlib.Path) -> dict:
     """
     from tfsum.conversion.text_settings import read_text_settings
 
-    if not (source / "vocab.txt").is_file():
+    if not piece_file(source / "vocab.txt").is_file():
         raise ExportError(
-            f"{source}: has no vocab.txt; an export needs a whole model folder "
+            f"{source}: has no vocab.txt (nor tokenizer.json); an export needs a whole model folder "
             "(config.json, model.safetensors, vocab.txt, tfsum.json)"
         )
     path = source / "tfsum.json"
