@@ -145,6 +145,22 @@ def test_half_of_the_pairs_are_true():
     assert not near(alone, len(pairs), 0.5)  # why "even" is the default
 
 
+@pytest.mark.parametrize("way", ["even", "original"])
+def test_where_long_pairs_are_cut(way):
+    """Documents whose pieces count on: even pairs lose them outside, from the longer segment; the original's anywhere."""
+    numbers, rng = itertools.count(), random.Random(7)
+    all_of = [[list(itertools.islice(numbers, rng.randint(1, 12))) for _ in range(20)] for _ in range(300)]
+    counts = collections.Counter()
+    pairs = [pair for i in range(300) for pair in draw_pairs(all_of, i, PairOptions(24, way), rng, counts)]
+    true = [pair for pair in pairs if pair.kind == "next"]
+    gaps = sum(pair.second[0] != pair.first[-1] + 1 for pair in true)
+    assert gaps == 0 if way == "even" else gaps > 0.2 * len(true)
+    assert counts["pairs_cut"] > 0.5 * len(pairs) and max(len(pair.first) + len(pair.second) for pair in pairs) == 21
+    ends = {sentence[-1] for document in all_of for sentence in document}
+    starts = {sentence[0] for document in all_of for sentence in document}
+    assert way == "original" or all(pair.first[-1] in ends and pair.second[0] in starts for pair in pairs)
+
+
 def sentences(pieces):
     """Which sentences a segment is made of, in order."""
     return list(dict.fromkeys(piece % 1000 for piece in pieces))

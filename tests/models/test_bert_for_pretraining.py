@@ -164,6 +164,25 @@ def test_what_fit_and_evaluate_report(expected):
         assert history[name][0] == pytest.approx(float(value), abs=5e-5), name
 
 
+def test_the_weight_of_the_pairs(expected):
+    """Loss and gradients are those of the masks and so many times those of the pairs."""
+    model = BertForPretraining.from_pretrained(FOLDER)
+    x = {k: v for k, v in expected.items() if v.ndim and len(v) == 3 and "logits" not in k}
+    model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
+    plain = model.evaluate(x, batch_size=3, verbose=0, return_dict=True)
+    weights = {}
+    for weight in (0.0, 1.0, 5.0):
+        model = BertForPretraining.from_pretrained(FOLDER)
+        model.next_sentence_weight = weight
+        model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
+        logs = model.evaluate(x, batch_size=3, verbose=0, return_dict=True)
+        assert logs["loss"] == pytest.approx(plain["masked_lm_loss"] + weight * plain["next_sentence_loss"], rel=1e-6)
+        model.fit(x, batch_size=3, verbose=0)
+        weights[weight] = np.asarray(model.bert.pooler.kernel)
+    np.testing.assert_allclose(weights[5.0] - weights[0.0], 5 * (weights[1.0] - weights[0.0]), atol=1e-6)
+    assert np.abs(weights[1.0] - weights[0.0]).max() > 1e-5
+
+
 def test_without_pairs_the_loss_is_that_of_the_masks(model, expected):
     alone = {k: v for k, v in expected.items() if k != "next_sentence_labels"}
     none = {**expected, "next_sentence_labels": np.full((3,), -1, np.int32)}

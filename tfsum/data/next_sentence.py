@@ -3,7 +3,9 @@
 The way is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original" the same
 generator gives the same pairs. There a sentence left alone at the end of a document has no next one and always gets a
 false one, so that more than half of the pairs are false: 64 % of those of 64 positions and 55 % of 128, in its own
-sample text. "even" leaves such a sentence out instead, and half of the pairs are true.
+sample text. "even" leaves such a sentence out instead, and half of the pairs are true. There also a pair that is too
+long loses pieces where its segments meet, so that most true second segments do not quite follow the first; "even"
+takes them from the outside.
 """
 
 import collections
@@ -29,7 +31,7 @@ class PairOptions:
 
     Attributes:
         max_length: positions of a pair, [CLS] and each [SEP] included.
-        next_sentence: "even": half of the second segments are what follows the first; "original": as
+        next_sentence: "even": half of the second segments are what follows the first, without a gap; "original": as
             google-research/bert; "none": one segment of whole sentences, for masked words alone.
         same_document_share: share of the false second segments that come from the same document, which is harder
             to tell than another document's.
@@ -103,7 +105,7 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
             end = middle  # the sentences of the true second segment serve once more
         else:
             second, kind = _joined(document[middle:end]), "next"
-        cut = truncate_pair(first, second, options.max_pieces, rng)
+        cut = truncate_pair(first, second, options.max_pieces, None if options.next_sentence == "even" else rng)
         counts.update({kind: 1, "pieces_cut": cut, "pairs_cut": int(cut > 0)})
         yield Pair(first, second, kind)
         start = end
@@ -159,21 +161,23 @@ def _joined(sentences: Document) -> list[int]:
     return list(itertools.chain.from_iterable(sentences))
 
 
-def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: random.Random) -> int:
-    """Takes pieces off the longer segment, from its front or its end by chance, until both fit.
+def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: random.Random | None = None) -> int:
+    """Takes pieces off the longer segment until both fit.
 
     Args:
         first, second: changed in place.
         max_pieces: of both together.
-        rng: one draw a piece.
+        rng: one draw a piece says whether the front or the end loses it; without it the first loses its front and the
+            second its end, and what followed without a gap still does.
 
     Returns:
         How many pieces were taken off.
 
-    Source: google-research/bert, create_pretraining_data.py, `truncate_seq_pair`.
+    Source: google-research/bert, create_pretraining_data.py, `truncate_seq_pair`; with `rng` it is that.
     """
     cut = max(0, len(first) + len(second) - max_pieces)
     for _ in range(cut):
         longer = first if len(first) > len(second) else second
-        del longer[0 if rng.random() < 0.5 else -1]
+        front = longer is first if rng is None else rng.random() < 0.5
+        del longer[0 if front else -1]
     return cut

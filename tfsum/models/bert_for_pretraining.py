@@ -88,12 +88,15 @@ class BertForPretraining(Model):
     `next_sentence_labels` (B,): 0 is next, 1 is from elsewhere, -1 is no pair.
 
     The loss is the mean over the masks plus the mean over the pairs, each of the global batch
-    (google-research/bert, run_pretraining.py). `fit` and `evaluate` also report `masked_lm_loss`, `next_sentence_loss`,
-    `masked_lm_accuracy` and `next_sentence_accuracy`.
+    (google-research/bert, run_pretraining.py); the second is multiplied by `next_sentence_weight`, the original's 1
+    unless it is set before `fit`. `fit` and `evaluate` also report both terms, `masked_lm_loss` and
+    `next_sentence_loss`, and `masked_lm_accuracy` and `next_sentence_accuracy`.
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
     """
+
+    next_sentence_weight = 1.0
 
     def __init__(self, bert, name: str = "bert_for_pretraining", **kwargs):
         super().__init__(name=name, **kwargs)
@@ -154,8 +157,9 @@ class BertForPretraining(Model):
         return ops.stack([ops.sum(ops.cast(x["masked_lm_weights"], "float32")), ops.sum(self._pairs(x)[1])])
 
     def loss_scale(self, weight):
-        """One by each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
-        return super().loss_scale(weight + ops.convert_to_tensor([1e-5, 0.0], "float32"))
+        """By each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
+        scale = super().loss_scale(weight + ops.convert_to_tensor([1e-5, 0.0], "float32"))
+        return scale * ops.convert_to_tensor([1.0, self.next_sentence_weight], "float32")
 
     def _pairs(self, x):
         """Labels (B,) of the next-sentence task, and 1 where there is one."""

@@ -140,6 +140,8 @@ class PretrainingRun(Run):
         weight_decay: of AdamW; biases and normalizations are spared.
         bias_correction: False leaves Adam's moments as they are, as google-research/bert does.
         clip_norm: largest global norm of the gradients; 0 never clips.
+        next_sentence_weight: what the loss of the pairs is multiplied by. At 1, the original's, the gradients of new
+            heads are mostly those of the masks: on the encoder 10 to 30 times the pairs'.
         seed: of the order of the pairs and of the masks.
         pairs: how many held-out pairs a validation reads of each folder; None is all.
         **run: the other arguments of `Run`.
@@ -149,13 +151,15 @@ class PretrainingRun(Run):
                  tokens_per_batch: int = 4096, masked_share: float = 0.15, max_predictions: int = 20,
                  whole_words: bool = False, static_masks: bool = False, learning_rate: float = 1e-4,
                  encoder_learning_rate: float | None = None, warmup_steps: int = 100, weight_decay: float = 0.01,
-                 bias_correction: bool = True, clip_norm: float = 1.0, seed: int = 0, pairs: int | None = None, **run):
+                 bias_correction: bool = True, clip_norm: float = 1.0, next_sentence_weight: float = 1.0, seed: int = 0,
+                 pairs: int | None = None, **run):
         lower = 1.0 if encoder_learning_rate is None else encoder_learning_rate / learning_rate
         with model.distribute_strategy.scope():
             optimizer = Adam(BertWarmUp(learning_rate, warmup_steps, steps), {"bert": lower, "pooler": 1.0},
                              epsilon=1e-6, weight_decay=weight_decay, bias_correction=bias_correction,
                              global_clipnorm=clip_norm or None)
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
+        model.next_sentence_weight = next_sentence_weight
         super().__init__(model, optimizer, steps=steps, **run)
         self.settings, self._vocabulary = settings, word_piece.vocabulary
         self._pairs = load_sentence_pairs(records["train"])

@@ -30,6 +30,7 @@ class PretrainingValidation:
         options = {"tokens_per_batch": tokens_per_batch, "masking": masking, "cls_id": cls_id, "sep_id": sep_id}
         self._sets = [pretraining_batches(_some(load_sentence_pairs(folder), pairs), training=False, **options)
                       for folder in (records, same_document_records) if folder is not None]
+        self._weight = model.next_sentence_weight
         self._sums = tf.function(lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False)
 
     def scores(self) -> dict[str, float]:
@@ -46,7 +47,7 @@ class PretrainingValidation:
             scores["next_sentence_accuracy"] = _percent(pairs)
         for _, same_document in others:
             scores["same_document_accuracy"] = _percent(same_document)
-        return {**scores, "loss": float(masks[2] / masks[0] + pairs[2] / max(1.0, pairs[0]))}
+        return {**scores, "loss": float(masks[2] / masks[0] + self._weight * pairs[2] / max(1.0, pairs[0]))}
 
     def unigram_accuracy(self, guess: int) -> float:
         """The masked-word accuracy, in points, of one guess for all masks: the piece that is the most frequent."""
