@@ -147,7 +147,7 @@ def test_half_of_the_pairs_are_true():
 
 @pytest.mark.parametrize("way", ["even", "original"])
 def test_where_long_pairs_are_cut(way):
-    """Documents whose pieces count on: even pairs lose them outside, from the longer segment; the original's anywhere."""
+    """Pieces that count on: even pairs lose those outside, the original's any."""
     numbers, rng = itertools.count(), random.Random(7)
     all_of = [[list(itertools.islice(numbers, rng.randint(1, 12))) for _ in range(20)] for _ in range(300)]
     counts = collections.Counter()

@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     case = parser.add_mutually_exclusive_group()
     case.add_argument("--cased", dest="lowercase", action="store_false", default=UNSET,
                       help="keep upper and lower case (default for pairs)")
-    case.add_argument("--lowercase", action="store_true", default=UNSET, help="lower all letters (default otherwise; but of a model folder, what "
-                      "it says)")
+    case.add_argument("--lowercase", action="store_true", default=UNSET,
+                      help="lower all letters (default otherwise, where no model folder says how)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
     add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
