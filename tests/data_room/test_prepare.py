@@ -116,7 +116,8 @@ def test_a_folder_may_hold_tokenizer_json_alone(corpus, tmp_path):
     ids = {piece: i for i, piece in enumerate(VOCABULARY)}
     content = {"model": {"type": "WordPiece", "vocab": ids}, "added_tokens": []}
     (tmp_path / "newer" / "tokenizer.json").write_text(json.dumps(content))
-    prepare(corpus, tmp_path / "other", tmp_path / "newer", progress=False)
+    prepare(corpus, tmp_path / "other", tmp_path / "newer" / "vocab.txt", progress=False)  # as recipes name it
+    assert prepare(corpus, tmp_path / "other", tmp_path / "newer", progress=False)
     assert list(_documents(tmp_path / "other")) == list(_documents(tmp_path / "out"))
 
 

@@ -83,7 +83,7 @@ def test_files_are_written_whole(tmp_path):
 @pytest.mark.parametrize(("texts", "options", "message"), [
     ([], {}, "found no text in the corpus"), (["", " \n"], {}, "found no text in the corpus"),
     (iter(TEXTS), {}, "can be read only once"),
-    (TEXTS, {"size": 100}, r"size is 100, and special tokens and the alphabet alone are \d+ pieces; raise"),
+    (TEXTS, {"size": 100}, r"size is 100, and special tokens and the alphabet alone are \d+ pieces; take"),
     (TEXTS, {"character_coverage": 0.0}, "character_coverage is 0.0"), (TEXTS, {"min_frequency": 0}, "min_frequency 0"),
 ])
 def test_what_cannot_be_is_named(texts, options, message):

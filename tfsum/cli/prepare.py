@@ -41,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "pretraining also plain text, documents parted by empty lines")
     add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
     add("--output", required=True, metavar="FOLDER", help="where the records go")
-    add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the model folder that holds it")
+    add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the model folder that holds it, also "
+        "package:NAME/FOLDER inside an installed package")
     for field in ("id", "text", "summary"):
         add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
     case = parser.add_mutually_exclusive_group()
@@ -106,6 +107,10 @@ def run(arguments: argparse.Namespace) -> int:
         if not pathlib.Path(file).is_file():
             arguments.parser.error(f"no such file: {file}")
     load_tensorflow()
+    from tfsum.conversion.hugging_face import PACKAGE, local_folder
+
+    if vocabulary.startswith(PACKAGE):
+        vocabulary = str(local_folder(vocabulary))
     if task != "pairs" and "lowercase" not in given and pathlib.Path(vocabulary).is_dir():
         from tfsum.conversion.text_settings import read_text_settings
 

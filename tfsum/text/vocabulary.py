@@ -79,7 +79,7 @@ def learn_vocabulary(
         normal = {point: text.translate(gone) for point, text in normal.items()} | gone
     if size < len(pieces):
         raise Error(f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are {len(pieces)} "
-                    "pieces; raise the size or lower character_coverage")
+                    "pieces; take that size or more, or texts of fewer characters")
     learned = _train(_Words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency)
     return pieces + learned[len(pieces) + len(spare):]
 

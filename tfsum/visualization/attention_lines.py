@@ -8,13 +8,13 @@ from tfsum.visualization.attention import Attention
 from tfsum.visualization.style import COLORS, fonts_for, new_figure, plain
 
 
-def plot_attention_lines(attention: Attention, layer: int, heads: Sequence[int] | None = None):
+def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence[int] | None = None):
     """Draws a line for every pair of tokens: a colour a head, the stronger the more weight.
 
     Args:
         attention: what `bert_attention` or `transformer_attention` gave.
         layer: counted from 0.
-        heads: which of them, counted from 0; all by default.
+        heads: one or more of them, counted from 0; all by default.
 
     Returns:
         A matplotlib figure.
@@ -25,7 +25,7 @@ def plot_attention_lines(attention: Attention, layer: int, heads: Sequence[int] 
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb
 
-    heads = range(attention.weights.shape[1]) if heads is None else heads
+    heads = range(attention.weights.shape[1]) if heads is None else [heads] if isinstance(heads, int) else heads
     longest = max(len(attention.queries), len(attention.keys))
     figure, (ax,) = new_figure(5, max(3.0, 0.24 * longest))
     query, key = np.meshgrid(np.arange(len(attention.queries)), np.arange(len(attention.keys)), indexing="ij")

@@ -1,0 +1,118 @@
+"""How well a BertForPretraining tells next sentences, beside what it takes no reading to tell, on the same pairs.
+
+Accuracy takes the head's own threshold; the area under the ROC curve (the share of true and false pairs that a score
+puts in order) needs none, so that scores that are no probabilities stand beside it: the cosine of the two segments'
+pieces, weighted by how rare they are (tf-idf), and that of the mean vectors that an encoder gives each segment alone.
+
+    python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news
+    python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news --encoder MINILM
+"""
+
+import argparse
+import os
+import pathlib
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+from tfsum.data.masking import Masking
+from tfsum.data.pretraining_batches import SentencePairs, load_sentence_pairs, pretraining_batches
+from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.models import Bert, BertForPretraining
+from tfsum.text.word_piece import WordPiece
+
+TOKENS_PER_BATCH = 4096
+
+
+def some(pairs: SentencePairs, number: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
+    """(first pieces, second pieces, label) of some of the pairs, evenly spread."""
+    number = min(number, len(pairs))
+    kept = np.arange(number) * len(pairs) // number
+    ends = pairs.start + pairs.first_counts
+    return [(pairs.pieces[pairs.start[i]:ends[i]], pairs.pieces[ends[i]:pairs.start[i] + pairs.counts[i]],
+             int(pairs.labels[i])) for i in kept]
+
+
+def joined(pairs: list[tuple[np.ndarray, np.ndarray, int]]) -> SentencePairs:
+    """The same pairs as `pretraining_batches` reads them."""
+    first, second, labels = zip(*pairs, strict=True)
+    counts = np.array([len(a) + len(b) for a, b in zip(first, second, strict=True)])
+    return SentencePairs(np.concatenate([part for pair in zip(first, second, strict=True) for part in pair]), counts,
+                         np.array([len(a) for a in first]), np.array(labels, np.int32))
+
+
+def answers(model: BertForPretraining, pairs: SentencePairs, word_piece: WordPiece, share: float):
+    """What the head holds for "false" above "true", and the labels, in the order of the batches."""
+    batches = pretraining_batches(pairs, training=False, tokens_per_batch=TOKENS_PER_BATCH,
+                                  masking=Masking(word_piece.vocabulary, share, 20), cls_id=word_piece.cls_id,
+                                  sep_id=word_piece.sep_id)
+    found = [(model(batch, training=False)["next_sentence_logits"].numpy(), batch["next_sentence_labels"].numpy())
+             for batch in batches]
+    logits = np.concatenate([row for row, _ in found])
+    return logits[:, 1] - logits[:, 0], np.concatenate([row for _, row in found])
+
+
+def area(scores: np.ndarray, labels: np.ndarray) -> float:
+    """The share of pairs of a false and a true one where the false one's score is higher; half where equal."""
+    false, true = scores[labels == 1], np.sort(scores[labels == 0])
+    below, not_above = np.searchsorted(true, false, "left"), np.searchsorted(true, false, "right")
+    return float((below + not_above).mean() / (2 * len(true)))
+
+
+def rarity(pairs: list[tuple[np.ndarray, np.ndarray, int]], size: int) -> np.ndarray:
+    """tf-idf cosines of the segments, idf over all segments; negative, so that false pairs are higher."""
+    segments = [part for first, second, _ in pairs for part in (first, second)]
+    counts = np.array([np.bincount(part, minlength=size).astype(np.float32) for part in segments])
+    vectors = np.log1p(counts) * np.log(len(counts) / np.maximum(1, (counts > 0).sum(0)))
+    return -cosines(vectors)
+
+
+def means(pairs: list[tuple[np.ndarray, np.ndarray, int]], encoder: Bert, word_piece: WordPiece) -> np.ndarray:
+    """Cosines of the mean vectors of the segments, each read alone; negative."""
+    segments = [[word_piece.cls_id, *part, word_piece.sep_id] for first, second, _ in pairs for part in (first, second)]
+    vectors, order = np.zeros((len(segments), encoder.config["hidden_size"]), np.float32), np.argsort(
+        [len(segment) for segment in segments], kind="stable")
+    for begin in range(0, len(order), 64):
+        rows = order[begin:begin + 64]
+        ids = np.zeros((len(rows), -(-max(len(segments[i]) for i in rows) // 16) * 16), np.int32)
+        for row, i in enumerate(rows):
+            ids[row, :len(segments[i])] = segments[i]
+        output = np.asarray(encoder(ids, training=False)["sequence_output"])
+        vectors[rows] = (output * (ids > 0)[..., None]).sum(1) / (ids > 0).sum(1, keepdims=True)
+    return -cosines(vectors)
+
+
+def cosines(vectors: np.ndarray) -> np.ndarray:
+    """(N,) of rows 2n and 2n + 1."""
+    vectors = vectors / np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True))
+    return (vectors[0::2] * vectors[1::2]).sum(1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("model", help="the model folder of a BertForPretraining")
+    parser.add_argument("records", help="the folder of records that its recipe prepared")
+    parser.add_argument("--encoder", help="model folder of an encoder of the same vocabulary, such as the one it began "
+                        "with")
+    parser.add_argument("--pairs", type=int, default=2000, help="of each kind (2000)")
+    parser.add_argument("--masked-share", type=float, default=0.15, help="of the pieces (0.15, as in validation)")
+    arguments = parser.parse_args()
+    model = BertForPretraining.from_pretrained(arguments.model)
+    word_piece = WordPiece.from_file(pathlib.Path(arguments.model) / "vocab.txt")
+    encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None
+    print(f"{'false ones from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}")
+    for name, folder in (("other documents", "validation"), ("the same", "same_document")):
+        pairs = some(load_sentence_pairs(pathlib.Path(arguments.records) / folder), arguments.pairs)
+        scores, labels = answers(model, joined(pairs), word_piece, arguments.masked_share)
+        right = 100.0 * ((scores > 0) == (labels == 1))
+        low, high = bootstrap_intervals(right[:, None])
+        true = np.array([label for *_, label in pairs])
+        shares = [area(scores, labels), area(rarity(pairs, len(word_piece.vocabulary)), true)]
+        shares.append(area(means(pairs, encoder, word_piece), true) if encoder else float("nan"))
+        accuracy = f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f})"
+        print(f"{name:16} {len(pairs):6} {accuracy:>22} {shares[0]:6.3f} {shares[1]:7.3f} {shares[2]:6.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
