@@ -155,7 +155,8 @@ class Bert(keras.Model):
         Args:
             folder: a folder of tfsum or Hugging Face (config.json; model.safetensors, its shards or
                 pytorch_model.bin), a folder of Google's (bert_config.json, bert_model.ckpt.*) or the prefix of its
-                checkpoint, or a name on Hugging Face's hub (package huggingface_hub). Heads are left unread.
+                checkpoint, a name on Hugging Face's hub (package huggingface_hub), or "package:NAME/FOLDER" inside an
+                installed Python package. Heads are left unread.
             **changes: arguments that differ from the folder's config: dropout rates, or
                 `max_position_embeddings`, whose further rows repeat the last one (nlpyang/PreSumm, `max_pos`).
 

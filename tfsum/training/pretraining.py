@@ -140,8 +140,8 @@ class PretrainingRun(Run):
         weight_decay: of AdamW; biases and normalizations are spared.
         bias_correction: False leaves Adam's moments as they are, as google-research/bert does.
         clip_norm: largest global norm of the gradients; 0 never clips.
-        next_sentence_weight: what the loss of the pairs is multiplied by. At 1, the original's, the gradients of new
-            heads are mostly those of the masks: on the encoder 10 to 30 times the pairs'.
+        next_sentence_weight: what the loss of the pairs is multiplied by; the original's is 1. Pairs are learned late
+            where the far larger gradients of the masks are all that the encoder feels at first.
         seed: of the order of the pairs and of the masks.
         pairs: how many held-out pairs a validation reads of each folder; None is all.
         **run: the other arguments of `Run`.
