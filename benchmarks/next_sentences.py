@@ -26,21 +26,10 @@ from tfsum.text.word_piece import WordPiece
 TOKENS_PER_BATCH = 4096
 
 
-def some(pairs: SentencePairs, number: int) -> list[tuple[np.ndarray, np.ndarray, int]]:
-    """(first pieces, second pieces, label) of some of the pairs, evenly spread."""
-    number = min(number, len(pairs))
-    kept = np.arange(number) * len(pairs) // number
-    ends = pairs.start + pairs.first_counts
-    return [(pairs.pieces[pairs.start[i]:ends[i]], pairs.pieces[ends[i]:pairs.start[i] + pairs.counts[i]],
-             int(pairs.labels[i])) for i in kept]
-
-
-def joined(pairs: list[tuple[np.ndarray, np.ndarray, int]]) -> SentencePairs:
-    """The same pairs as `pretraining_batches` reads them."""
-    first, second, labels = zip(*pairs, strict=True)
-    counts = np.array([len(a) + len(b) for a, b in zip(first, second, strict=True)])
-    return SentencePairs(np.concatenate([part for pair in zip(first, second, strict=True) for part in pair]), counts,
-                         np.array([len(a) for a in first]), np.array(labels, np.int32))
+def segments(pairs: SentencePairs) -> list[np.ndarray]:
+    """The pieces of the first and the second segment of each pair, in turn."""
+    ends = np.stack([pairs.start + pairs.first_counts, pairs.start + pairs.counts], axis=1)
+    return np.split(pairs.pieces, ends.ravel()[:-1])
 
 
 def answers(model: BertForPretraining, pairs: SentencePairs, word_piece: WordPiece, share: float):
@@ -61,24 +50,23 @@ def area(scores: np.ndarray, labels: np.ndarray) -> float:
     return float((below + not_above).mean() / (2 * len(true)))
 
 
-def rarity(pairs: list[tuple[np.ndarray, np.ndarray, int]], size: int) -> np.ndarray:
+def rarity(pairs: SentencePairs, size: int) -> np.ndarray:
     """tf-idf cosines of the segments, idf over all segments; negative, so that false pairs are higher."""
-    segments = [part for first, second, _ in pairs for part in (first, second)]
-    counts = np.array([np.bincount(part, minlength=size).astype(np.float32) for part in segments])
+    counts = np.array([np.bincount(part, minlength=size).astype(np.float32) for part in segments(pairs)])
     vectors = np.log1p(counts) * np.log(len(counts) / np.maximum(1, (counts > 0).sum(0)))
     return -cosines(vectors)
 
 
-def means(pairs: list[tuple[np.ndarray, np.ndarray, int]], encoder: Bert, word_piece: WordPiece) -> np.ndarray:
+def means(pairs: SentencePairs, encoder: Bert, word_piece: WordPiece) -> np.ndarray:
     """Cosines of the mean vectors of the segments, each read alone; negative."""
-    segments = [[word_piece.cls_id, *part, word_piece.sep_id] for first, second, _ in pairs for part in (first, second)]
-    vectors, order = np.zeros((len(segments), encoder.config["hidden_size"]), np.float32), np.argsort(
-        [len(segment) for segment in segments], kind="stable")
+    texts = [[word_piece.cls_id, *part, word_piece.sep_id] for part in segments(pairs)]
+    vectors = np.zeros((len(texts), encoder.config["hidden_size"]), np.float32)
+    order = np.argsort([len(text) for text in texts], kind="stable")
     for begin in range(0, len(order), 64):
         rows = order[begin:begin + 64]
-        ids = np.zeros((len(rows), -(-max(len(segments[i]) for i in rows) // 16) * 16), np.int32)
+        ids = np.zeros((len(rows), max(len(texts[i]) for i in rows)), np.int32)
         for row, i in enumerate(rows):
-            ids[row, :len(segments[i])] = segments[i]
+            ids[row, :len(texts[i])] = texts[i]
         output = np.asarray(encoder(ids, training=False)["sequence_output"])
         vectors[rows] = (output * (ids > 0)[..., None]).sum(1) / (ids > 0).sum(1, keepdims=True)
     return -cosines(vectors)
@@ -104,13 +92,12 @@ def main() -> None:
     encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None
     print(f"{'false ones from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}")
     for name, folder in (("other documents", "validation"), ("the same", "same_document")):
-        pairs = some(load_sentence_pairs(pathlib.Path(arguments.records) / folder), arguments.pairs)
-        scores, labels = answers(model, joined(pairs), word_piece, arguments.masked_share)
+        pairs = load_sentence_pairs(pathlib.Path(arguments.records) / folder).some(arguments.pairs)
+        scores, labels = answers(model, pairs, word_piece, arguments.masked_share)
         right = 100.0 * ((scores > 0) == (labels == 1))
         low, high = bootstrap_intervals(right[:, None])
-        true = np.array([label for *_, label in pairs])
-        shares = [area(scores, labels), area(rarity(pairs, len(word_piece.vocabulary)), true)]
-        shares.append(area(means(pairs, encoder, word_piece), true) if encoder else float("nan"))
+        shares = [area(scores, labels), area(rarity(pairs, len(word_piece.vocabulary)), pairs.labels)]
+        shares.append(area(means(pairs, encoder, word_piece), pairs.labels) if encoder else float("nan"))
         accuracy = f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f})"
         print(f"{name:16} {len(pairs):6} {accuracy:>22} {shares[0]:6.3f} {shares[1]:7.3f} {shares[2]:6.3f}", flush=True)
 

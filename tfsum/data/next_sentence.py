@@ -3,7 +3,7 @@
 The way is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original" the same
 generator gives the same pairs. There a sentence left alone at the end of a document has no next one and always gets a
 false one, so that more than half of the pairs are false: 64 % of those of 64 positions and 55 % of 128, in its own
-sample text. "even" leaves such a sentence out instead, and half of the pairs are true. There also a pair that is too
+sample text. "even" leaves such a sentence out instead, and half of the pairs are true. There a pair that is too
 long loses pieces also where its segments meet, so that many true second segments do not quite follow the first; "even"
 loses them on the outside.
 """

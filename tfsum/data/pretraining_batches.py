@@ -51,6 +51,14 @@ class SentencePairs:
         """(N,) where the pieces of each pair begin."""
         return np.cumsum(self.counts) - self.counts
 
+    def some(self, number: int | None) -> "SentencePairs":
+        """So many of the pairs, evenly spread over all; None, or more than there are, is all."""
+        if number is None or number >= len(self):
+            return self
+        kept = np.arange(number) * len(self) // number
+        pieces = [self.pieces[self.start[i] : self.start[i] + self.counts[i]] for i in kept]
+        return SentencePairs(np.concatenate(pieces), self.counts[kept], self.first_counts[kept], self.labels[kept])
+
 
 def load_sentence_pairs(paths: str | pathlib.Path | Sequence[str | pathlib.Path]) -> SentencePairs:
     """Reads prepared sentence pairs into memory, 4 bytes a piece.

@@ -7,7 +7,7 @@ import tensorflow as tf
 from keras import ops
 
 from tfsum.data.masking import Masking
-from tfsum.data.pretraining_batches import SentencePairs, load_sentence_pairs, pretraining_batches
+from tfsum.data.pretraining_batches import load_sentence_pairs, pretraining_batches
 
 
 class PretrainingValidation:
@@ -28,7 +28,7 @@ class PretrainingValidation:
     def __init__(self, model, records: str | pathlib.Path, same_document_records: str | pathlib.Path | None,
                  masking: Masking, tokens_per_batch: int, cls_id: int, sep_id: int, pairs: int | None = None):
         options = {"tokens_per_batch": tokens_per_batch, "masking": masking, "cls_id": cls_id, "sep_id": sep_id}
-        self._sets = [pretraining_batches(_some(load_sentence_pairs(folder), pairs), training=False, **options)
+        self._sets = [pretraining_batches(load_sentence_pairs(folder).some(pairs), training=False, **options)
                       for folder in (records, same_document_records) if folder is not None]
         self._weight = model.next_sentence_weight
         self._sums = tf.function(lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False)
@@ -75,12 +75,3 @@ def _sums(model, batch):
 def _percent(row: np.ndarray) -> float:
     """The share of the right ones in points."""
     return float(100 * row[1] / row[0])
-
-
-def _some(pairs: SentencePairs, number: int | None) -> SentencePairs:
-    """Some of the pairs, evenly spread over all."""
-    if number is None or number >= len(pairs):
-        return pairs
-    kept = np.arange(number) * len(pairs) // number
-    pieces = [pairs.pieces[pairs.start[i] : pairs.start[i] + pairs.counts[i]] for i in kept]
-    return SentencePairs(np.concatenate(pieces), pairs.counts[kept], pairs.first_counts[kept], pairs.labels[kept])
