@@ -10,7 +10,7 @@ import pytest
 from tfsum.data.masking import Masking
 from tfsum.data.prepare_pretraining import prepare_pretraining
 from tfsum.data.pretraining_batches import load_sentence_pairs, pretraining_batches
-from tfsum.errors import RecipeError, Stopped
+from tfsum.errors import DataError, RecipeError, Stopped
 from tfsum.models import Bert, BertForPretraining
 from tfsum.text.word_piece import WordPiece
 from tfsum.training import recipes
@@ -168,10 +168,26 @@ def test_the_english_recipe_takes_an_encoder_and_measures_both_kinds_of_false_se
     assert counts["same_document"] > 0 and counts["other_document"] > 0
 
 
+@pytest.mark.parametrize("name, lowercase", [("encoder/vocab.txt", False), ("encoder", True)])
+def test_a_new_model_takes_a_vocabulary_that_is_there_and_the_case_of_its_folder(material, tmp_path, name, lowercase):
+    corpus = [f"data.{split}={material / 'corpus.txt'}" for split in ("train", "validation")]
+    best, _ = dry("bert_pretrain_nsmc_ko.toml", tmp_path, *corpus, f"text.vocabulary={material / name}",
+                  "text.vocabulary_size=", "text.lowercase=", "text.strip_accents=", "model.size=tiny",
+                  "train.steps=2", "train.warmup_steps=1")
+    assert (best / "vocab.txt").read_text().split() == WORDS
+    assert json.loads((best / "tfsum.json").read_text())["text"]["lowercase"] is lowercase
+    assert BertForPretraining.from_pretrained(best).bert.config["vocab_size"] == len(WORDS)
+    assert not (tmp_path / "records" / "vocabulary").exists()
+
+
 def test_wrong_recipes_are_named(material, tmp_path):
     corpus = f"data.train={material / 'corpus.txt'}"
-    with pytest.raises(RecipeError, match="encoder is 'x' and .*vocabulary_size 8000; expected an encoder"):
+    with pytest.raises(RecipeError, match="encoder is 'x', .*vocabulary_size 8000; expected one of the three"):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "model.encoder=x")
+    with pytest.raises(RecipeError, match="vocabulary 'v' and vocabulary_size 8000; expected one of the three"):
+        dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "text.vocabulary=v")
+    with pytest.raises(DataError, match="v: no such vocabulary"):
+        dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "text.vocabulary=v", "text.vocabulary_size=")
     with pytest.raises(RecipeError, match="max_length is 128; the model has positions for 32 tokens"):
         dry("bert_pretrain_small.toml", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
     with pytest.raises(RecipeError, match=r"\[model\] size: expected 'tiny' or 'mini'"):

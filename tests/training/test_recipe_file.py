@@ -79,6 +79,15 @@ def test_overrides_are_toml_values_and_bare_words_are_strings(recipe):
     assert read["model"]["kind"] == "transformer"
 
 
+def test_an_override_without_a_value_takes_the_key_out(recipe):
+    read = read_recipe(recipe(RIGHT + "whole = false"), SCHEMA, ["export.whole=", "data.corpus=mine"])
+    assert read["export"]["whole"] is True and read["data"]["corpus"] == "mine"
+    with pytest.raises(RecipeError, match=r"--set export.wohle=: takes a key out .* has no \[export\] wohle"):
+        read_recipe(recipe(RIGHT), SCHEMA, ["export.wohle="])
+    with pytest.raises(RecipeError, match="corpus is missing"):
+        read_recipe(recipe(RIGHT), SCHEMA, ["data.corpus="])
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -91,6 +100,7 @@ def test_overrides_are_toml_values_and_bare_words_are_strings(recipe):
         (RIGHT.replace("2", '"fast"'), "[train] learning_rate: expected float, found str 'fast'"),
         (RIGHT + "[model]\nlayers = true", "[model] layers: expected int, found bool True"),
         (RIGHT + "[model]\nkind = 'lstm'", "kind: expected 'classifier' or 'transformer', found str 'lstm'"),
+        (RIGHT.replace("2", '2\ngroups = "[a, b]"'), "put it in quotes: --set 'train.groups=[\"a\", \"b\"]'"),
         (RIGHT.replace('corpus = "news"', ""), "[data] corpus is missing"),
         ("data = 3", "data: expected a section [data], found the value 3"),
         ("[data", "not TOML"),

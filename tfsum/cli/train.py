@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="SECTION.KEY=VALUE",
-        help="override a key of the recipe; may be given several times",
+        help="override a key of the recipe, or without VALUE take it out; may be given several times",
     )
 
 

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfsum.data.corpus_vocabulary import corpus_vocabulary
 from tfsum.data.masking import Masking
+from tfsum.data.prepare import vocabulary_file
 from tfsum.data.prepare_pretraining import prepare_pretraining
 from tfsum.data.pretraining_batches import load_sentence_pairs, pretraining_batches, pretraining_report
 from tfsum.errors import RecipeError
@@ -36,7 +37,8 @@ def schema() -> dict[str, dict[str, Key]]:
                  "validation_share": Key((float,), 0.02), "records": Key((str,)),
                  **{k: v for k, v in prepared.items() if k != "newline"}},
         "text": {**CASE, "newline": prepared["newline"],
-                 "vocabulary_size": Key((int, type(None)), None), "reversible": Key((bool,), True)},
+                 "vocabulary": Key((str, type(None)), None), "vocabulary_size": Key((int, type(None)), None),
+                 "reversible": Key((bool,), True)},
         "model": keys_of(build_model, "vocabulary_size"),
         "train": {"strategy": Key((str,), "one", ("one", "mirrored")), **keys_of(set_precision_and_seed),
                   **{k: v for k, v in run.items() if k != "pairs"}},
@@ -66,17 +68,21 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
 
 def _vocabulary(data: dict[str, Any], text: dict[str, Any], encoder: str | None) -> tuple[pathlib.Path, dict]:
     """The vocab.txt, and the text settings that the model folder will remember."""
-    size, case = text["vocabulary_size"], {k: text[k] for k in CASE}
-    if (encoder is None) == (size is None):
-        raise RecipeError(f"[model] encoder is {encoder!r} and [text] vocabulary_size {size}; expected an encoder, "
-                          "which has its vocabulary, or the size of one to be learned from the corpus")
-    if encoder is not None:
-        folder = encoder_folder(encoder)
-        return folder / "vocab.txt", text_settings(folder, **case, max_length=data["max_length"])
+    ready, size, case = text["vocabulary"], text["vocabulary_size"], {k: text[k] for k in CASE}
+    if [encoder, ready, size].count(None) != 2:
+        raise RecipeError(f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size {size}; "
+                          "expected one of the three: an encoder, which has its vocabulary, a vocab.txt for a new "
+                          "model, or the size of a vocabulary to be learned from the corpus")
+    if encoder is not None or (ready is not None and pathlib.Path(ready).is_dir()):
+        folder = pathlib.Path(ready) if encoder is None else encoder_folder(encoder)
+        return vocabulary_file(folder), text_settings(folder, **case, max_length=data["max_length"])
     case["lowercase"] = bool(case["lowercase"])
+    settings = {**case, "max_length": data["max_length"]}
+    if ready is not None:
+        return vocabulary_file(ready), settings
     folder = pathlib.Path(data["records"]) / "vocabulary"
     file = corpus_vocabulary(data["train"], folder, data["text"], size, reversible=text["reversible"], **case)
-    return file, {**case, "max_length": data["max_length"]}
+    return file, settings
 
 
 def _prepare(data: dict[str, Any], vocabulary: pathlib.Path, text: dict[str, Any]) -> dict[str, pathlib.Path]:

@@ -92,7 +92,8 @@ def read_recipe(
         path: the TOML file.
         schema: section -> key -> a `Key`, a type (the key is then required) or a default value (which
             tells its type). Or a function that gives it for the recipe as parsed, its overrides applied.
-        overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings).
+        overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings); without a VALUE the
+            key is taken out, and its default holds.
 
     Returns:
         section -> key -> value, with every key of the schema.
@@ -141,7 +142,9 @@ def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tu
         return key.accept(table[name]), ""
     except ValueError:
         found = table[name]
-        return None, f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
+        cure = ("" if list not in key.types or type(found) is not str else
+                f"; on a command line put it in quotes: --set '{section}.{name}=[\"a\", \"b\"]'")
+        return None, f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}{cure}"
 
 
 def _as_key(rule: Any) -> Key:
@@ -191,7 +194,7 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
-    """Put `section.key=VALUE` texts into a parsed recipe; tells which of them are not of that form."""
+    """Put `section.key=VALUE` texts into a parsed recipe; without a value they take a key out. Tells the mistakes."""
     mistakes = []
     for text in overrides:
         place, equals, value = text.partition("=")
@@ -200,8 +203,14 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
             mistakes.append(f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4")
             continue
         table = given.setdefault(section, {})
-        if isinstance(table, dict):
+        if not isinstance(table, dict):
+            continue
+        if value.strip():
             table[name] = _toml_value(value.strip())
+        elif name in table:
+            del table[name]
+        else:
+            mistakes.append(f"--set {text}: takes a key out of the recipe, which has no [{section}] {name}")
     return mistakes
 
 
