@@ -270,6 +270,8 @@ def test_files_are_read_as_they_are(tmp_path):
         WordPiece.from_file(path)
     with pytest.raises(Error, match="missing.txt: cannot read the vocabulary"):
         WordPiece.from_file(tmp_path / "missing.txt")
+    with pytest.raises(Error, match=r"is a folder, expected the file of its word pieces, such as .*vocab\.txt"):
+        WordPiece.from_file(tmp_path)
 
 
 def test_other_ops_are_refused():
