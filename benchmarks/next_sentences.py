@@ -87,6 +87,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=2000, help="of each kind (2000)")
     parser.add_argument("--masked-share", type=float, default=0.15, help="of the pieces (0.15, as in validation)")
     arguments = parser.parse_args()
+    if not (pathlib.Path(arguments.records) / "same_document").is_dir():
+        parser.error(f"{arguments.records} holds no folder same_document: its recipe has next_sentence = \"none\", or "
+                     "it is a folder inside of the records")
     model = BertForPretraining.from_pretrained(arguments.model)
     word_piece = WordPiece.from_file(pathlib.Path(arguments.model) / "vocab.txt")
     encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None

@@ -61,6 +61,15 @@ def test_pairs_have_a_tab_between_them(model, tmp_path, capsys):
     assert "texts.txt:2: found 1 texts, expected 2 with a tab between them" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv.gz", "a.tsv"])
+def test_rows_of_columns_are_no_texts(model, tmp_path, capsys, name):
+    assert main(["classify", model.folder, write(tmp_path, "fire\tcalm", name=name)]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and f"{name}: a .{name.split('.')[1]} file holds rows of columns" in err
+    model.description["text"]["pair"] = True
+    assert main(["classify", model.folder, write(tmp_path, "a cat\tfire", name="pairs.tsv")]) == 0
+
+
 def test_wrong_calls(model, tmp_path, capsys):
     assert main(["classify", model.folder, "absent.txt"]) == 2
     assert main(["classify", str(tmp_path / "none"), "-"]) == 2
@@ -94,4 +103,5 @@ def test_evaluate_tells_how_many_were_cut_and_which_labels_are_strange(model, tm
     assert main(["evaluate", model.folder, path, *columns]) == 0
     assert f"tfsum: {path}: 1 of 2 texts were cut" in capsys.readouterr().err
     assert main(["evaluate", model.folder, write(tmp_path, "a\tloud", name="test.tsv"), *columns]) == 1
-    assert "1 texts have labels outside the list, the first is text 1: 'loud' (1)" in capsys.readouterr().err
+    told = "1 of 1 texts have labels outside the list, the first is text 1: 'loud' (1) (a header line?"
+    assert told in capsys.readouterr().err

@@ -65,9 +65,14 @@ def test_every_option_of_export_is_an_argument_of_a_function():
     assert take_search(options).keys() <= set(inspect.signature(tfsum.export.export_abstractive).parameters)
 
 
-def test_verify_prints_the_report(called, tmp_path, capsys):
-    assert main(["verify", str(tmp_path), "--format", "json"]) == 0
+def test_verify_prints_the_report_of_a_version_or_the_newest(called, tmp_path, capsys):
+    for number in ("2", "10"):
+        (tmp_path / number).mkdir()
+        (tmp_path / number / "saved_model.pb").touch()
+    assert main(["verify", str(tmp_path / "2"), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"weights": 103}
+    assert main(["verify", str(tmp_path)]) == 0
+    assert called == [tmp_path / "2", tmp_path / "10"]
 
 
 def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, capsys):
@@ -75,6 +80,7 @@ def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, caps
         raise ExportError(f"{folder}: the score of sentence 2 is 0.4, it was 0.7")
 
     monkeypatch.setitem(vars(tfsum.export), "verify", wrong)
+    (tmp_path / "saved_model.pb").touch()
     assert main(["verify", str(tmp_path)]) == 1
     out, err = capsys.readouterr()
     assert out == "" and "it was 0.7" in err

@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import pathlib
 
 import pytest
 
@@ -40,7 +41,7 @@ def test_files_of_both_kinds_are_read_and_the_file_is_written(called, corpora, t
     assert main(["vocab", *corpora, "--columns", "1,2", "-o", str(out)]) == 0
     texts = ['The "cat"', "Le « chat »", "A dog", "Un chien", "The mat", "A b"]
     assert called == [(texts, 8000, {})]
-    assert out.read_text() == "[PAD]\na\n" and capsys.readouterr().out == f"{out}: 2 pieces\n"
+    assert out.read_text() == "[PAD]\na\n" and capsys.readouterr().out == f"{out}: 2 pieces; the texts hold no 8000\n"
 
 
 def test_options_keep_their_names_and_types(called, corpora, tmp_path):
@@ -60,6 +61,8 @@ def test_every_option_is_an_argument_of_the_function():
 def test_wrong_calls(called, corpora, capsys):
     assert main(["vocab", "absent.txt", "-o", "v.txt"]) == 2
     assert "no such file: absent.txt" in capsys.readouterr().err
+    assert main(["vocab", str(pathlib.Path(corpora[0]).parent), "-o", "v.txt"]) == 2
+    assert "a folder, expected a file" in capsys.readouterr().err
     assert main(["vocab", corpora[0], "-o", "v.txt"]) == 1  # this table has no column "text"
     assert "field 'text': found fields The \"cat\", Le « chat »" in capsys.readouterr().err
     assert main(["vocab", corpora[1], "--cased", "--lowercase", "-o", "v.txt"]) == 2

@@ -70,7 +70,7 @@ def test_files_that_are_wrong(tmp_path, content, says):
 
 def test_labels_outside_the_list_are_told_at_once():
     texts = LabelledTexts("made.tsv", list("abcde"), None, ["yes", "maybe", "no", "maybe", "?"])
-    with pytest.raises(DataError, match=r"made.tsv: 3 texts have labels outside the list, the first is text 2: "
+    with pytest.raises(DataError, match=r"made.tsv: 3 of 5 texts have labels outside the list, the first is text 2: "
                        r"'maybe' \(2\), '\?' \(1\); expected 'no', 'yes'"):
         texts.label_ids(("no", "yes"))
 

@@ -85,6 +85,10 @@ def test_no_model(tmp_path, monkeypatch):
     (tmp_path / "news" / "x").mkdir(parents=True)
     with pytest.raises(ExportError, match="holds no SavedModel and no version of one"):
         tfsum.load(tmp_path / "news")
+    (tmp_path / "news" / "best").mkdir()
+    (tmp_path / "news" / "best" / "config.json").touch()
+    with pytest.raises(ExportError, match=r"news: is the folder of a run; its model is .*best"):
+        tfsum.load(tmp_path / "news")
     (tmp_path / "saved_model.pb").touch()
     with pytest.raises(
         ExportError, match=r"tfsum.json: no such file; expected a SavedModel that `tfsum export` wrote"

@@ -9,7 +9,7 @@ from safetensors.numpy import load_file
 
 from tfsum.data.labelled_batches import pack_texts
 from tfsum.data.labelled_texts import read_labelled
-from tfsum.errors import DataError, RecipeError
+from tfsum.errors import DataError, Error, RecipeError
 from tfsum.models import Bert, BertClassifier
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.classification import build_model, probabilities
@@ -108,14 +108,38 @@ def test_the_control_begins_with_new_weights(material):
 
 
 @pytest.mark.parametrize(("override", "error", "says"), [
-    ('data.labels=["not", "here"]', DataError, r"(\d+) texts have labels outside the list, .* 'there' \(\1\)"),
+    ('data.labels=["not", "here"]', DataError, r"(\d+) of \d+ texts have labels outside the list, .* 'there' \(\1\)"),
     ("text.max_length=17", RecipeError, "max_length is 17; the encoder has positions for 16"),
     ("data.label=3", RecipeError, r"\[data\] label: expected str, found int 3"),
     ("model.head=lstm", RecipeError, r"\[model\] head: unknown key"),
 ])
-def test_mistakes_are_named(material, override, error, says):
+def test_mistakes_are_named(material, override, error, says, tmp_path):
     with pytest.raises(error, match=says):
+        train(recipe(material, f"train.folder={tmp_path / 'run'}", override))
+
+
+@pytest.mark.parametrize(("override", "says"), [
+    ('data.label="1"', r"begun with \[data\] label = '2', and the recipe now says '1'; take another \[train\] folder"),
+    ('data.labels=["there", "not"]', r"\[data\] labels = nothing, and the recipe now says \['there', 'not'\]"),
+    ("text.max_length=11", r"\[text\] max_length = 12, and the recipe now says 11"),
+    ("model.freeze_layers=1", r"\[model\] freeze_layers = 0"),
+])
+def test_a_run_is_not_gone_on_with_from_other_data_or_another_model(material, best, override, says):
+    before = (best.parent / "recipe.toml").read_bytes()
+    with pytest.raises(RecipeError, match=says):
         train(recipe(material, override))
+    assert (best.parent / "recipe.toml").read_bytes() == before
+    assert train(recipe(material)) == best  # the same recipe: the run is done
+
+
+@pytest.mark.parametrize(("override", "says"), [
+    ("train.steps=0", "steps is 0; expected 1 or more"),
+    ("train.validate_every=-1", "validate_every is -1"),
+    ("train.folder={material}/texts.tsv", "texts.tsv: is a file, expected the folder of a run"),
+])
+def test_a_run_that_cannot_be_is_refused(material, tmp_path, override, says):
+    with pytest.raises(Error, match=says):
+        train(recipe(material, f"train.folder={tmp_path / 'run'}", override.format(material=material)))
 
 
 @pytest.mark.parametrize("name", ["bert_classify_disaster_tweets", "bert_classify_nsmc_ko"])

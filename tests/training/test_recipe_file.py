@@ -100,6 +100,7 @@ def test_an_override_without_a_value_takes_the_key_out(recipe):
         (RIGHT.replace("2", '"fast"'), "[train] learning_rate: expected float, found str 'fast'"),
         (RIGHT + "[model]\nlayers = true", "[model] layers: expected int, found bool True"),
         (RIGHT + "[model]\nkind = 'lstm'", "kind: expected 'classifier' or 'transformer', found str 'lstm'"),
+        (RIGHT.replace('"바다"', "3"), "put in quotes: name = \"3\" or --set 'export.name=\"3\"'"),
         (RIGHT.replace("2", '2\ngroups = "[a, b]"'), "put it in quotes: --set 'train.groups=[\"a\", \"b\"]'"),
         (RIGHT.replace('corpus = "news"', ""), "[data] corpus is missing"),
         ("data = 3", "data: expected a section [data], found the value 3"),

@@ -45,9 +45,18 @@ def run(arguments: argparse.Namespace) -> int:
             raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; `tfsum summarize` asks "
                         "the others")
         for name in names:
+            refuse_rows(name, classify.description["text"]["pair"])
             for first, group in batches(read_lines(name)):
                 show(name, first, classify(*columns(name, first, group, classify)), arguments.format)
     return 0
+
+
+def refuse_rows(name: str, pair: bool) -> None:
+    """Stops at a file whose lines are no texts but rows of columns."""
+    kind = pathlib.Path(name.removesuffix(".gz")).suffix
+    if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pair):
+        raise DataError(f"{name}: a {kind} file holds rows of columns, and a text a line was expected; write its texts "
+                        "alone to a file of another name, or measure the model on its labels by `tfsum evaluate`")
 
 
 def read_lines(name: str) -> Iterator[str]:

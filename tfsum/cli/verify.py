@@ -14,7 +14,8 @@ exit status 1 where something is not as it was on that day; standard error tells
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="FOLDER", help="a SavedModel that tfsum exported, .../NAME/VERSION")
+    parser.add_argument("model", metavar="FOLDER",
+                        help="a SavedModel that tfsum exported, .../NAME/VERSION, or .../NAME for its newest version")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default text")
 
 
@@ -23,7 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error(f"no such folder: {arguments.model}")
     load_tensorflow()
     import tfsum.export
+    from tfsum.export.exported_model import newest
 
-    report = tfsum.export.verify(arguments.model)
+    report = tfsum.export.verify(newest(arguments.model))
     print(json.dumps(report, ensure_ascii=False) if arguments.format == "json" else report)
     return 0

@@ -47,12 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     del given["run"], given["parser"]
     for corpus in corpora:
         if not pathlib.Path(corpus).is_file():
-            arguments.parser.error(f"no such file: {corpus}")
+            what = "a folder, expected a file" if pathlib.Path(corpus).is_dir() else "no such file"
+            arguments.parser.error(f"{what}: {corpus}")
     load_tensorflow()
     from tfsum.data.readers import CorpusTexts
     from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
 
-    pieces = learn_vocabulary(CorpusTexts(corpora, columns.split(",")), given.pop("size"), **given)
+    size = given.pop("size")
+    pieces = learn_vocabulary(CorpusTexts(corpora, columns.split(",")), size, **given)
     write_vocabulary(pieces, output)
-    print(f"{output}: {len(pieces)} pieces")
+    print(f"{output}: {len(pieces)} pieces" + (f"; the texts hold no {size}" if len(pieces) < size else ""))
     return 0

@@ -50,9 +50,11 @@ class LabelledTexts:
         if strange:
             first = next(i for i, label in enumerate(self.labels) if label in strange)
             shown = ", ".join(f"{label!r} ({count})" for label, count in strange.most_common(10))
-            raise DataError(f"{self.source}: {strange.total()} texts have labels outside the list, the first is text "
-                            f"{first + 1}: {shown}; expected {', '.join(map(repr, names))}: mend the file, name "
-                            "another column, or list the labels")
+            alone = first == 0 and strange.total() == 1
+            header = " (a header line? then columns have names, no numbers)" if alone else ""
+            raise DataError(f"{self.source}: {strange.total()} of {len(self)} texts have labels outside the list, the "
+                            f"first is text {first + 1}: {shown}{header}; expected {', '.join(map(repr, names))}: mend "
+                            "the file, name another column, or list the labels")
         return np.array([place[label] for label in self.labels], np.int32)
 
     def held_out(self, share: float) -> tuple["LabelledTexts", "LabelledTexts"]:

@@ -189,11 +189,23 @@ def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
             f"{path}: cannot be read after line {lines[0]} ({error}); expected a whole {kind} file"
         ) from error
     except UnicodeDecodeError as error:
-        raise DataError(
-            f"{path}: bytes after line {lines[0]} are not UTF-8 "
-            f"({error.reason} at {error.object[error.start : error.end]!r}); "
-            "convert the file to UTF-8"
-        ) from error
+        found = error.object[error.start : error.end]
+        raise DataError(f"{path}:{_broken_line(path, opener)}: not UTF-8 ({error.reason} at {found!r}); convert the "
+                        "file to UTF-8") from error
+
+
+def _broken_line(path: pathlib.Path, opener) -> int:
+    """The number of the first line that is not UTF-8; the file is decoded in blocks, which end in no line's end."""
+    with opener(path, "rb") as file:
+        return next(line for line, content in enumerate(file, start=1) if not _is_utf8(content))
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
@@ -246,7 +258,7 @@ def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | N
     """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
     value = row.get(name, default)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return "\n".join(value)
+        value = "\n".join(value)
     if (number or default is not None) and isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
@@ -257,4 +269,9 @@ def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | N
             f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings); "
             "fill it in, or name the right field (of a table without a header line its number, from 1)"
         )
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError as error:  # JSON can say it: "\\ud800"
+        raise DataError(f"{path}:{line}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
+                        "of a pair that UTF-8 cannot hold; write the whole character, or take it out") from None
     return value

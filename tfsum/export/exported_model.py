@@ -65,6 +65,8 @@ def newest(path) -> pathlib.Path:
         return path
     versions = [p for p in path.iterdir()
                 if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()]
+    if not versions and (path / "best" / "config.json").is_file():
+        raise ExportError(f"{path}: is the folder of a run; its model is {path / 'best'}")
     if not versions:
         raise ExportError(f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
                           "`tfsum export` wrote")

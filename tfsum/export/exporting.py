@@ -30,6 +30,8 @@ def export_model(folder, destination, **options) -> pathlib.Path:
         CheckpointError: the model folder cannot be read.
     """
     path = pathlib.Path(folder) / "config.json"
+    if not path.is_file() and (path.parent / "best" / "config.json").is_file():
+        raise ExportError(f"{folder}: is the folder of a run; its model is {path.parent / 'best'}")
     config = model_folder.read_json(path)
     kind = _kind_of(config)
     if kind == "bert" and "bert_sum_ext" not in config:
@@ -41,9 +43,14 @@ def export_model(folder, destination, **options) -> pathlib.Path:
     known = list(inspect.signature(EXPORTERS[kind]).parameters)[2:]
     strange = sorted(options.keys() - set(known))
     if strange:
-        raise ExportError(f"{folder}: a model of type {kind!r} is not exported with {', '.join(strange)}; its options "
-                          f"are {', '.join(known)}")
+        given, may = (", ".join(map(_option, names)) for names in (strange, known))
+        raise ExportError(f"{folder}: a model of type {kind!r} is not exported with {given}; its options are {may}")
     return EXPORTERS[kind](folder, destination, **options)
+
+
+def _option(name: str) -> str:
+    """An option's name; the search is one object here, and several options of `tfsum export`."""
+    return "strategy (--search and its options)" if name == "strategy" else name
 
 
 def _kind_of(config: dict) -> str | None:

@@ -25,7 +25,8 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     """
     path = piece_file(path)
     if path.is_dir():
-        raise CheckpointError(f"{path}: is a folder, expected the file of its word pieces, such as {path / 'vocab.txt'}")
+        raise CheckpointError(f"{path}: is a folder, expected the file of its word pieces, such as "
+                              f"{path / 'vocab.txt'}")
     try:
         text = path.read_bytes().decode("utf-8")
         if path.suffix == ".json":

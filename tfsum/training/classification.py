@@ -51,6 +51,8 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
         counts = part.counts | {f"of label {label!r}": int((part.labels == i).sum())
                                 for i, label in enumerate(label_names)}
         say(f"{name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    if absent := [label for i, label in enumerate(label_names) if i not in packed["train"].labels]:
+        say(f"warning: no text to train on has label {', '.join(map(repr, absent))}, which will hardly be answered")
     arguments = {k: v for k, v in recipe["train"].items() if k not in ("strategy", "precision")}
     settings = {"text": text, "recipe": without_folders(recipe)}
     run = ClassificationRun(model, packed["train"], packed["validation"], word_piece.vocabulary, settings, **arguments)

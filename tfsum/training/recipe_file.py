@@ -136,15 +136,24 @@ def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tu
     """The value of one key and, where it is wrong, what is wrong with it."""
     if name not in table:
         if key.default is REQUIRED:
-            return None, f"[{section}] {name} is missing; it has no default, write a {key.wants() or 'value'}"
+            return None, f"[{section}] {name} is missing; it has no default, expected {key.wants() or 'a value'}"
         return key.default, ""
     try:
         return key.accept(table[name]), ""
     except ValueError:
         found = table[name]
-        cure = ("" if list not in key.types or type(found) is not str else
-                f"; on a command line put it in quotes: --set '{section}.{name}=[\"a\", \"b\"]'")
-        return None, f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}{cure}"
+        mistake = f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
+        return None, mistake + _quoted(section, name, found, key)
+
+
+def _quoted(section: str, name: str, found: Any, key: Key) -> str:
+    """How to quote what a shell took the quotes from, or what has none."""
+    if list in key.types and type(found) is str:
+        return f"; on a command line put it in quotes: --set '{section}.{name}=[\"a\", \"b\"]'"
+    if str in key.types and type(found) is int and not key.choices:
+        return (f"; a number that is a name is put in quotes: {name} = \"{found}\" or "
+                f"--set '{section}.{name}=\"{found}\"'")
+    return ""
 
 
 def _as_key(rule: Any) -> Key:

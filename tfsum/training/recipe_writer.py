@@ -4,12 +4,15 @@ import json
 import math
 import os
 import pathlib
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 
 from tfsum.errors import RecipeError
 
 FOLDERS = {("data", "records"), ("train", "folder")}
+FIXED = ("data", "text", "model")
+"""Sections that a run keeps from its first step to its last."""
 
 
 def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path) -> pathlib.Path:
@@ -34,6 +37,31 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
     finally:
         partial.unlink(missing_ok=True)
     return path
+
+
+def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> None:
+    """Compares a recipe with the one that began the run in its folder.
+
+    Raises:
+        RecipeError: the run there has checkpoints, and they were made from other data, texts or another model.
+    """
+    folder = pathlib.Path(recipe["train"]["folder"])
+    file = folder / "recipe.toml"
+    if not (file.is_file() and (folder / "checkpoints" / "checkpoint").is_file()):
+        return
+    begun, now = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
+    for section in FIXED:
+        old, new = begun.get(section, {}), now.get(section, {})
+        for name in sorted({*old, *new} - {"records", "processes"}):
+            if old.get(name) != new.get(name):
+                raise RecipeError(
+                    f"{folder}: the run there was begun with [{section}] {name} = {_shown(old.get(name))}, and the "
+                    f"recipe now says {_shown(new.get(name))}; take another [train] folder, or remove that one to "
+                    "begin anew")
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else repr(value)
 
 
 def without_folders(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfsum.training import classification, extractive, pairs, pretraining
 from tfsum.training.recipe_file import Key, read_recipe
+from tfsum.training.recipe_writer import refuse_other_run
 
 KINDS = {
     "bert_sum_ext": extractive,
@@ -57,4 +58,5 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
         Stopped: a signal asked the run to stop, and its state is saved.
         Error: the data, the model's files or the run folder do not fit.
     """
+    refuse_other_run(recipe)
     return KINDS[recipe["model"]["kind"]].train(recipe)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import keras
 import tensorflow as tf
 
-from tfsum.errors import Stopped
+from tfsum.errors import Error, Stopped
 from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.progress import Progress
@@ -37,12 +37,20 @@ class Run:
     Attributes:
         state: what comes back on resume beside the variables: `best` (step and scores), `seconds` of training and
             `history` (a dict of step and scores a validation); subclasses may add to it before `fit`.
+
+    Raises:
+        Error: a number below what makes a run, or the folder is a file.
     """
 
     def __init__(self, model, optimizer, folder: str, steps: int, validate_every: int = 100, patience: int = 0,
                  average_decay: float = 0.99, micro_batches: int = 1, tensorboard: bool = False):
         self.model, self.folder = model, pathlib.Path(folder)
         self.steps, self.validate_every, self.patience = steps, validate_every, patience
+        for name, value in (("steps", steps), ("validate_every", validate_every), ("micro_batches", micro_batches)):
+            if value < 1:
+                raise Error(f"{name} is {value}; expected 1 or more")
+        if self.folder.exists() and not self.folder.is_dir():
+            raise Error(f"{folder}: is a file, expected the folder of a run; take another [train] folder")
         self.folder.mkdir(parents=True, exist_ok=True)
         model.micro_batches = micro_batches
         with model.distribute_strategy.scope():
