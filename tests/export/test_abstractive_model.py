@@ -146,7 +146,7 @@ def test_a_model_folder_that_does_not_fit(tmp_path, write_writer_folder, change,
 @pytest.mark.parametrize(("options", "says"), [
     ({"max_length": 0}, "max_length is 0"),
     ({"storage": "int4"}, "storage is 'int4'"),
-    ({"sentences": 3}, "of type 'transformer' is not exported with sentences; its options are ops, strategy .--search "),
+    ({"sentences": 3}, "of type 'transformer' is not exported with sentences; its options are ops, strategy .--s"),
 ])
 def test_options_that_do_not_fit(beam_writer, tmp_path, options, says):
     with pytest.raises(ExportError, match=says):

@@ -25,6 +25,8 @@ LABELS = ("calm", "alarm", "날씨")
 TEXTS = ["The bridge was closed.", "", "Fire in the city! " * 9, "cat sat", "¿Qué? 한국어", "house, cat in the rain"]
 PAIRS = ["a cat", "the river fell " * 9, "", "hello", "water", "house"]
 LENGTH = 24
+# Counted by hand: words that are one piece; of two texts the one with the smaller share.
+KNOWN = {"core": [2 / 4, 1, 3 / 4, 1 / 2, 0, 3 / 5], "text": [2 / 4, 1 / 3, 3 / 4, 0, 0, 3 / 5]}
 
 
 def write_model(folder, pair):
@@ -68,6 +70,7 @@ def test_the_models_own_probabilities(classifier):
     assert len({label.decode() for label in found["label"]}) > 1
     cut = np.array([text in (TEXTS[2],) for text in TEXTS]) | (np.array(PAIRS) == PAIRS[1]) * (classifier.ops == "text")
     np.testing.assert_array_equal(found["coverage"] < 1, cut)
+    np.testing.assert_allclose(found["known"], KNOWN[classifier.ops], atol=1e-6)
 
 
 def test_company_changes_nothing(classifier):
@@ -107,7 +110,11 @@ def test_the_callable_of_python(classifier):
         assert str(answer) == answer.label == given["label"][i].decode()
         assert answer.probability == max(answer.probabilities.values()) and list(answer.probabilities) == list(LABELS)
         np.testing.assert_allclose(list(answer.probabilities.values()), given["probability"][i], atol=1e-5)
-        assert bool(answer.warnings) == (answer.coverage < 1) == (given["coverage"][i] < 1)
+        assert (answer.coverage < 1) == (given["coverage"][i] < 1)
+        said = {"there is no word": not TEXTS[i] and not pairs, "the model knows 0% of the words": not KNOWN[
+            classifier.ops][i], "was cut": answer.coverage < 1}
+        assert [any(words in warning for warning in answer.warnings) for words in said] == list(said.values())
+        assert len(answer.warnings) == sum(said.values())
     one = classify(TEXTS[0], PAIRS[0]) if pairs else classify(TEXTS[0])
     assert one.label == answers[0].label
     with pytest.raises(Error, match="1 texts and 1 second texts" if not pairs else "1 texts and 0 second texts"):

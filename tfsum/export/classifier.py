@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
+from tfsum.export.known_words import known_words
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
@@ -36,6 +37,7 @@ class TextClassifier(tf.Module):
             raise ExportError(f"max_length is {max_length}; expected 3 to {longest}, the positions of the encoder")
         self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
         self.label_names = list(model.label_names)
+        self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
         self.weights = StoredWeights(model, storage, pooler=True)
         names = ("text", "text_pair") if pair else ("text",)
         self.serve = tf.function(self._classify, input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
@@ -54,14 +56,22 @@ class TextClassifier(tf.Module):
         probability = self._probabilities(rows)
         labels = tf.constant(self.label_names)
         cut, total = rows["pieces_cut"], pieces.row_lengths()
+        known = self._known(pieces)
         if pair is not None:
             cut, total = cut + rows["pair_pieces_cut"], total + pair.row_lengths()
+            known = tf.minimum(known, self._known(pair))
         return {
             "label": tf.gather(labels, tf.argmax(probability, axis=1)),
             "probability": probability,
             "labels": tf.tile(labels[tf.newaxis], [tf.size(text), 1]),
             "coverage": 1.0 - tf.cast(cut, tf.float32) / tf.cast(tf.maximum(total, 1), tf.float32),
+            "known": known,
         }
+
+    def _known(self, pieces: tf.RaggedTensor) -> tf.Tensor:
+        """The share of each text's words that the vocabulary holds: float32 (B,)."""
+        texts = pieces.nrows(tf.int32)
+        return self.known_words.share(pieces, tf.range(texts), texts)
 
     def _probabilities(self, packed: dict) -> tf.Tensor:
         """The probabilities of packed rows, those of like length together: float32 (B, C)."""

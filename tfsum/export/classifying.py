@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from tfsum.errors import Error
 from tfsum.export.exported_model import ExportedModel, check_texts
 
+KNOWN_ENOUGH = 0.3  # share of whole words; of tweets, short and full of names, 0.3 % have less in an English vocabulary
+
 
 @dataclasses.dataclass(frozen=True)
 class Classified:
@@ -55,12 +57,20 @@ class Classifier(ExportedModel):
             raise Error(f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
                         + ("a second text for each" if wants else "one text alone"))
         columns = {"text": texts, "text_pair": pairs} if wants else {"text": texts}
-        return list(map(_classified, self._ask("serving_default", columns)))
+        answers = self._ask("serving_default", columns)
+        return [_classified(given, any(map(str.strip, row))) for given, *row in zip(answers, *columns.values())]
 
 
-def _classified(given: dict) -> Classified:
+def _classified(given: dict, written: bool) -> Classified:
     names = [name.decode("utf-8") for name in given["labels"]]
     probabilities = dict(zip(names, given["probability"].tolist()))
     label, coverage = given["label"].decode("utf-8"), float(given["coverage"])
-    cut = f"the model read {coverage:.1%} of the text: what is beyond its length was cut"
-    return Classified(label, probabilities[label], probabilities, coverage, [cut] if coverage < 1 else [])
+    found, known = [], float(given["known"])
+    if not written:
+        found.append("there is no word in the text")
+    if known < KNOWN_ENOUGH:
+        found.append(f"the model knows {known:.0%} of the words of the text: it seems to be in a language or script "
+                     "that the model was not trained on, and the answer means little")
+    if coverage < 1:
+        found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
+    return Classified(label, probabilities[label], probabilities, coverage, found)
