@@ -17,6 +17,7 @@ KINDS = {
 """[model] kind -> the module that trains it: `schema()` says what such a recipe may say, `train(recipe)` does it."""
 
 DEFAULT = "bert_sum_ext"
+KIND = Key((str,), DEFAULT, tuple(KINDS))
 
 
 def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
@@ -26,7 +27,7 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
         kind: a key of `KINDS`.
     """
     sections = KINDS[kind].schema()
-    return {**sections, "model": {"kind": Key((str,), DEFAULT, tuple(KINDS)), **sections["model"]}}
+    return {**sections, "model": {"kind": KIND, **sections["model"]}}
 
 
 def load_recipe(path: str | pathlib.Path, overrides=()) -> dict[str, dict[str, Any]]:
@@ -39,10 +40,13 @@ def load_recipe(path: str | pathlib.Path, overrides=()) -> dict[str, dict[str, A
 
 
 def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
-    """The schema of a parsed recipe's kind; the default's, which will tell the mistake, where it has no known one."""
+    """The schema of a parsed recipe's kind; where that is none, a schema in which this is the only mistake."""
     model = given.get("model")
-    kind = model.get("kind") if isinstance(model, dict) else None
-    return schema(kind if isinstance(kind, str) and kind in KINDS else DEFAULT)
+    kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
+    if kind in tuple(KINDS):  # a kind that is no string may not be hashable
+        return schema(kind)
+    return {section: {**dict.fromkeys(table, Key()), **({"kind": KIND} if section == "model" else {})}
+            for section, table in given.items() if isinstance(table, dict)}
 
 
 def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
