@@ -1,5 +1,7 @@
 """The position-wise feed-forward network (Vaswani et al. 2017, section 3.3)."""
 
+import math
+
 import keras
 from keras import ops
 
@@ -9,7 +11,8 @@ from tfsum.layers.dropout import Dropout
 
 def gelu_erf(x):
     """GELU in its exact form, x Phi(x): that of Hugging Face's BERT (Hendrycks and Gimpel 2016)."""
-    return ops.gelu(x, approximate=False)
+    # Not ops.gelu: TensorFlow writes that with erfc, and with its gradient it takes three times as long on processors.
+    return 0.5 * x * (1.0 + ops.erf(x / math.sqrt(2.0)))
 
 
 def gelu_tanh(x):

@@ -42,6 +42,9 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
 def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> None:
     """Compares a recipe with the one that began the run in its folder.
 
+    Args:
+        recipe: section -> key -> value, with every key.
+
     Raises:
         RecipeError: the run there has checkpoints, and they were made from other data, texts or another model.
     """
