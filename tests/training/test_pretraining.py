@@ -188,7 +188,7 @@ def test_wrong_recipes_are_named(material, tmp_path):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "text.vocabulary=v")
     with pytest.raises(DataError, match="v: no such vocabulary"):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "text.vocabulary=v", "text.vocabulary_size=")
-    with pytest.raises(RecipeError, match="max_length is 128; the model has positions for 32 tokens"):
+    with pytest.raises(RecipeError, match="max_length is 64; the model has positions for 32 tokens"):
         dry("bert_pretrain_small.toml", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
     with pytest.raises(RecipeError, match=r"\[model\] size: expected 'tiny' or 'mini'"):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, "model.size=huge")
