@@ -11,7 +11,7 @@ from tfsum.layers.dropout import Dropout
 
 def gelu_erf(x):
     """GELU in its exact form, x Phi(x): that of Hugging Face's BERT (Hendrycks and Gimpel 2016)."""
-    # Not ops.gelu: TensorFlow writes that with erfc, and with its gradient it takes three times as long on processors.
+    # Not ops.gelu: TensorFlow writes that with erfc, which is slower on processors, and more so with its gradient.
     return 0.5 * x * (1.0 + ops.erf(x / math.sqrt(2.0)))
 
 
