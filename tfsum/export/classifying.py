@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from tfsum.errors import Error
 from tfsum.export.exported_model import ExportedModel, check_texts
 
-KNOWN_ENOUGH = 0.3  # share of whole words; of tweets, short and full of names, 0.3 % have less in an English vocabulary
+KNOWN_AT_ALL = 0.3  # share of whole words; half of a summary's `KNOWN_ENOUGH`: labelled texts are short, full of names
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _classified(given: dict, written: bool) -> Classified:
     found, known = [], float(given["known"])
     if not written:
         found.append("there is no word in the text")
-    if known < KNOWN_ENOUGH:
+    if known < KNOWN_AT_ALL:
         found.append(f"the model knows {known:.0%} of the words of the text: it seems to be in a language or script "
                      "that the model was not trained on, and the answer means little")
     if coverage < 1:

@@ -55,7 +55,7 @@ def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> None:
     begun, now = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
     for section in FIXED:
         old, new = begun.get(section, {}), now.get(section, {})
-        for name in sorted({*old, *new} - {"records", "processes"}):
+        for name in sorted({*old, *new} - {"records", "processes"}):  # where and how fast, not what
             if old.get(name) != new.get(name):
                 raise RecipeError(
                     f"{folder}: the run there was begun with [{section}] {name} = {_shown(old.get(name))}, and the "
