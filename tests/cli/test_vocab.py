@@ -68,6 +68,14 @@ def test_wrong_calls(called, corpora, capsys):
     assert main(["vocab", corpora[1], "--cased", "--lowercase", "-o", "v.txt"]) == 2
 
 
+def test_a_file_that_is_there_stays(called, corpora, tmp_path, capsys):
+    out = tmp_path / "vocab.txt"
+    out.write_text("of a trained model\n")
+    assert main(["vocab", corpora[1], "-o", str(out)]) == 2
+    assert f"{out}: is there already" in capsys.readouterr().err
+    assert out.read_text() == "of a trained model\n" and not called
+
+
 def test_texts_are_read_anew_with_each_loop(corpora):
     texts = CorpusTexts(corpora, ["2"])
     assert list(texts) == list(texts) == ["Le « chat »", "Un chien", "The mat", "A b"]

@@ -49,6 +49,8 @@ def run(arguments: argparse.Namespace) -> int:
         if not pathlib.Path(corpus).is_file():
             what = "a folder, expected a file" if pathlib.Path(corpus).is_dir() else "no such file"
             arguments.parser.error(f"{what}: {corpus}")
+    if pathlib.Path(output).exists():  # a model may have been trained on it
+        arguments.parser.error(f"{output}: is there already; name another file, or remove it")
     load_tensorflow()
     from tfsum.data.readers import CorpusTexts
     from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
