@@ -86,6 +86,7 @@ def test_an_interrupt_has_the_shell_status(doctor_does, capsys):
         (["zzz"], "unknown verb 'zzz'; the verbs are summarize, prepare"),
         ([], "required: VERB"),
         (["doctor", "--formt", "json"], "unrecognized arguments: --formt"),
+        (["explain", "a.txt", "b.txt"], "tfsum explain: error: unrecognized arguments: b.txt"),
     ],
 )
 def test_a_wrong_call_is_2_and_says_what_is_right(capsys, argv, words):

@@ -94,7 +94,10 @@ def parse(argv: list[str]) -> argparse.Namespace:
         )
         module.add_arguments(own)
         own.set_defaults(run=module.run, parser=own)
-    return parser.parse_args(argv)
+    arguments, strange = parser.parse_known_args(argv)
+    if strange:  # parse_args would show the usage of `tfsum`, not the verb's
+        arguments.parser.error(f"unrecognized arguments: {' '.join(strange)}")
+    return arguments
 
 
 def unknown_verb(word: str) -> str:
