@@ -208,7 +208,8 @@ def test_what_can_be_known_is_learned(tmp_path):
     _, history = dry("bert_pretrain_small.toml", tmp_path, f"model.encoder={tmp_path / 'encoder'}", *corpora,
                      "data.max_length=40", "data.same_document_share=0.0", "train.learning_rate=3e-3",
                      "train.steps=250", "train.validate_every=250", "train.warmup_steps=30",
-                     "train.tokens_per_batch=1024", "train.average_decay=0.95", "model.hidden_dropout_prob=0.0")
+                     "train.encoder_learning_rate=", "train.next_sentence_weight=", "train.tokens_per_batch=1024",
+                     "train.average_decay=0.95")
     (scores,) = history["history"]
     # One false sentence of 25 has the right word, and cannot be told.
     assert scores["masked_lm_accuracy"] > 95 and scores["next_sentence_accuracy"] > 94, scores
