@@ -90,8 +90,10 @@ def main() -> None:
     if not (pathlib.Path(arguments.records) / "same_document").is_dir():
         parser.error(f"{arguments.records} holds no folder same_document: its recipe has next_sentence = \"none\", or "
                      "it is a folder inside of the records")
-    model = BertForPretraining.from_pretrained(arguments.model)
     word_piece = WordPiece.from_file(pathlib.Path(arguments.model) / "vocab.txt")
+    if load_sentence_pairs(pathlib.Path(arguments.records) / "validation").pieces.max() >= len(word_piece.vocabulary):
+        parser.error(f"{arguments.records} was prepared with another vocabulary than that of {arguments.model}")
+    model = BertForPretraining.from_pretrained(arguments.model)
     encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None
     print(f"{'false ones from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}")
     for name, folder in (("other documents", "validation"), ("the same", "same_document")):

@@ -7,7 +7,7 @@ places alone, as tfsum does.
 
     python benchmarks/pretraining.py --torch-python OTHER/bin/python
     python benchmarks/pretraining.py --records records/pretrain_news/train --vocabulary VOCAB.txt    # waiting, too
-    python benchmarks/pretraining.py --layers 2 --width 64 --words 500 --rows 2 --length 16 --runs 2    # a quick try
+    python benchmarks/pretraining.py --layers 2 --width 64 --words 500 --rows 2 --length 16 --predictions 2    # a try
 """
 
 import argparse

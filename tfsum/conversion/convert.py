@@ -4,6 +4,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import warnings
 
 import numpy as np
 
@@ -48,7 +49,9 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: is there already; give the name of a new folder")
     stored = model_folder.read(source)
-    tensors, config = _checked(stored)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
+        tensors, config = _checked(stored)
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{destination.name}.", dir=destination.parent) as part:

@@ -135,8 +135,8 @@ def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     """The folder and the prefix of its one checkpoint."""
     if not path.is_dir():
         if not pathlib.Path(f"{path}.index").is_file():
-            raise CheckpointError(f"{path}: no such checkpoint ({path.name}.index is not in {path.parent}); found are "
-                                  f"{', '.join(_prefixes(path.parent)) or 'none'}")
+            raise CheckpointError(f"{path}: no such checkpoint ({path.name}.index is not in {path.parent}); give a "
+                                  f"prefix, found are {', '.join(_prefixes(path.parent)) or 'none'}")
         return path.parent, path
     found = _prefixes(path)
     if PREFIX in found:

@@ -121,10 +121,14 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
     places = model_folder.read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise CheckpointError(f"{index}: has no weight_map from tensors to files; fetch the file again")
-    tensors = {}
-    for file in sorted(set(places.values())):
+    tensors, files = {}, sorted(set(places.values()))
+    for file in files:
         if pathlib.PurePath(file).name != file:
             raise CheckpointError(f"{index}: names the file {file!r}; shards lie beside their index")
+    if absent := [file for file in files if not (index.parent / file).is_file()]:
+        raise CheckpointError(f"{index}: {len(absent)} of the {len(files)} files that it names are not there, the "
+                              f"first is {absent[0]}; fetch them too")
+    for file in files:
         shard = read(index.parent / file)
         expected = {name for name, place in places.items() if place == file}
         if wrong := sorted(expected ^ shard.keys()):

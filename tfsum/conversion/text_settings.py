@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import unicodedata
 
 from tfsum.errors import CheckpointError
 from tfsum.models.model_folder import read_json, read_vocabulary
@@ -12,14 +13,14 @@ SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 
 
 def read_text_settings(folder) -> dict[str, bool | None]:
-    """Reads the text settings of a model folder of tfsum, Hugging Face or Google.
+    """Reads the text settings of a model folder of tfsum, Hugging Face or Google, or of a vocabulary alone.
 
-    Google's folders say nothing of it, but a lower-casing tokenizer can never give a piece with a capital: a
-    vocabulary that has one is cased.
+    Google's folders say nothing of it, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
+    with a capital, nor one that strips accents an accent: a vocabulary that has one keeps them.
 
     Args:
         folder: with vocab.txt, or with a file that says it: tfsum.json, tokenizer_config.json, tokenizer.json, or a
-            bert_config.json that tfsum wrote.
+            bert_config.json that tfsum wrote; or the file of a vocabulary.
 
     Returns:
         `lowercase`, and `strip_accents`, where None means "as `lowercase`"; the arguments of `WordPiece`.
@@ -29,24 +30,35 @@ def read_text_settings(folder) -> dict[str, bool | None]:
     """
     folder = pathlib.Path(folder)
     for file, key in PLACES:
-        if not (folder / file).is_file():
+        place = folder / file if folder.is_dir() else folder
+        if place.name != file or not place.is_file():
             continue
-        content = read_json(folder / file)
+        content = read_json(place)
         section = SECTIONS.get(file)
         stored = content.get(section) or {} if section else content
         if not isinstance(stored, dict):
-            raise CheckpointError(f"{folder / file}: \"{section}\" is {stored!r}; expected an object, such as "
+            raise CheckpointError(f"{place}: \"{section}\" is {stored!r}; expected an object, such as "
                                   '{"lowercase": true}')
-        if isinstance(stored.get(key), bool):
-            return {"lowercase": stored[key], "strip_accents": stored.get("strip_accents")}
-    return {"lowercase": looks_uncased(folder / "vocab.txt"), "strip_accents": None}
+        told = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
+        if wrong := [f"{name} is {value!r}" for name, value in told.items() if type(value) not in (bool, type(None))]:
+            raise CheckpointError(f"{place}: {', '.join(wrong)}; expected true, false or nothing")
+        if told["lowercase"] is not None:
+            return told
+    return vocabulary_settings(folder / "vocab.txt" if folder.is_dir() else folder)
 
 
-def looks_uncased(vocabulary: pathlib.Path) -> bool:
-    """Whether no piece of a vocab.txt but the special ones, such as [CLS], has a capital; True without a file."""
-    pieces = read_vocabulary(vocabulary) or []
-    return not any(piece != piece.lower() for piece in map(str.strip, pieces)
-                   if not (piece.startswith("[") and piece.endswith("]")))
+def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
+    """What the pieces of a vocabulary tell but the special ones, such as [CLS]; lower case where there is no file."""
+    pieces = [piece for piece in map(str.strip, read_vocabulary(vocabulary) or [])
+              if not (piece.startswith("[") and piece.endswith("]"))]
+    lowercase = not any(piece != piece.lower() for piece in pieces)
+    return {"lowercase": lowercase, "strip_accents": False if lowercase and any(map(_has_accents, pieces)) else None}
+
+
+def _has_accents(piece: str) -> bool:
+    """Whether a tokenizer that strips accents would change it; a Korean syllable comes apart there too."""
+    apart = unicodedata.normalize("NFD", piece)
+    return piece != "".join(letter for letter in apart if unicodedata.category(letter) != "Mn")
 
 
 def tfsum_json(settings: dict) -> str:
@@ -63,7 +75,9 @@ def tokenizer_config(settings: dict) -> str:
 
 def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
     """What bert_config.json must say beyond what the vocabulary tells."""
-    lowercase, strip_accents = settings["lowercase"], settings["strip_accents"]
-    if lowercase == looks_uncased(vocabulary) and strip_accents in (None, lowercase):
+    def tokenizer(lowercase, strip_accents):
+        return lowercase, lowercase if strip_accents is None else strip_accents
+
+    if tokenizer(**settings) == tokenizer(**vocabulary_settings(vocabulary)):
         return {}
-    return {"do_lower_case": lowercase, "strip_accents": strip_accents}
+    return {"do_lower_case": settings["lowercase"], "strip_accents": settings["strip_accents"]}

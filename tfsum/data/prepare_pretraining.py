@@ -94,8 +94,8 @@ def prepare_pretraining(
     size = sum(1 for _ in _usable(corpus, *chosen, left_out))
     if not size:
         counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
-        raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give documents, or "
-                        "another part or held_out_share")
+        raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give more "
+                        "documents, or hold out another share of them (held_out_share, of a recipe validation_share)")
     if size == 1 and next_sentence != "none":
         raise DataError(one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it"))
     shards = min(shards, max(1, size // 2))

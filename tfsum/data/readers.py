@@ -266,8 +266,9 @@ def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | N
             f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
         )
         raise DataError(
-            f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings); "
-            "fill it in, or name the right field (of a table without a header line its number, from 1)"
+            f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings"
+            f"{', or a whole number' if number else ''}); fill it in, or name the right field (of a table without a "
+            "header line its number, from 1)"
         )
     try:
         value.encode("utf-8")

@@ -54,7 +54,9 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
     if width % heads:
         raise CheckpointError(f"{path}: num_attention_heads is {heads}, hidden_size {width}, and {heads} heads do not "
                               f"divide a width of {width}; take the file that belongs to the weights")
-    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items() if k in config and not isinstance(config[k], kind)]
+    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items() if k in config and (
+        not isinstance(config[k], kind) or isinstance(config[k], bool) or (k == "layer_norm_eps" and config[k] <= 0))]
     if wrong:
-        raise CheckpointError(f"{path}: {', '.join(wrong)}; expected a name for hidden_act, numbers for the others")
+        raise CheckpointError(f"{path}: {', '.join(wrong)}; expected a name for hidden_act, numbers for the others, "
+                              "and for layer_norm_eps one above 0")
     return {k: config[k] for k in (*FIELDS, *OPTIONS) if k in config}

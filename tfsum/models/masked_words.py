@@ -43,10 +43,12 @@ def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]
         For each [MASK] in order its k likeliest pieces, the likeliest first.
 
     Raises:
-        Error: there is no [MASK], k is no number of pieces, the text is longer than the model reads, or `model` is
-            something else.
+        Error: `text` is no string or has no [MASK], k is no number of pieces, the text is longer than the model reads,
+            or `model` is something else.
         CheckpointError: the model cannot be read, or has no such head.
     """
+    if not isinstance(text, str):
+        raise Error(f"fill_mask: the text is {type(text).__name__}; expected one str")
     parts = text.split(MASK)
     if len(parts) < 2:
         raise Error(f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be guessed")

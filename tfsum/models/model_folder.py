@@ -166,7 +166,8 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
     """Sets variables from arrays by a table of names, after checking all of them.
 
     Raises:
-        CheckpointError: names missing or unknown, types or shapes that differ, all of them at once.
+        CheckpointError: names missing or unknown, types or shapes that differ, values that are no numbers, all of
+            them at once.
     """
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
@@ -180,6 +181,8 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
                 wrong.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
             elif value.dtype.kind != "f":
                 wrong.append(f"type: {name} is {value.dtype}, a weight must be of floats")
+            elif not np.isfinite(value).all():
+                wrong.append(f"value: {name} has {np.sum(~np.isfinite(value))} that are infinite or no number")
             values[path] = value
     if kinds := [kind for kind in (missing, unknown, wrong) if kind]:
         lines = [line for kind in kinds

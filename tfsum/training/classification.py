@@ -13,9 +13,9 @@ from tfsum.errors import RecipeError
 from tfsum.evaluation.classification import evaluate_labels
 from tfsum.models import Bert, BertClassifier, model_folder
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, encoder_folder, freeze, text_settings
+from tfsum.training.encoder import CASE, check_segments, encoder_folder, freeze, text_settings
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.optimizer import NOT_DECAYED, Adam, WarmUp
+from tfsum.training.optimizer import NOT_DECAYED, Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders, write_recipe
 from tfsum.training.run import Run, say
@@ -45,6 +45,8 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     longest = model.bert.config["max_position_embeddings"]
     if text["max_length"] > longest:
         raise RecipeError(f"[text] max_length is {text['max_length']}; the encoder has positions for {longest} tokens")
+    if text["pair"]:
+        check_segments(model.bert, "a pair of texts ([data] text_pair)")
     word_piece = WordPiece.from_file(folder / "vocab.txt", **{name: text[name] for name in CASE})
     packed = {name: pack_texts(part, label_names, word_piece, text["max_length"]) for name, part in texts.items()}
     for name, part in packed.items():
@@ -140,7 +142,7 @@ class ClassificationRun(Run):
                  settings: dict, steps: int, tokens_per_batch: int = 1024, learning_rate: float = 5e-4,
                  encoder_learning_rate: float = 5e-5, warmup_steps: int = 50, weight_decay: float = 0.01,
                  clip_norm: float = 1.0, seed: int = 0, **run):
-        lower = encoder_learning_rate / learning_rate
+        lower = encoder_factor(encoder_learning_rate, learning_rate)
         with model.distribute_strategy.scope():
             optimizer = Adam(WarmUp(learning_rate, warmup_steps, steps), {"bert": lower, "pooler": 1.0},
                              epsilon=1e-6, global_clipnorm=clip_norm or None, weight_decay=weight_decay or None)

@@ -2,11 +2,12 @@
 
 import pathlib
 
+from tfsum.errors import RecipeError
 from tfsum.models import Bert
 from tfsum.training.recipe_file import Key
 
 CASE = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
-"""What a recipe may say of case and accents: nothing, and the encoder's folder does."""
+"""What a recipe may say of case and accents: nothing, and the encoder's folder or the vocabulary does."""
 
 
 def encoder_folder(encoder: str) -> pathlib.Path:
@@ -20,7 +21,7 @@ def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: b
     """How texts become tokens: as the recipe says, and where it is silent as the encoder's folder does.
 
     Args:
-        folder: the encoder's.
+        folder: the encoder's, or the file of a vocabulary.
         lowercase, strip_accents: what the recipe says; None where it is silent.
         **others: settings that the recipe alone decides.
     """
@@ -32,6 +33,13 @@ def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: b
     if strip_accents is not None:
         told["strip_accents"] = strip_accents
     return {**told, **others}
+
+
+def check_segments(bert: Bert, what: str) -> None:
+    """Raises RecipeError where an encoder has one segment alone, and what is trained needs two."""
+    if bert.config["type_vocab_size"] < 2:
+        raise RecipeError(f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
+                          "encoder")
 
 
 def freeze(bert: Bert, layers: int) -> None:

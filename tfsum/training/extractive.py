@@ -13,9 +13,9 @@ from tfsum.errors import RecipeError
 from tfsum.models import Bert, BertSumExt
 from tfsum.models.int8_rows import rounded_rows
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, encoder_folder, freeze, text_settings
+from tfsum.training.encoder import CASE, check_segments, encoder_folder, freeze, text_settings
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.optimizer import Adam, WarmUp
+from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders, write_recipe
 from tfsum.training.run import Run, points, say
@@ -49,6 +49,7 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     # The precision is global in Keras: it must stand before the first layer does.
     with strategy_of(strategy).scope():
         model, folder = build_model(**model_options, precision=precision, seed=seed)
+    check_segments(model.bert, "a document, whose sentences take turns,")
     text = text_settings(folder, **recipe["text"])
     records = {}
     for split in ("train", "validation"):
@@ -135,7 +136,7 @@ class ExtractiveRun(Run):
             raise RecipeError(f"[train] decay is {decay!r}; expected 'linear' or 'sqrt'")
         with model.distribute_strategy.scope():
             schedule = WarmUp(learning_rate, warmup_steps, steps if decay == "linear" else None)
-            optimizer = Adam(schedule, {"bert": encoder_learning_rate / learning_rate},
+            optimizer = Adam(schedule, {"bert": encoder_factor(encoder_learning_rate, learning_rate)},
                              global_clipnorm=clip_norm or None, weight_decay=weight_decay or None)
         super().__init__(model, optimizer, steps=steps, **run)
         self.settings, self._first_window_steps = settings, first_window_steps

@@ -4,9 +4,29 @@
 import keras
 from keras import ops
 
+from tfsum.errors import Error
+
 NOT_DECAYED = ("bias", "gamma", "beta")
 """Names of the weights that BERT's weight decay spares: biases and normalizations (google-research/bert,
 optimization.py)."""
+
+
+def check_rate(learning_rate: float) -> None:
+    """Raises Error for a peak rate at which nothing is learned."""
+    if not learning_rate > 0:
+        raise Error(f"learning_rate is {learning_rate}; expected more than 0")
+
+
+def encoder_factor(encoder_learning_rate: float, learning_rate: float) -> float:
+    """What multiplies the learning rate for an encoder with one of its own, which may be 0; see `Adam`.
+
+    Raises:
+        Error: one of the rates is impossible.
+    """
+    check_rate(learning_rate)
+    if not encoder_learning_rate >= 0:
+        raise Error(f"encoder_learning_rate is {encoder_learning_rate}; expected 0 or more")
+    return encoder_learning_rate / learning_rate
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -24,6 +44,7 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None):
+        check_rate(peak)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps
@@ -55,6 +76,7 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
     """
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int):
+        check_rate(peak)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps

@@ -11,13 +11,13 @@ from tfsum.data.masking import Masking
 from tfsum.data.prepare import vocabulary_file
 from tfsum.data.prepare_pretraining import prepare_pretraining
 from tfsum.data.pretraining_batches import load_sentence_pairs, pretraining_batches, pretraining_report
-from tfsum.errors import RecipeError
+from tfsum.errors import Error, RecipeError
 from tfsum.models import BertForPretraining, model_folder
 from tfsum.models.bert_for_pretraining import PRESETS
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, encoder_folder, text_settings
+from tfsum.training.encoder import CASE, check_segments, encoder_folder, text_settings
 from tfsum.training.environment import set_precision_and_seed, strategy_of
-from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp
+from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp, encoder_factor
 from tfsum.training.pretraining_validation import PretrainingValidation
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders, write_recipe
@@ -58,6 +58,8 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
     longest = model.bert.config["max_position_embeddings"]
     if data["max_length"] > longest:
         raise RecipeError(f"[data] max_length is {data['max_length']}; the model has positions for {longest} tokens")
+    if data["next_sentence"] != "none":
+        check_segments(model.bert, "a pair of sentences ([data] next_sentence)")
     records = _prepare(data, vocabulary, {**{k: text[k] for k in CASE}, "newline": recipe["text"]["newline"]})
     settings = {"text": text, "recipe": without_folders(recipe)}
     arguments = {k: v for k, v in recipe["train"].items() if k not in ("strategy", "precision")}
@@ -73,13 +75,11 @@ def _vocabulary(data: dict[str, Any], text: dict[str, Any], encoder: str | None)
         raise RecipeError(f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size {size}; "
                           "expected one of the three: an encoder, which has its vocabulary, a vocab.txt for a new "
                           "model, or the size of a vocabulary to be learned from the corpus")
-    if encoder is not None or (ready is not None and pathlib.Path(ready).is_dir()):
-        folder = pathlib.Path(ready) if encoder is None else encoder_folder(encoder)
-        return vocabulary_file(folder), text_settings(folder, **case, max_length=data["max_length"])
+    if size is None:
+        place = pathlib.Path(ready) if encoder is None else encoder_folder(encoder)
+        return vocabulary_file(place), text_settings(place, **case, max_length=data["max_length"])
     case["lowercase"] = bool(case["lowercase"])
     settings = {**case, "max_length": data["max_length"]}
-    if ready is not None:
-        return vocabulary_file(ready), settings
     folder = pathlib.Path(data["records"]) / "vocabulary"
     file = corpus_vocabulary(data["train"], folder, data["text"], size, reversible=text["reversible"], **case)
     return file, settings
@@ -159,7 +159,11 @@ class PretrainingRun(Run):
                  encoder_learning_rate: float | None = None, warmup_steps: int = 100, weight_decay: float = 0.01,
                  bias_correction: bool = True, clip_norm: float = 1.0, next_sentence_weight: float = 1.0, seed: int = 0,
                  pairs: int | None = None, **run):
-        lower = 1.0 if encoder_learning_rate is None else encoder_learning_rate / learning_rate
+        if pairs is not None and pairs < 1:
+            raise Error(f"pairs is {pairs}; expected 1 or more, or none for all of them")
+        if next_sentence_weight < 0:
+            raise Error(f"next_sentence_weight is {next_sentence_weight}; expected 0 or more")
+        lower = encoder_factor(learning_rate if encoder_learning_rate is None else encoder_learning_rate, learning_rate)
         with model.distribute_strategy.scope():
             optimizer = Adam(BertWarmUp(learning_rate, warmup_steps, steps), {"bert": lower, "pooler": 1.0},
                              epsilon=1e-6, weight_decay=weight_decay, bias_correction=bias_correction,

@@ -39,11 +39,14 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
     return path
 
 
-def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> None:
+def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Compares a recipe with the one that began the run in its folder.
 
     Args:
         recipe: section -> key -> value, with every key.
+
+    Returns:
+        What the recipe says otherwise of the training itself, a line each: the steps that are done were made as before.
 
     Raises:
         RecipeError: the run there has checkpoints, and they were made from other data, texts or another model.
@@ -51,7 +54,7 @@ def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> None:
     folder = pathlib.Path(recipe["train"]["folder"])
     file = folder / "recipe.toml"
     if not (file.is_file() and (folder / "checkpoints" / "checkpoint").is_file()):
-        return
+        return []
     begun, now = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
     for section in FIXED:
         old, new = begun.get(section, {}), now.get(section, {})
@@ -61,6 +64,9 @@ def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> None:
                     f"{folder}: the run there was begun with [{section}] {name} = {_shown(old.get(name))}, and the "
                     f"recipe now says {_shown(new.get(name))}; take another [train] folder, or remove that one to "
                     "begin anew")
+    old, new = begun.get("train", {}), now.get("train", {})
+    return [f"[train] {name} was {_shown(old.get(name))} and is {_shown(new.get(name))} from here on"
+            for name in sorted({*old, *new} - {"folder"}) if old.get(name) != new.get(name)]
 
 
 def _shown(value: Any) -> str:

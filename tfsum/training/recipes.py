@@ -7,6 +7,7 @@ from typing import Any
 from tfsum.training import classification, extractive, pairs, pretraining
 from tfsum.training.recipe_file import Key, read_recipe
 from tfsum.training.recipe_writer import refuse_other_run
+from tfsum.training.run import say
 
 KINDS = {
     "bert_sum_ext": extractive,
@@ -62,5 +63,6 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
         Stopped: a signal asked the run to stop, and its state is saved.
         Error: the data, the model's files or the run folder do not fit.
     """
-    refuse_other_run(recipe)
+    for line in refuse_other_run(recipe):
+        say(line)
     return KINDS[recipe["model"]["kind"]].train(recipe)

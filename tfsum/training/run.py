@@ -104,7 +104,10 @@ class Run:
         """
         self.state = self._checkpoints.restore() or self.state
         done, every = int(self.model.optimizer.iterations.numpy()), self.validate_every
-        if done:
+        if done >= self.steps:
+            say(f"{done} steps are done and {self.steps} were asked for, so nothing is trained; to go on take more "
+                "[train] steps, to begin anew another [train] folder")
+        elif done:
             say(f"resuming after step {done} of {self.steps}")
         with _Interval(self, done) as interval:
             while done < self.steps and not interval.stopped and not self.out_of_patience:

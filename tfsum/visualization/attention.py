@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from tfsum.errors import Error
+from tfsum.models import Bert
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,14 +49,28 @@ def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) ->
         The self-attention of all layers.
 
     Raises:
-        Error: there are more tokens than the model has positions.
+        Error: a text is no string, there are more tokens than the model has positions, or a pair for a model of one
+            segment; or `bert` is no `Bert`.
     """
+    for name, given in (("text", text), ("text_pair", "" if text_pair is None else text_pair)):
+        if not isinstance(given, str):
+            raise Error(f"bert_attention: {name} is {type(given).__name__}; expected a str, of a pair the second in "
+                        "text_pair")
+    if not isinstance(bert, Bert):
+        cure = "give its `bert`" if isinstance(getattr(bert, "bert", None), Bert) else "read it by Bert.from_pretrained"
+        raise Error(f"bert_attention: bert is {type(bert).__name__}; expected a Bert: {cure}")
     first, second = (word_piece.tokenize([text or ""]).to_list()[0] for text in (text, text_pair))
     ids = [word_piece.cls_id, *first, word_piece.sep_id]
     segments = [0] * len(ids)
     if text_pair is not None:
         ids += [*second, word_piece.sep_id]
         segments += [1] * (len(ids) - len(segments))
+    if len(ids) > (longest := bert.config["max_position_embeddings"]):
+        raise Error(f"bert_attention: {len(ids)} tokens in a row, and the model has positions for {longest}; cut "
+                    "the text")
+    if text_pair is not None and bert.config["type_vocab_size"] < 2:
+        raise Error("bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two; leave out "
+                    "text_pair")
     given = {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32)}
     outputs = bert(given, training=False, return_all=True)
     return _attention("self-attention", outputs["attentions"], ids, ids, word_piece, word_piece)
