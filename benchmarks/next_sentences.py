@@ -91,13 +91,14 @@ def main() -> None:
         parser.error(f"{arguments.records} holds no folder same_document: its recipe has next_sentence = \"none\", or "
                      "it is a folder inside of the records")
     word_piece = WordPiece.from_file(pathlib.Path(arguments.model) / "vocab.txt")
-    if load_sentence_pairs(pathlib.Path(arguments.records) / "validation").pieces.max() >= len(word_piece.vocabulary):
+    kinds = {name: load_sentence_pairs(pathlib.Path(arguments.records) / folder).some(arguments.pairs)
+             for name, folder in (("other documents", "validation"), ("the same", "same_document"))}
+    if max(pairs.pieces.max() for pairs in kinds.values()) >= len(word_piece.vocabulary):
         parser.error(f"{arguments.records} was prepared with another vocabulary than that of {arguments.model}")
     model = BertForPretraining.from_pretrained(arguments.model)
     encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None
     print(f"{'false ones from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}")
-    for name, folder in (("other documents", "validation"), ("the same", "same_document")):
-        pairs = load_sentence_pairs(pathlib.Path(arguments.records) / folder).some(arguments.pairs)
+    for name, pairs in kinds.items():
         scores, labels = answers(model, pairs, word_piece, arguments.masked_share)
         right = 100.0 * ((scores > 0) == (labels == 1))
         low, high = bootstrap_intervals(right[:, None])

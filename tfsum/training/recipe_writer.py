@@ -39,7 +39,7 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
     return path
 
 
-def refuse_other_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def compare_with_begun_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Compares a recipe with the one that began the run in its folder.
 
     Args:

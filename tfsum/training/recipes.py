@@ -6,7 +6,7 @@ from typing import Any
 
 from tfsum.training import classification, extractive, pairs, pretraining
 from tfsum.training.recipe_file import Key, read_recipe
-from tfsum.training.recipe_writer import refuse_other_run
+from tfsum.training.recipe_writer import compare_with_begun_run
 from tfsum.training.run import say
 
 KINDS = {
@@ -63,6 +63,6 @@ def train(recipe: dict[str, dict[str, Any]]) -> pathlib.Path:
         Stopped: a signal asked the run to stop, and its state is saved.
         Error: the data, the model's files or the run folder do not fit.
     """
-    for line in refuse_other_run(recipe):
+    for line in compare_with_begun_run(recipe):
         say(line)
     return KINDS[recipe["model"]["kind"]].train(recipe)
