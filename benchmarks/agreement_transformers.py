@@ -1,6 +1,6 @@
 """What transformers computes on torch, beside what tfsum computes: pairs of arrays to compare.
 
-The values of transformers are stored in tests/data, or computed anew by the scripts that lie there.
+The values of transformers are stored in tests/fixtures, or computed anew by the scripts that lie there.
 """
 
 import importlib
@@ -10,14 +10,14 @@ import sys
 import numpy as np
 from agreement_arrays import FLOAT32, Comparisons, gradients_by_name
 
+from tfsum.formats.model_folder import full_name
 from tfsum.models import Bert, BertForPretraining
-from tfsum.models.model_folder import full_name
 
-DATA = pathlib.Path(__file__).resolve().parents[1] / "tests" / "data"
+DATA = pathlib.Path(__file__).resolve().parents[1] / "tests" / "fixtures"
 
 
 def script(name: str):
-    """A script of tests/data as a module; it needs torch and transformers."""
+    """A script of tests/fixtures as a module; it needs torch and transformers."""
     sys.path.insert(0, str(DATA))
     try:
         return importlib.import_module(name)
@@ -37,7 +37,7 @@ def compare_encoder(model: Bert, expected: dict, every: tuple[int, int] = (1, 1)
 
     Args:
         model: reads the inputs that lie in `expected`.
-        expected: see tests/data/make_bert_tiny.py; without attentions in some files.
+        expected: see tests/fixtures/make_bert_tiny.py; without attentions in some files.
         every: of how many tokens and of how many columns one is stored.
     """
     found = model(expected["token_ids"], expected["segment_ids"], return_all=True)
@@ -54,7 +54,7 @@ def compare_encoder(model: Bert, expected: dict, every: tuple[int, int] = (1, 1)
 
 
 def compare_pretraining(model: BertForPretraining, expected: dict) -> Comparisons:
-    """Logits at real tokens, those of the pairs, and the loss; see tests/data/make_bert_pretraining.py."""
+    """Logits at real tokens, those of the pairs, and the loss; see tests/fixtures/make_bert_pretraining.py."""
     found = model({name: expected[name] for name in ("token_ids", "segment_ids")})
     real = expected["token_ids"] != 0
     words = np.asarray(found["masked_lm_logits"])

@@ -22,12 +22,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
-from tfsum.data.labelled_batches import pack_texts
-from tfsum.data.labelled_texts import LabelledTexts, read_labelled
-from tfsum.evaluation.classification import evaluate_labels
 from tfsum.models import BertClassifier
+from tfsum.tasks.classification.batches import pack_texts
+from tfsum.tasks.classification.prepare import LabelledTexts, read_labelled
+from tfsum.tasks.classification.report import evaluate_labels
+from tfsum.tasks.classification.train import probabilities
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.classification import probabilities
 
 BASELINE = "tf-idf, logistic regression"
 # scikit-learn's words are runs of letters and digits; "char_wb" are characters inside of words and their borders.

@@ -32,8 +32,8 @@ from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.decoding import BeamSearch, Greedy
-from tfsum.export.in_place import InPlace
 from tfsum.models import Transformer
+from tfsum.tasks.abstractive.in_place import InPlace
 
 OURS, HUB = ("tfsum", "tfsum-xla", "uncached"), ("keras-hub", "keras-hub-xla")
 IN_TORCH = ("marian", "ctranslate2", "ctranslate2-int8")

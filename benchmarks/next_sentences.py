@@ -17,10 +17,10 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
-from tfsum.data.masking import Masking
-from tfsum.data.pretraining_batches import SentencePairs, load_sentence_pairs, pretraining_batches
 from tfsum.evaluation.bootstrap import bootstrap_intervals
 from tfsum.models import Bert, BertForPretraining
+from tfsum.tasks.pretraining.batches import SentencePairs, load_sentence_pairs, pretraining_batches
+from tfsum.tasks.pretraining.masking import Masking
 from tfsum.text.word_piece import WordPiece
 
 TOKENS_PER_BATCH = 4096

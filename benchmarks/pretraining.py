@@ -25,9 +25,9 @@ import tensorflow as tf
 from other_interpreter import OtherInterpreter
 
 import tfsum
-from tfsum.data.masking import Masking
-from tfsum.data.pretraining_batches import pretraining_batches
 from tfsum.models import BertForPretraining
+from tfsum.tasks.pretraining.batches import pretraining_batches
+from tfsum.tasks.pretraining.masking import Masking
 from tfsum.text.word_piece import Vocabulary
 from tfsum.training.environment import POLICIES
 from tfsum.training.optimizer import NOT_DECAYED, Adam

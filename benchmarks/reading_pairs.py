@@ -21,11 +21,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 from next_sentences import segments
 
-from tfsum.data.prepare import vocabulary_file
-from tfsum.data.pretraining_batches import SentencePairs, load_sentence_pairs
+from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.evaluation.bootstrap import bootstrap_intervals
-from tfsum.text.piece_file import read_pieces
-from tfsum.training.encoder import encoder_folder
+from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.piece_file import read_pieces
+from tfsum.tasks.pretraining.batches import SentencePairs, load_sentence_pairs
 
 LETTERS = "no"  # by label
 
@@ -56,7 +56,7 @@ def main() -> None:
     arguments = parser.parse_args()
     pairs = load_sentence_pairs(arguments.records)
     if arguments.answers is None:
-        show(pairs.some(arguments.pairs), read_pieces(vocabulary_file(encoder_folder(arguments.vocabulary))))
+        show(pairs.some(arguments.pairs), read_pieces(vocabulary_file(local_folder(arguments.vocabulary))))
         return
     letters = [c for c in pathlib.Path(arguments.answers).read_text(encoding="utf-8") if c in LETTERS]
     if not 0 < len(letters) <= len(pairs):

@@ -29,8 +29,8 @@ import tensorflow as tf
 
 from tfsum.data.readers import read_corpus
 from tfsum.export import golden
-from tfsum.export.shipped import shipped_model
-from tfsum.export.verification import load_model, read_description
+from tfsum.inference.saved_model import load_model, read_description
+from tfsum.inference.shipped import shipped_model
 
 TOLERANCE = 1e-5
 CHOOSE = 3  # sentences of a summary

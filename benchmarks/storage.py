@@ -10,6 +10,7 @@ points.
 
 import argparse
 import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -22,11 +23,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
 
-from tfsum.cli.evaluate import batches, read
-from tfsum.evaluation.report import evaluate
+from tfsum.data.readers import read_corpus
+from tfsum.evaluation.groups import groups
 from tfsum.evaluation.rouge import METRICS
-from tfsum.export import export_extractive
-from tfsum.export.verification import load_model, read_description
+from tfsum.inference.saved_model import load_model, read_description
+from tfsum.tasks.extractive.export import export_model as export_extractive
+from tfsum.tasks.extractive.report import score_systems
 
 PLAIN = "float32"
 SCORE_LIMIT, ROUGE_LIMIT = 5e-3, 0.05  # probability; points of 100
@@ -48,7 +50,7 @@ def answer(model_folder: str, storage: str, texts: list[str]) -> Answers:
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         model = load_model(folder, read_description(folder))
         scores, summaries = [], []
-        for group in batches(texts):
+        for group in groups(texts):
             given = tf.constant([text.encode() for text in group])
             every, short = model.signatures["score"](text=given), model.signatures["serving_default"](text=given)
             scores.append(tf.boolean_mask(every["score"], tf.sequence_mask(every["count"])).numpy())
@@ -64,7 +66,7 @@ def sentences_of(answers: dict) -> list[list[str]]:
 def compare(plain: Answers, small: Answers, storage: str, references: list[str]) -> bool:
     """Prints a line for each export and one of their differences; True when those are within the limits."""
     systems = {PLAIN: plain.summaries, storage: small.summaries}
-    table = evaluate(systems, references, baseline=PLAIN).systems
+    table = score_systems(systems, references, baseline=PLAIN).systems
     for name, answers in ((PLAIN, plain), (storage, small)):
         rouge = {metric: round(table[name][metric]["f"], 3) for metric in METRICS}
         print(json.dumps({"storage": name, "bytes": answers.size, **rouge}))
@@ -88,7 +90,7 @@ def main() -> int:
     parser.add_argument("--documents", type=int, help="only the first so many")
     parser.add_argument("--storage", choices=("float16", "small"), default="small", help="default small")
     options = parser.parse_args()
-    documents = read(options.corpus, options.documents)
+    documents = list(itertools.islice(read_corpus(options.corpus), options.documents))
     texts = [document["text"] for document in documents]
     print(json.dumps({"machine": platform.machine(), "processors": os.cpu_count(), "tensorflow": tf.__version__}))
     plain, small = (answer(options.model, storage, texts) for storage in (PLAIN, options.storage))

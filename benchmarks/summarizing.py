@@ -25,9 +25,9 @@ import numpy as np
 
 import tfsum
 from tfsum.data.readers import read_corpus
-from tfsum.export.documents import WINDOWS_AT_ONCE
-from tfsum.export.shipped import shipped_model
-from tfsum.export.summarizer import Summarizer
+from tfsum.inference.shipped import shipped_model
+from tfsum.tasks.extractive.documents import WINDOWS_AT_ONCE
+from tfsum.tasks.extractive.summarizer import Summarizer
 from tfsum.text.packing import pack_windows
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece

@@ -27,7 +27,7 @@ import tokenizers
 from tfsum.data.readers import read_corpus
 from tfsum.text.word_piece import WordPiece
 
-FUZZ = pathlib.Path(__file__).resolve().parents[1] / "tests" / "data" / "fuzz_texts.py"
+FUZZ = pathlib.Path(__file__).resolve().parents[1] / "tests" / "fixtures" / "fuzz_texts.py"
 SETTINGS = {"uncased": (True, None), "cased": (False, None)}
 
 

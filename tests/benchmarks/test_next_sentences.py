@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 tf = pytest.importorskip("tensorflow")
 import next_sentences
 
-from tfsum.data.pretraining_batches import SentencePairs
 from tfsum.models import Bert
+from tfsum.tasks.pretraining.batches import SentencePairs
 from tfsum.text.word_piece import WordPiece
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e", "f"]

@@ -6,8 +6,8 @@ import types
 
 import pytest
 
-import tfsum
 from tfsum.cli.main import main
+from tfsum.tasks import loaded
 
 LABELS = ["calm", "alarm"]
 
@@ -27,7 +27,8 @@ def model(tmp_path, monkeypatch):
         return [answer(f"{text} {pair}") for text, pair in zip(texts, pairs or [""] * len(texts))]
 
     classify.description = {"kind": "classifier", "labels": LABELS, "text": {"pair": False}}
-    monkeypatch.setitem(vars(tfsum), "load", lambda path: classify)
+    classify.path = tmp_path
+    monkeypatch.setattr(loaded, "load", lambda path: classify)
     return types.SimpleNamespace(folder=str(tmp_path), description=classify.description)
 
 
@@ -76,7 +77,7 @@ def test_wrong_calls(model, tmp_path, capsys):
     assert main(["classify", model.folder, "-", "-"]) == 2
     model.description["kind"] = "extractive"
     assert main(["classify", model.folder, write(tmp_path, "a")]) == 1
-    assert "is extractive, no classifier; `tfsum summarize` asks the others" in capsys.readouterr().err
+    assert "is extractive, no classifier; ask it by `tfsum summarize`" in capsys.readouterr().err
 
 
 ROWS = ["a cat sat\tcalm", "fire in town\talarm", "all is well\talarm", "the fire is out\tcalm", "fire! fire!\talarm"]

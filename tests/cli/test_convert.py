@@ -2,6 +2,7 @@
 
 import pytest
 
+import tfsum
 from tfsum.cli import convert
 from tfsum.cli.main import main, parse
 from tfsum.errors import CheckpointError
@@ -11,11 +12,9 @@ from tfsum.errors import CheckpointError
 def called(monkeypatch):
     """The calls of the library."""
     pytest.importorskip("tensorflow")
-    import tfsum.conversion.convert as library
-
     calls = []
     monkeypatch.setattr(convert, "load_tensorflow", lambda: None)
-    monkeypatch.setattr(library, "convert", lambda *arguments: calls.append(arguments) or ["left out 1 tensor"])
+    monkeypatch.setitem(vars(tfsum), "convert", lambda *arguments: calls.append(arguments) or ["left out 1 tensor"])
     return calls
 
 
@@ -46,11 +45,10 @@ def test_wrong_calls(words):
 
 
 def test_what_cannot_be_read_is_status_1(called, monkeypatch, capsys):
-    import tfsum.conversion.convert as library
 
     def wrong(*_):
         raise CheckpointError("bert/config.json: no such file")
 
-    monkeypatch.setattr(library, "convert", wrong)
+    monkeypatch.setitem(vars(tfsum), "convert", wrong)
     assert main(["convert", "bert", "out", "--to", "google"]) == 1
     assert capsys.readouterr() == ("", "tfsum: error: bert/config.json: no such file\n")

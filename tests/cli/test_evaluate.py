@@ -7,10 +7,8 @@ import pytest
 import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
 
-import tfsum
-from tfsum.cli import evaluate as verb
 from tfsum.cli.main import main
-from tfsum.errors import Error
+from tfsum.tasks import loaded
 
 DOCUMENTS = [
     {
@@ -37,8 +35,8 @@ def model(tmp_path, monkeypatch):
         split = [[part.strip(". ") + "." for part in text.split(". ")] for text in texts]
         return [types.SimpleNamespace(sentences=row[-sentences:]) for row in split]
 
-    last.description = {"kind": "extractive", "text": {"newline": "sentence"}}
-    monkeypatch.setitem(vars(tfsum), "load", lambda path: last)
+    last.description, last.path = {"kind": "extractive", "text": {"newline": "sentence"}}, tmp_path
+    monkeypatch.setattr(loaded, "load", lambda path: last)
     return str(tmp_path)
 
 
@@ -76,25 +74,6 @@ def test_what_is_missing_is_a_wrong_call(model, capsys):
     assert "no such file or folder: absent.jsonl" in capsys.readouterr().err
 
 
-def test_a_model_folder_is_exported_for_the_occasion(tmp_path, monkeypatch):
-    import tfsum.export
-
-    asked = []
-    monkeypatch.setitem(
-        vars(tfsum.export), "export_model", lambda *a, **options: asked.append((a, options)) or a[1]
-    )
-    with verb.exported(str(tmp_path), {}) as place:
-        assert place == str(tmp_path) and not asked
-    with pytest.raises(Error, match="exported with a search of its own; leave out max_length"), verb.exported(
-        str(tmp_path), {"max_length": 3}
-    ):
-        pass
-    (tmp_path / "config.json").touch()
-    with verb.exported(str(tmp_path), {"max_length": 3}) as place:
-        assert asked[0][0][0] == str(tmp_path) and place.endswith("model/1")
-    assert asked[0][1] == {"ops": "text", "max_length": 3}
-
-
 @pytest.fixture
 def writer(tmp_path, monkeypatch):
     """An abstractive model that writes its source in lower case, and cuts long ones."""
@@ -103,8 +82,8 @@ def writer(tmp_path, monkeypatch):
         return [types.SimpleNamespace(summary=text.lower(), coverage=0.5 if len(text) > 40 else 1.0,
                                       ended=len(text) != 12) for text in texts]
 
-    write.description = {"kind": "abstractive"}
-    monkeypatch.setitem(vars(tfsum), "load", lambda path: write)
+    write.description, write.path = {"kind": "abstractive"}, tmp_path
+    monkeypatch.setattr(loaded, "load", lambda path: write)
     return str(tmp_path)
 
 
@@ -141,7 +120,7 @@ def test_a_model_that_writes_by_bleu_and_rouge(writer, form, tmp_path, capsys):
 @pytest.mark.parametrize("asked, trained, kept", [(["--target-lines", "1"], None, 1), ([], 1, 1), ([], None, 2)])
 def test_the_first_lines_of_a_target(writer, tmp_path, monkeypatch, capsys, asked, trained, kept):
     (tmp_path / "pairs.jsonl").write_text(json.dumps({"source": "ONE TWO", "target": "one two\nthree"}) + "\n")
-    monkeypatch.setitem(tfsum.load(writer).description, "recipe", {"data": {"target_lines": trained}})
+    monkeypatch.setitem(loaded.load(writer).description, "recipe", {"data": {"target_lines": trained}})
     assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), *asked, "--format", "json", "--samples", "2"]) == 0
     found = json.loads(capsys.readouterr().out)["rouge"]["rouge1"]
     assert found["recall"] == pytest.approx(100 * 2 / (1 + kept))  # of two words, or of three

@@ -20,7 +20,7 @@ class Lead:
                                                         "block_trigrams": False}
 
     def score(self, text):
-        from tfsum.export.summarizer import Summary
+        from tfsum.tasks.extractive.summarizer import Summary
 
         parts = [part.strip(".") + "." for part in text.split(". ")]
         offsets = [(text.index(part), text.index(part) + len(part)) for part in parts]
@@ -84,12 +84,12 @@ class Writer:
     path, description = pathlib.Path("models/writer/1"), {"kind": "abstractive"}
 
     def __call__(self, text):
-        from tfsum.export.generator import Generated
+        from tfsum.tasks.abstractive.generator import Generated
 
         return Generated("Oui.", -0.5, 1.0, True, [])
 
     def attend(self, text):
-        from tfsum.export.generator import Looks
+        from tfsum.tasks.abstractive.generator import Looks
 
         words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "oui"]
         return Looks([4], words, [5], words, np.ones((1, 1), np.float32))

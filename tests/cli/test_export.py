@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-import tfsum.export
+import tfsum
 from tfsum.cli import export, verify
 from tfsum.cli.main import main, parse
 from tfsum.cli.search_options import take_search
 from tfsum.decoding import BeamSearch, Sampling
 from tfsum.errors import ExportError
+from tfsum.tasks import task
 
 
 @pytest.fixture
@@ -26,8 +27,8 @@ def called(monkeypatch):
         calls.append(folder)
         return {"weights": 103}
 
-    monkeypatch.setitem(vars(tfsum.export), "export_model", export_model)
-    monkeypatch.setitem(vars(tfsum.export), "verify", verified)
+    monkeypatch.setitem(vars(tfsum), "export_model", export_model)
+    monkeypatch.setitem(vars(tfsum), "verify", verified)
     monkeypatch.setattr(export, "load_tensorflow", lambda: None)
     monkeypatch.setattr(verify, "load_tensorflow", lambda: None)
     return calls
@@ -59,27 +60,37 @@ def test_every_option_of_export_is_an_argument_of_a_function():
     options = vars(parse(words))
     assert take_search(options) == {}
     given = options.keys() - {"run", "parser", "model", "destination"}
-    assert given <= set(inspect.signature(tfsum.export.export_extractive).parameters)
+    assert given <= set(inspect.signature(task("extractive").part("export").export_model).parameters)
     every = "--search beam --width 2 --length-penalty 1 --normalization length --max-length 5 --max-source-length 7"
     options = vars(parse(["export", "m", "d", *every.split()]))
-    assert take_search(options).keys() <= set(inspect.signature(tfsum.export.export_abstractive).parameters)
+    assert take_search(options).keys() <= set(inspect.signature(task("abstractive").part("export").export_model).parameters)
 
 
-def test_verify_prints_the_report_of_a_version_or_the_newest(called, tmp_path, capsys):
-    for number in ("2", "10"):
-        (tmp_path / number).mkdir()
-        (tmp_path / number / "saved_model.pb").touch()
-    assert main(["verify", str(tmp_path / "2"), "--format", "json"]) == 0
+def test_verify_prints_the_report_of_a_folder(called, tmp_path, capsys):
+    assert main(["verify", str(tmp_path), "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"weights": 103}
-    assert main(["verify", str(tmp_path)]) == 0
-    assert called == [tmp_path / "2", tmp_path / "10"]
+    assert called == [str(tmp_path)]
+
+
+def test_verify_takes_a_version_or_the_newest(tmp_path, monkeypatch):
+    from tfsum.export import verification
+
+    checked = []
+    monkeypatch.setattr(verification, "verify_export", lambda folder, *_: checked.append(folder))
+    for number in ("2", "10"):
+        (tmp_path / number / "assets.extra").mkdir(parents=True)
+        (tmp_path / number / "saved_model.pb").touch()
+        (tmp_path / number / "assets.extra" / "tfsum.json").write_text('{"kind": "extractive"}')
+    tfsum.verify(tmp_path / "2")
+    tfsum.verify(tmp_path)
+    assert checked == [tmp_path / "2", tmp_path / "10"]
 
 
 def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, capsys):
     def wrong(folder):
         raise ExportError(f"{folder}: the score of sentence 2 is 0.4, it was 0.7")
 
-    monkeypatch.setitem(vars(tfsum.export), "verify", wrong)
+    monkeypatch.setitem(vars(tfsum), "verify", wrong)
     (tmp_path / "saved_model.pb").touch()
     assert main(["verify", str(tmp_path)]) == 1
     out, err = capsys.readouterr()

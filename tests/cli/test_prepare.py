@@ -9,11 +9,11 @@ import pytest
 
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
-from tfsum.data import pairs
-from tfsum.data import prepare as library
-from tfsum.data import prepare_pretraining as pretraining
+from tfsum.tasks.abstractive import prepare as pairs
+from tfsum.tasks.extractive import prepare as library
+from tfsum.tasks.pretraining import prepare as pretraining
 
-PARAMETERS = {name for function in (library.prepare, pretraining.prepare_pretraining, pairs.prepare_pairs)
+PARAMETERS = {name for function in (library.prepare, pretraining.prepare, pairs.prepare)
               for name in inspect.signature(function).parameters}
 
 
@@ -38,8 +38,8 @@ def called(monkeypatch):
         return prepare
 
     monkeypatch.setattr(library, "prepare", standing_in_for(library.prepare))
-    monkeypatch.setattr(pretraining, "prepare_pretraining", standing_in_for(pretraining.prepare_pretraining))
-    monkeypatch.setattr(pairs, "prepare_pairs", standing_in_for(pairs.prepare_pairs))
+    monkeypatch.setattr(pretraining, "prepare", standing_in_for(pretraining.prepare))
+    monkeypatch.setattr(pairs, "prepare", standing_in_for(pairs.prepare))
     monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
     return calls
 
@@ -111,7 +111,7 @@ def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, caps
 
     monkeypatch.setattr(library, "prepare", stopped)
     assert main(["prepare", corpus, "--output", "r", "--vocabulary", "v.txt"]) == 75
-    assert "run the same command to go on" in capsys.readouterr().err
+    assert "run the same command to resume" in capsys.readouterr().err
 
 
 def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):

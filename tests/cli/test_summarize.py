@@ -10,7 +10,7 @@ import pytest
 import tfsum
 from tfsum.cli import summarize
 from tfsum.cli.main import main
-from tfsum.export.shipped import shipped_model
+from tfsum.inference.shipped import shipped_model
 
 Generated = dataclasses.make_dataclass("Generated", ["summary", "log_probability", "coverage", "ended", "warnings"])
 
@@ -35,7 +35,7 @@ def lead(texts, sentences):
 class Writer:
     """A stand-in for an abstractive model."""
 
-    description = {"kind": "abstractive"}  # noqa: RUF012
+    path, description = "writer", {"kind": "abstractive"}
 
     def __call__(self, texts):
         return [Generated(text.upper(), -1.23456789, 0.5, True, ["cut"]) for text in texts]
@@ -51,12 +51,12 @@ def asked(monkeypatch):
         if path == "writer":
             return Writer()
         if path == "classifier":
-            return types.SimpleNamespace(description={"kind": "classifier"})
+            return types.SimpleNamespace(path=path, description={"kind": "classifier"})
 
         def summarize(texts, sentences=3):
             return list(lead(texts, sentences))
 
-        summarize.description = {"kind": "extractive"}
+        summarize.path, summarize.description = path, {"kind": "extractive"}
         return summarize
 
     monkeypatch.setitem(vars(tfsum), "load", load)
@@ -77,7 +77,7 @@ def stdin(monkeypatch, data: bytes):
 
 def test_a_classifier_writes_no_summary(asked, article, capsys):
     assert main(["summarize", "--model", "classifier", str(article)]) == 1
-    assert "classifier: is a classifier, which writes no summary; `tfsum classify` asks it" in capsys.readouterr().err
+    assert "classifier: is a classifier, which writes no summary; ask it by `tfsum classify`" in capsys.readouterr().err
 
 
 def test_a_file_gives_a_sentence_a_line(asked, article, capsys):

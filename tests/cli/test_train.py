@@ -2,6 +2,7 @@
 
 import pytest
 
+import tfsum
 from tfsum.cli import train as verb
 from tfsum.cli.main import main
 from tfsum.errors import Stopped
@@ -9,38 +10,31 @@ from tfsum.errors import Stopped
 
 @pytest.fixture
 def recipes(monkeypatch):
-    """The library's module, with calls recorded instead of made."""
-    from tfsum.training import recipes
-
+    """The calls of the library, recorded instead of made."""
     calls = []
 
-    def load_recipe(path, overrides=()):
-        calls.append((path, overrides))
-        return {"train": {}}
-
-    def train(recipe):
+    def train(recipe, overrides=()):
+        calls.append((recipe, overrides))
         print("epoch 1: loss 0.3")
         return "runs/news/best"
 
-    monkeypatch.setattr(recipes, "load_recipe", load_recipe)
-    monkeypatch.setattr(recipes, "train", train)
+    monkeypatch.setitem(vars(tfsum), "train", train)
     monkeypatch.setattr(verb, "load_tensorflow", lambda: None)
-    recipes.calls = calls
-    return recipes
+    return calls
 
 
 def test_only_the_folder_goes_to_standard_output(recipes, capsys):
     assert main(["train", "news.toml", "--set", "train.seed=2", "--set", "model.head=classifier"]) == 0
-    assert recipes.calls == [("news.toml", ["train.seed=2", "model.head=classifier"])]
+    assert recipes == [("news.toml", ["train.seed=2", "model.head=classifier"])]
     out, err = capsys.readouterr()
     assert out == "runs/news/best\n" and "epoch 1" in err
 
 
 def test_a_stopped_run_is_75(recipes, monkeypatch, capsys):
-    def stopped(recipe):
+    def stopped(recipe, overrides=()):
         raise Stopped("stopped after step 3")
 
-    monkeypatch.setattr(recipes, "train", stopped)
+    monkeypatch.setitem(vars(tfsum), "train", stopped)
     assert main(["train", "news.toml"]) == 75
     assert capsys.readouterr().out == ""
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tfsum.conversion.bertsum import bertsum_tensors, read_bertsum
-from tfsum.conversion.torch_file import read_torch_file
 from tfsum.errors import CheckpointError
+from tfsum.formats.torch_file import read_torch_file
 
 pytestmark = pytest.mark.reference
 FOUR_HEADS = {"num_attention_heads": 4}

@@ -10,15 +10,17 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from tfsum.conversion.convert import FORMATS, convert
-from tfsum.conversion.google import google_name
-from tfsum.conversion.text_settings import read_text_settings
 from tfsum.errors import CheckpointError
-from tfsum.models import Bert, BertClassifier, model_folder
+from tfsum.formats import model_folder
+from tfsum.formats.google import google_name
+from tfsum.formats.open_folder import open_folder
+from tfsum.formats.text_settings import read_text_settings
+from tfsum.models import Bert, BertClassifier
 from tfsum.models.bert_for_pretraining import BertForPretraining
 from tfsum.text.escape import PIECES
 
 pytest.importorskip("tensorflow")
-WHOLE = pathlib.Path(__file__).parents[1] / "data" / "bert_pretraining" / "whole"
+WHOLE = pathlib.Path(__file__).parents[1] / "fixtures" / "bert_pretraining" / "whole"
 CASED = [f"[unused{i}]" for i in range(38)] + ["The", "the"]
 
 
@@ -50,7 +52,7 @@ def equal(one, other):
 
 def test_round_trips_through_all_formats(source, tmp_path):
     """Each format follows each: tensors bit by bit, arguments, vocabulary and case come back."""
-    first = model_folder.read(source)
+    first = open_folder(source)
     assert len(full(first)) == 5 + 16 * 2 + 2 + 5 + 2
     chain = ["google", "hugging-face", "tfsum", "google", "tfsum", "hugging-face", "google", "google", "hugging-face",
              "hugging-face", "tfsum", "tfsum"]
@@ -59,7 +61,7 @@ def test_round_trips_through_all_formats(source, tmp_path):
     for i, to in enumerate(chain):
         convert(last, tmp_path / f"{i}", to)
         last = tmp_path / f"{i}"
-        found = model_folder.read(last)
+        found = open_folder(last)
         equal(full(first), full(found))
         assert found.config == first.config
         assert (last / "vocab.txt").read_bytes() == (source / "vocab.txt").read_bytes()
@@ -86,7 +88,7 @@ def test_a_classifier_keeps_its_layer_and_its_labels(tmp_path):
         again = BertClassifier.from_pretrained(last)
         assert again.label_names == model.label_names and again.classifier_dropout == 0.3
         equal(model.tensors(), again.tensors())
-    assert {"output_weights", "output_bias"} < model_folder.read(tmp_path / "first_google").tensors.keys()
+    assert {"output_weights", "output_bias"} < open_folder(tmp_path / "first_google").tensors.keys()
 
 
 def test_what_the_folders_hold(source, tmp_path):
@@ -121,7 +123,7 @@ def test_one_head_alone_stays_one(source, tmp_path):
     alone = {k: v.copy() for k, v in tensors.items() if "seq_relationship" not in k}
     save_file(alone, source / "model.safetensors")
     convert(source, tmp_path / "google", "google")
-    names = model_folder.read(tmp_path / "google").tensors.keys()
+    names = open_folder(tmp_path / "google").tensors.keys()
     assert names == {google_name(name, True)[0] for name in alone}
 
 
@@ -156,12 +158,12 @@ def test_a_vocabulary_that_marks_spaces_is_told(tmp_path):
 
 
 def test_double_precision_is_rounded_and_told(source, tmp_path):
-    first = model_folder.read(source)
+    first = open_folder(source)
     tensors = {k: v.astype(np.float64) for k, v in load_file(source / "model.safetensors").items()}
     save_file(tensors, source / "model.safetensors")
     notes = convert(source, tmp_path / "out", "tfsum")
     assert notes == [f"{len(tensors)} tensors of float64 are rounded to float32"]
-    equal(full(first), full(model_folder.read(tmp_path / "out")))
+    equal(full(first), full(open_folder(tmp_path / "out")))
 
 
 def test_what_the_reader_is_told(source, tmp_path):

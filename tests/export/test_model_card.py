@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tfsum.export import model_card
-from tfsum.export.shipped import shipped_model
+from tfsum.inference.shipped import shipped_model
 
 SCORES = {"step": 1200, "accuracy": {"value": 81.254, "low": 80.0, "high": 82.0}, "texts": 200,
           "labels": {"bad": {"f1": 80.0, "texts": 3}}}

@@ -12,8 +12,9 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
+from tfsum import export_model, verify
 from tfsum.errors import Error, ExportError
-from tfsum.export import allowed_operations, export_extractive, model_card, saved_model, verify, warmup
+from tfsum.export import allowed_operations, model_card, saved_model, warmup
 from tfsum.export.verification import check_weights
 
 
@@ -212,9 +213,9 @@ def test_a_disk_that_fills_while_the_weights_are_written(transformer, tmp_path):
     """A limit on the size of files stands for a full disk, in a process of its own: it cannot be raised again."""
     code = (
         "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from tfsum.export import export_extractive\n"
+        "from tfsum.tasks.extractive.export import export_model as export_model\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
-        "try: export_extractive(sys.argv[1], sys.argv[2], ops='text')\n"
+        "try: export_model(sys.argv[1], sys.argv[2], ops='text')\n"
         "except Exception as error: print(type(error).__name__, error)\n"
     )
     done = subprocess.run(
@@ -232,7 +233,7 @@ def test_a_disk_that_fills_while_the_weights_are_written(transformer, tmp_path):
 def test_no_folder_can_be_made_below_a_file(transformer, tmp_path):
     (tmp_path / "news").write_text("")
     with pytest.raises(ExportError, match="news: is a file"):
-        export_extractive(transformer.source, tmp_path / "news")
+        export_model(transformer.source, tmp_path / "news")
     with (
         pytest.raises(ExportError, match="cannot be written"),
         saved_model.whole_or_nothing(tmp_path / "news" / "1"),
@@ -259,7 +260,7 @@ def test_a_model_folder_that_does_not_fit(tmp_path, write_model_folder, change, 
     folder = write_model_folder(tmp_path / "best", "classifier", "mean")
     change(folder)
     with pytest.raises(Error, match=message):
-        export_extractive(folder, tmp_path / "news", ops="text")
+        export_model(folder, tmp_path / "news", ops="text")
     assert not (tmp_path / "news").exists()
 
 
@@ -274,7 +275,7 @@ def test_a_model_folder_that_does_not_fit(tmp_path, write_model_folder, change, 
 )
 def test_options_that_do_not_fit(transformer, tmp_path, options, message):
     with pytest.raises(Error, match=message):
-        export_extractive(transformer.source, tmp_path / "news", **{"ops": "text", **options})
+        export_model(transformer.source, tmp_path / "news", **{"ops": "text", **options})
     assert not (tmp_path / "news").exists()
 
 
@@ -338,6 +339,6 @@ def test_how_sentences_are_chosen_by_default_is_the_recipe_s(write_model_folder,
     for settings in ({}, {"recipe": {"evaluate": other}}, {"recipe": {}}):
         folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)
         with pytest.raises(ZeroDivisionError):
-            export_extractive(folder, tmp_path / "news")
+            export_model(folder, tmp_path / "news")
     papers = {"selection": "score", "block_trigrams": True}
     assert asked == [{"max_sentences": 10, "sentences": 3, **choice} for choice in (papers, other, papers)]

@@ -6,9 +6,10 @@ import pytest
 tf = pytest.importorskip("tensorflow")
 
 from tfsum.errors import ExportError
-from tfsum.export.saved_model import build, read_settings
+from tfsum.export.saved_model import read_settings
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
+from tfsum.tasks.extractive.export import build
 
 
 @pytest.mark.parametrize("storage, tolerance", [("float32", 0), ("float16", 1e-3), ("small", 2e-2)])

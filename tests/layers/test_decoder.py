@@ -5,11 +5,11 @@ import pathlib
 import numpy as np
 import pytest
 
+from tfsum.formats.model_folder import variables_by_path
 from tfsum.layers import Decoder, DecoderLayer, padding_mask
 from tfsum.layers.positional_encoding import positional_encoding
-from tfsum.models.model_folder import variables_by_path
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 D, H, F, LAYERS = 8, 2, 12, 2
 FORMS = ["post", "pre"]
 

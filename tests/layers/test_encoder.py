@@ -5,10 +5,10 @@ import pathlib
 import numpy as np
 import pytest
 
+from tfsum.formats.model_folder import variables_by_path
 from tfsum.layers import Encoder
-from tfsum.models.model_folder import variables_by_path
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 D, H, F, LAYERS = 8, 2, 12, 2
 DENSE = {"attention/output": "self_attn.out_proj", "feed_forward/inner": "linear1", "feed_forward/outer": "linear2"}
 NORMS = {"attention_norm": "norm1", "feed_forward_norm": "norm2"}

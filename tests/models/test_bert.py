@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 FOLDER = DATA / "bert_tiny"
 SIZES = {"vocab_size": 60, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
          "intermediate_size": 40, "max_position_embeddings": 32}

@@ -12,7 +12,7 @@ from tfsum.conversion.convert import convert
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertClassifier
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 FOLDER = DATA / "bert_classifier"
 LABELS = ("sport", "weather", "날씨")
 

@@ -13,7 +13,7 @@ from tfsum.errors import CheckpointError
 from tfsum.models import Bert
 from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 FOLDER = DATA / "bert_pretraining" / "whole"
 
 

@@ -7,7 +7,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.conversion.bertsum import bertsum_names, bertsum_tensors, read_bertsum
-from tfsum.models import model_folder
+from tfsum.formats import model_folder
 from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.training.optimizer import Adam, WarmUp
 

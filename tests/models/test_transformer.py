@@ -11,11 +11,11 @@ from keras import ops
 
 from tfsum.decoding import BeamSearch, Greedy
 from tfsum.errors import CheckpointError, Error
+from tfsum.formats.model_folder import variables_by_path
 from tfsum.models import Bert, Transformer
 from tfsum.models.label_smoothing import label_smoothing_loss
-from tfsum.models.model_folder import variables_by_path
 
-DATA = pathlib.Path(__file__).parents[1] / "data"
+DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 FORMS = ["post", "pre"]
 SIZES = {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 16, "num_heads": 2, "feed_forward_width": 24}
 KINDS = {

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from tfsum.errors import Error
 from tfsum.text.sentence_splitter import SentenceSplitter
 
-DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+DATA = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 SPLITTERS = {newline: SentenceSplitter(newline) for newline in ("sentence", "paragraph", "space")}
 BITS = [
     "Mr. Smith", " went. ", "The U.S. ", "He", "a.m. ", ". . . ", "...", "。", "다.", "가", "\n", "\r\n", " ",

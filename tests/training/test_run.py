@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.models.model import Model
-from tfsum.training.run import Run
+from tfsum.training.run import Run, RunSettings
 
 
 class Point(Model):
@@ -33,20 +33,20 @@ class PointRun(Run):
     """Scores come from a list, one a validation."""
 
     def __init__(self, folder, scores, **arguments):
-        super().__init__(Point(), keras.optimizers.SGD(1.0, name="sgd"), folder=str(folder), validate_every=2,
-                         average_decay=0.0, **arguments)
+        super().__init__(Point(), keras.optimizers.SGD(1.0, name="sgd"), RunSettings(
+            folder=str(folder), validate_every=2, average_decay=0.0, **arguments))
         self.scores, self.kept = scores, []
 
     def batches(self, done):
-        return tf.data.Dataset.from_tensors({"token_ids": np.ones((1, 1), np.float32)}).repeat(), self.steps
+        return tf.data.Dataset.from_tensors({"token_ids": np.ones((1, 1), np.float32)}).repeat(), self.settings.steps
 
     def measure(self):
         return {"error": self.scores[len(self.state["history"])], "place": float(self.model.place)}
 
-    def goodness(self, scores):
+    def selection_score(self, scores):
         return -scores["error"]
 
-    def keep(self, folder):
+    def save_best(self, folder):
         self.kept.append(self.state["best"]["step"])
 
 

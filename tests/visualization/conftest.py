@@ -23,7 +23,7 @@ class Lead:
         self.description = {"selection": "score", "block_trigrams": False, **description}
 
     def score(self, text):
-        from tfsum.export.summarizer import Summary
+        from tfsum.tasks.extractive.summarizer import Summary
 
         offsets, start = [], 0
         for part in text.split(". "):
@@ -36,7 +36,7 @@ class Lead:
         return Summary(" ".join(sentences), sentences, scores, offsets, 0.975, ["a <b>warning</b>"])
 
     def __call__(self, text, sentences):
-        from tfsum.export.summarizer import Summary
+        from tfsum.tasks.extractive.summarizer import Summary
 
         every = self.score(text)
         longest = sorted(range(len(every.sentences)), key=lambda i: -len(every.sentences[i]))[:sentences]

@@ -7,8 +7,6 @@ import pathlib
 import sys
 from collections.abc import Iterator
 
-import tfsum
-from tfsum.cli.evaluate import exported
 from tfsum.errors import DataError, Error
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -39,11 +37,13 @@ def run(arguments: argparse.Namespace) -> int:
     if names.count("-") > 1:
         arguments.parser.error("standard input (-) can be read only once")
     load_tensorflow()
-    with exported(arguments.model, {}) as model:
-        classify = tfsum.load(model)
-        if classify.description["kind"] != "classifier":
-            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; `tfsum summarize` asks "
-                        "the others")
+    from tfsum.tasks.load import task_of
+    from tfsum.tasks.loaded import loaded
+
+    with loaded(arguments.model) as classify:
+        if (verb := task_of(classify.path, classify.description).module.VERB) != "classify":
+            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; ask it by "
+                        f"`tfsum {verb}`")
         for name in names:
             refuse_rows(name, classify.description["text"]["pair"])
             for first, group in batches(read_lines(name)):

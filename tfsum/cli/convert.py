@@ -3,6 +3,7 @@
 import argparse
 import sys
 
+import tfsum
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -30,9 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     load_tensorflow()
-    from tfsum.conversion.convert import convert
-
-    for note in convert(arguments.source, arguments.destination, arguments.to, arguments.lowercase):
+    for note in tfsum.convert(arguments.source, arguments.destination, arguments.to, arguments.lowercase):
         print(f"tfsum: {arguments.source}: {note}", file=sys.stderr)
     print(arguments.destination)
     return 0

@@ -217,7 +217,7 @@ def xla() -> list[Finding]:
 
 def models() -> list[Finding]:
     """The shipped models."""
-    from tfsum.export.shipped import shipped_folder, shipped_models
+    from tfsum.inference.shipped import shipped_folder, shipped_models
 
     names = shipped_models()
     if not names:

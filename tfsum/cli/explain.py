@@ -2,6 +2,7 @@
 Transformer, with what it wrote and where each word of that looked."""
 
 import argparse
+import inspect
 import pathlib
 import sys
 
@@ -33,7 +34,7 @@ def run(arguments: argparse.Namespace) -> int:
     text = read_text(name)
     load_tensorflow()
     title = "standard input" if name == "-" else pathlib.Path(name).name
-    page = report(text, tfsum.load(arguments.model), title, arguments)
+    page = explain(text, tfsum.load(arguments.model), title, arguments)
     if not arguments.output:
         sys.stdout.buffer.write(page.encode("utf-8", errors="replace"))
         return 0
@@ -44,21 +45,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def report(text: str, model, title: str, arguments: argparse.Namespace) -> str:
-    """The page of a model that chooses sentences, or of one that writes."""
-    kind = model.description["kind"]
-    if kind not in ("extractive", "abstractive"):
-        raise Error(f"{model.path}: its kind is {kind!r}; expected a model that chooses sentences or writes "
-                    "(extractive, abstractive)")
-    if kind == "abstractive":
-        if arguments.sentences is not None:
-            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
-                                   "writes its answer; leave it out")
-        from tfsum.visualization.written import explain_written
-        from tfsum.visualization.written_page import written_report
+def explain(text: str, model, title: str, arguments: argparse.Namespace) -> str:
+    """The page about the answer of a model."""
+    from tfsum.tasks.load import task_of
 
-        return written_report(explain_written(text, model), title)
-    from tfsum.visualization.explanation import explain
-    from tfsum.visualization.report import html_report
-
-    return html_report(explain(text, model, arguments.sentences or 3), title)
+    task = task_of(model.path, model.description)
+    if not task.has("explain"):
+        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected a model that chooses sentences "
+                    "or writes")
+    page = task.part("explain").explain_page
+    options = {} if arguments.sentences is None else {"sentences": arguments.sentences}
+    if options and "sentences" not in inspect.signature(page).parameters:
+        arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
+                               "writes its answer; leave it out")
+    return page(model, text, title, **options)

@@ -3,6 +3,7 @@
 import argparse
 import pathlib
 
+import tfsum
 from tfsum.cli.search_options import add_search_arguments, take_search
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -60,8 +61,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not pathlib.Path(model).is_dir():
         arguments.parser.error(f"no such folder: {model}")
     load_tensorflow()
-    import tfsum.export
-
     search = take_search(options)
-    print(tfsum.export.export_model(model, destination, **options, **search))
+    print(tfsum.export_model(model, destination, **options, **search))
     return 0

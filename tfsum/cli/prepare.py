@@ -5,11 +5,11 @@ segments, whose words are masked when it is trained. For a Transformer pairs of 
 """
 
 import argparse
-import importlib
 import inspect
 import json
 import pathlib
 
+import tfsum
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -27,12 +27,8 @@ exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 # What is not given here is left to the library's own default.
 UNSET = argparse.SUPPRESS
 
-# Task -> the module of tfsum.data and its function that prepares it.
-TASKS = {
-    "extractive": ("prepare", "prepare"),
-    "pretraining": ("prepare_pretraining", "prepare_pretraining"),
-    "pairs": ("pairs", "prepare_pairs"),
-}
+# --task -> the name in the table of tasks.
+TASKS = {"extractive": "extractive", "pretraining": "pretraining", "pairs": "abstractive"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,36 +96,32 @@ def _add_pairs(add) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     given = vars(arguments).copy()
-    corpus, output, vocabulary, task = (given.pop(name) for name in ("corpus", "output", "vocabulary", "task"))
-    columns = {field: name for field in ("id", "text", "summary") if (name := given.pop(field))}
+    corpus, output, vocabulary, name = (given.pop(key) for key in ("corpus", "output", "vocabulary", "task"))
+    columns = {field: column for field in ("id", "text", "summary") if (column := given.pop(field))}
     how = given.pop("format")
     del given["run"], given["parser"]
     for file in (corpus, given.get("target_corpus", corpus)):
         if not pathlib.Path(file).is_file():
             arguments.parser.error(f"no such file: {file}")
     load_tensorflow()
-    from tfsum.conversion.hugging_face import PACKAGE, local_folder
+    from tfsum.formats.hugging_face import PACKAGE, local_folder
+    from tfsum.formats.text_settings import read_text_settings
+    from tfsum.tasks import task
 
     if vocabulary.startswith(PACKAGE):
         vocabulary = str(local_folder(vocabulary))
-    if task != "pairs" and "lowercase" not in given and pathlib.Path(vocabulary).exists():
-        from tfsum.conversion.text_settings import read_text_settings
-
+    known = inspect.signature(task(TASKS[name]).part("prepare").prepare).parameters
+    # The library's own default keeps case where a pair of texts is to be written, and lowers it for an encoder.
+    if known["lowercase"].default and "lowercase" not in given and pathlib.Path(vocabulary).exists():
         given = {**read_text_settings(vocabulary), **given}
-    module, name = TASKS[task]
-    function = getattr(importlib.import_module(f"tfsum.data.{module}"), name)
-    known = inspect.signature(function).parameters
-    if "columns" in known:
-        given["columns"] = columns or None
-    else:
-        given |= columns
-    if strange := [name for name in given if name not in known]:
-        names = ", ".join("--" + name.replace("_", "-") for name in strange)
-        arguments.parser.error(f"{names}: no option of --task {task}")
+    given |= {"columns": columns or None} if "columns" in known else columns
+    if unknown := [option for option in given if option not in known]:
+        names = ", ".join("--" + option.replace("_", "-") for option in unknown)
+        arguments.parser.error(f"{names}: no option of --task {name}")
     try:
-        counts = function(corpus, output, vocabulary, **given)
+        counts = tfsum.prepare(corpus, output, vocabulary, TASKS[name], **given)
     except KeyboardInterrupt:
-        raise Stopped("stopped; the finished shards are kept, run the same command to go on") from None
+        raise Stopped("stopped; the finished shards are kept, run the same command to resume") from None
     print(json.dumps(counts) if how == "json" else as_text(counts))
     return 0
 

@@ -1,6 +1,7 @@
 """Summarize texts, from files or standard input, with the shipped model or another; a Transformer writes its answer."""
 
 import argparse
+import inspect
 import json
 import pathlib
 import sys
@@ -46,11 +47,14 @@ def run(arguments: argparse.Namespace) -> int:
     if names == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
     load_tensorflow()
+    from tfsum.tasks.load import task_of
+
     summarize, options = tfsum.load(arguments.model), {}
-    if summarize.description["kind"] == "classifier":
-        raise Error(f"{arguments.model}: is a classifier, which writes no summary; `tfsum classify` asks it")
+    if (verb := task_of(summarize.path, summarize.description).module.VERB) != "summarize":
+        raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; ask it by "
+                    f"`tfsum {verb}`")
     if arguments.sentences is not None:
-        if summarize.description["kind"] != "extractive":
+        if "sentences" not in inspect.signature(summarize).parameters:
             arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
                                    "writes its answer; leave it out")
         options["sentences"] = arguments.sentences

@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import sys
 
+import tfsum
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -28,10 +29,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     load_tensorflow()
-    from tfsum.training import recipes
-
-    # Keras and the preparing print as they go; only the folder at the end is a result.
+    # Keras prints as it goes; only the folder at the end is a result.
     with contextlib.redirect_stdout(sys.stderr):
-        best = recipes.train(recipes.load_recipe(arguments.recipe, overrides=arguments.overrides))
+        best = tfsum.train(arguments.recipe, arguments.overrides)
     print(best)
     return 0

@@ -4,6 +4,7 @@ import argparse
 import json
 import pathlib
 
+import tfsum
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -23,9 +24,6 @@ def run(arguments: argparse.Namespace) -> int:
     if not pathlib.Path(arguments.model).is_dir():
         arguments.parser.error(f"no such folder: {arguments.model}")
     load_tensorflow()
-    import tfsum.export
-    from tfsum.export.exported_model import newest
-
-    report = tfsum.export.verify(newest(arguments.model))
+    report = tfsum.verify(arguments.model)
     print(json.dumps(report, ensure_ascii=False) if arguments.format == "json" else report)
     return 0

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfsum.conversion.torch_file import read_torch_file
 from tfsum.errors import CheckpointError
+from tfsum.formats import model_folder
+from tfsum.formats.model_folder import DENSE, NORM
+from tfsum.formats.torch_file import read_torch_file
 from tfsum.layers.positional_encoding import positional_encoding
-from tfsum.models import model_folder
 from tfsum.models.bert_sum_ext import BertSumExt
-from tfsum.models.model_folder import DENSE, NORM
 
 BERT = "bert.model."
 HEADS = ("encoder.", "ext_layer.")

@@ -8,10 +8,10 @@ import warnings
 
 import numpy as np
 
-from tfsum.conversion import text_settings
-from tfsum.conversion.google import TANH_GELU, write_google
 from tfsum.errors import CheckpointError
-from tfsum.models import model_folder
+from tfsum.formats import model_folder, text_settings
+from tfsum.formats.google import TANH_GELU, write_google
+from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.models.bert import Bert
 from tfsum.models.bert_classifier import BertClassifier, other_head
 from tfsum.models.bert_for_pretraining import BertForPretraining
@@ -48,7 +48,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
     destination = pathlib.Path(destination)
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: is there already; give the name of a new folder")
-    stored = model_folder.read(source)
+    stored = open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
         tensors, config = _checked(stored)
@@ -74,7 +74,7 @@ def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
         model = BertClassifier.from_stored(stored)
         tensors, config = model.tensors(), model.bert.config | model.head_config()
     else:
-        bert = model_folder.load_bert(Bert, stored, {})
+        bert = load_bert(Bert, stored, {})
         tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
     # A head that the file lacks was made anew, and is nothing to write.
     return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config

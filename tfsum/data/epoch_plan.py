@@ -89,9 +89,3 @@ def check_lengths(length: np.ndarray, tokens_per_batch: int, bucket_width: int, 
 def bucket(length: np.ndarray, bucket_width: int) -> np.ndarray:
     """The bucket (N,) of each length: its multiple of `bucket_width`, rounded up."""
     return -(-length // bucket_width)
-
-
-def ragged_places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Row and place in the row of each element of a ragged array whose rows hold `counts` elements."""
-    rows = np.repeat(np.arange(len(counts)), counts)
-    return rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)

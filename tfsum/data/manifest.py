@@ -4,9 +4,9 @@ import collections
 import dataclasses
 import hashlib
 import json
-import os
 import pathlib
 
+from tfsum.atomic_files import remove_parts, write_atomically
 from tfsum.errors import DataError, Error
 
 FILE_NAME = "manifest.json"
@@ -66,7 +66,7 @@ class Manifest:
             if name in names and (self.folder / name).is_file()
         }
         for name in names:
-            (self.folder / f"{name}.partial").unlink(missing_ok=True)
+            remove_parts(self.folder / name)
 
     def add(self, name: str, counts: dict[str, int]) -> None:
         """Notes a finished shard."""
@@ -99,9 +99,7 @@ class Manifest:
             "counts": counts,
             "shards": dict(sorted(self.shards.items())),
         }
-        temporary = self.folder / f"{FILE_NAME}.partial"
-        temporary.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        os.replace(temporary, self.folder / FILE_NAME)
+        write_atomically(self.folder / FILE_NAME, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 
 
 def digest(path: str | pathlib.Path) -> str:

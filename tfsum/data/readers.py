@@ -9,29 +9,43 @@ import itertools
 import json
 import pathlib
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from tfsum.errors import DataError
 
 _KINDS = (".jsonl", ".csv", ".tsv")
 
+Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
+"""A corpus: a file, or its rows in memory, each a mapping of the file's columns."""
+
+
+def corpus_name(corpus: Corpus) -> str:
+    """What messages call a corpus.
+
+    Example:
+        >>> corpus_name("news.jsonl"), corpus_name([{"text": "It rained."}])
+        ('news.jsonl', 'rows')
+    """
+    return str(corpus) if isinstance(corpus, str | pathlib.Path) else "rows"
+
 
 def read_corpus(
-    path: str | pathlib.Path,
+    path: Corpus,
     *,
     id: str = "id",
     text: str = "text",
     summary: str | None = "summary",
     counts: collections.Counter | None = None,
 ) -> Iterator[dict[str, str]]:
-    """Reads the documents of a corpus file in order, one at a time.
+    """Reads the documents of a corpus in order, one at a time.
 
     `.jsonl` holds an object a line, whose text and summary are strings or lists of strings (lines). `.csv`
     and `.tsv` (tab) start with a header line and quote as spreadsheets do. Each may end in `.gz`. UTF-8, with
     or without a mark.
 
     Args:
-        path: the file.
+        path: the file, or its rows in memory.
         id: name of the field with the document's name; without one a document is called by its number, from
             1.
         text: name of the field with the document.
@@ -46,11 +60,11 @@ def read_corpus(
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
     """
-    path = pathlib.Path(path)
     counts = collections.Counter() if counts is None else counts
     counts.update(documents=0, empty=0, without_summary=0, duplicates=0)
     seen: set[bytes] = set()
-    for line, row in _rows(path):
+    path, rows = corpus_name(path), _rows(path)
+    for line, row in rows:
         document = {
             "id": _field(path, line, row, id, default=str(counts["documents"] + 1)),
             "text": _field(path, line, row, text),
@@ -60,12 +74,12 @@ def read_corpus(
         yield document
 
 
-def read_columns(path: str | pathlib.Path, columns: Sequence[str],
+def read_columns(path: Corpus, columns: Sequence[str],
                  numbers: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
     """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
 
     Args:
-        path: the file: `.jsonl`, `.csv` or `.tsv`, each also with `.gz`.
+        path: the file: `.jsonl`, `.csv` or `.tsv`, each also with `.gz`; or its rows in memory.
         columns: names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of that kind is
             plain: a tab ends a cell and a quote is text.
         numbers: the fields among them that may hold a whole number in JSON, which becomes a string.
@@ -76,8 +90,9 @@ def read_columns(path: str | pathlib.Path, columns: Sequence[str],
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
     """
-    path, header = pathlib.Path(path), not all(name.isdecimal() for name in columns)
-    for line, row in _rows(path, header):
+    header = not all(name.isdecimal() for name in columns)
+    path, rows = corpus_name(path), _rows(path, header)
+    for line, row in rows:
         yield tuple(_field(path, line, row, name, number=name in numbers) for name in columns)
 
 
@@ -149,8 +164,15 @@ def _count(document: dict[str, str], counts: collections.Counter, seen: set[byte
     seen.add(key)
 
 
-def _rows(path: pathlib.Path, header: bool = True) -> Iterator[tuple[int, dict]]:
+def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[int, Mapping[str, Any]]]:
     """(line number, fields) of each document."""
+    if not isinstance(corpus, str | pathlib.Path):
+        for line, row in enumerate(corpus, start=1):
+            if not isinstance(row, Mapping):
+                raise DataError(f"rows:{line}: found a {type(row).__name__}, expected a dict with the names of columns")
+            yield line, row
+        return
+    path = pathlib.Path(corpus)
     kind = _kind(path)
     if kind not in _KINDS:
         raise DataError(
@@ -253,7 +275,7 @@ def _table_rows(path: pathlib.Path, file, kind: str, header: bool) -> Iterator[t
         ) from error
 
 
-def _field(path: pathlib.Path, line: int, row: dict, name: str, default: str | None = None,
+def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str | None = None,
            number: bool = False) -> str:
     """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
     value = row.get(name, default)

@@ -1,12 +1,12 @@
 """TFRecord shards of documents and of pairs: what is in one, how it is written whole, how it is read fast."""
 
-import os
 import pathlib
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 import tensorflow as tf
 
+from tfsum.atomic_files import atomic_path
 from tfsum.errors import DataError
 
 _READ_TOGETHER = 64  # documents parsed by one op: many times faster than one by one
@@ -105,17 +105,11 @@ def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
     Returns:
         How many were written. Nothing is left under `path` if `records` fails.
     """
-    path = pathlib.Path(path)
-    temporary = path.with_name(path.name + ".partial")
     count = 0
-    try:
-        with tf.io.TFRecordWriter(str(temporary)) as writer:
-            for record in records:
-                writer.write(record)
-                count += 1
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with atomic_path(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
+        for record in records:
+            writer.write(record)
+            count += 1
     return count
 
 

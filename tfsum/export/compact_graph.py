@@ -6,12 +6,13 @@ TensorFlow's optimizer looks at names too, so that a sum may be rounded otherwis
 """
 
 import itertools
-import os
 import pathlib
 import string
 
 from tensorflow.core.framework.function_pb2 import FunctionDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
+
+from tfsum.atomic_files import write_atomically
 
 SHAPES = "_output_shapes"  # a note that TensorFlow infers again when it loads the graph
 LETTERS = string.ascii_lowercase + string.digits
@@ -30,9 +31,7 @@ def compact_graph(folder) -> None:
             shorten_names(function)
         for node in itertools.chain(graph.node, *(function.node_def for function in graph.library.function)):
             node.attr.pop(SHAPES, None)
-    part = path.with_name(".saved_model.pb.part")
-    part.write_bytes(model.SerializeToString(deterministic=True))
-    os.replace(part, path)
+    write_atomically(path, model.SerializeToString(deterministic=True))
     path.with_name("fingerprint.pb").unlink(missing_ok=True)
 
 

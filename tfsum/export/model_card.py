@@ -1,8 +1,9 @@
 """The model card: README.md beside the version folders."""
 
 import math
-import os
 import pathlib
+
+from tfsum.atomic_files import write_atomically
 
 CARD = """# {name}
 
@@ -24,113 +25,37 @@ CARD = """# {name}
 
 {licence}
 """
-EXTRACTIVE = """\
-| kind | {kind} (BertSumExt, head "{head}", pooling "{pooling}") |
-| encoder | {layers} layers, width {width}, {vocabulary} word pieces, windows of {window} tokens |
-| stored as | {storage}; {weights:,} numbers |
-| text ops | {ops} |
-| signatures | serving_default, summarize, score, score_ids |
-| summary | {sentences} sentences by default, at most {max_sentences}; trigram blocking {blocking} |
-| chosen by | {selection} |"""
-ABSTRACTIVE = """\
-| kind | {kind} (Transformer) |
-| layers | encoder {num_encoder_layers}, decoder {num_decoder_layers}, width {d_model}, {num_heads} heads |
-| word pieces | {source_vocabulary_size} of the source, {target_vocabulary_size} of the target |
-| stored as | {storage}; {weights:,} numbers |
-| text ops | {ops} |
-| signatures | serving_default, generate_ids, attend |
-| answer | at most {max_length} tokens, by {search} |
-| source | at most {max_source_length} tokens; what is beyond is cut, which `coverage` tells |"""
-CLASSIFIER = """\
-| kind | {kind} (BertClassifier) |
-| labels | {labels} |
-| encoder | {num_hidden_layers} layers, width {hidden_size}, {vocab_size} word pieces |
-| stored as | {storage}; {weights:,} numbers |
-| text ops | {ops} |
-| signatures | serving_default, of {inputs} |
-| text | at most {max_length} tokens; what is beyond is cut, which `coverage` tells |"""
 UNSAID = "The model folder does not say."
 
 
-def write(destination: pathlib.Path, description: dict, source: pathlib.Path) -> None:
-    """Writes the card where there is none yet: the model folder's own README.md, or one made of the description."""
+def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card) -> None:
+    """Writes the card where there is none yet: the model folder's own README.md, or one made of the description.
+
+    Args:
+        destination: the version folder; the card is written beside it.
+        description: the content of assets.extra/tfsum.json.
+        source: the model folder.
+        task_card: the `card` part of the model's task.
+    """
     card = destination.parent / "README.md"
     if card.exists():
         return
     own = source / "README.md"
-    content = own.read_bytes() if own.is_file() else text(destination.parent.name, description).encode()
-    part = card.with_name(f".{card.name}.part")
-    try:
-        part.write_bytes(content)
-        os.replace(part, card)
-    finally:
-        part.unlink(missing_ok=True)
+    write_atomically(card, own.read_bytes() if own.is_file() else text(destination.parent.name, description, task_card))
 
 
-def text(name: str, description: dict) -> str:
-    """The card made of assets.extra/tfsum.json."""
-    what, out, table = KINDS[description["kind"]]
+def text(name: str, description: dict, task_card) -> str:
+    """The card made of assets.extra/tfsum.json; for the arguments see `write_card`."""
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
-        what=what,
-        out=out,
-        table=table(description),
-        data=_told(description.get("data") or _files(description)),
-        scores=_told(description.get("scores") or _validated(description)),
-        licence=_told(description.get("licence")),
+        what=task_card.WHAT,
+        out=task_card.ANSWERS,
+        table=task_card.table(description, _numbers(description)),
+        data=_stated(description.get("data") or _files(description)),
+        scores=_stated(description.get("scores") or _validated(description)),
+        licence=_stated(description.get("licence")),
     )
-
-
-def _extractive(description: dict) -> str:
-    config = description["config"]
-    model = config.get("bert_sum_ext", {})
-    return EXTRACTIVE.format(
-        kind=description["kind"],
-        head=model.get("head"),
-        pooling=model.get("pooling"),
-        layers=config["num_hidden_layers"],
-        width=config["hidden_size"],
-        vocabulary=config["vocab_size"],
-        window=description["text"]["window_length"],
-        storage=description["storage"],
-        weights=_numbers(description),
-        ops=description["ops"],
-        sentences=description["sentences"],
-        max_sentences=description["max_sentences"],
-        selection=description["selection"],
-        blocking="on" if description["block_trigrams"] else "off",
-    )
-
-
-def _abstractive(description: dict) -> str:
-    chosen = {name: description[name] for name in ("kind", "storage", "ops", "max_length")}
-    search = dict(description["search"])
-    name = search.pop("strategy")
-    return ABSTRACTIVE.format(
-        **{**description["config"], **chosen},
-        weights=_numbers(description),
-        search=f"{name}({', '.join(f'{key}={value!r}' for key, value in search.items())})",
-        max_source_length=description["text"]["max_source_length"],
-    )
-
-
-def _classifier(description: dict) -> str:
-    chosen = {name: description[name] for name in ("kind", "storage", "ops")}
-    return CLASSIFIER.format(
-        **{**description["config"], **chosen},
-        labels=", ".join(description["labels"]),
-        weights=_numbers(description),
-        inputs="text and text_pair" if description["text"]["pair"] else "text",
-        max_length=description["text"]["max_length"],
-    )
-
-
-KINDS = {  # what the card calls it, what it gives, the table about it
-    "extractive": ("An extractive summarizer for TensorFlow", "sentences with scores and byte offsets", _extractive),
-    "abstractive": ("A Transformer for TensorFlow", "the text that it writes", _abstractive),
-    "classifier": ("A classifier for TensorFlow", "labels with their probabilities", _classifier),
-}
 
 
 def _numbers(description: dict) -> int:
@@ -155,12 +80,12 @@ def _validated(description: dict) -> str:
     validation, lead = _section(description, "validation"), _section(description, "lead")
     if not validation:
         return ""
-    beside = f"; the first sentences (lead): {_points(lead)}" if lead else ""
+    beside = f"; the first sentences (lead): {_scores(lead)}" if lead else ""
     return (f"On validation data, by which the weights of step {validation.get('step')} were chosen: "
-            f"{_points(validation)}{beside}.")
+            f"{_scores(validation)}{beside}.")
 
 
-def _points(scores: dict) -> str:
+def _scores(scores: dict) -> str:
     """The metrics in words; a classifier's stand with their intervals, its counts are no metrics."""
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
     return ", ".join(f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float))
@@ -172,7 +97,7 @@ def _section(settings: dict, name: str) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _told(value) -> str:
+def _stated(value) -> str:
     if not value:
         return UNSAID
     return "\n".join(f"- {k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)

@@ -12,76 +12,30 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.errors import ExportError
-from tfsum.export import golden, model_card, warmup
+from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
-from tfsum.export.extractive import ExtractiveSummarizer
-from tfsum.export.verification import verify
-from tfsum.models import BertSumExt
-from tfsum.text.piece_file import piece_file, read_pieces
-from tfsum.text.sentence_splitter import SentenceSplitter
-from tfsum.text.word_piece import WordPiece
+from tfsum.export.model_card import write_card
+from tfsum.export.verification import verify_export
+from tfsum.export.warmup import write_requests
+from tfsum.formats.piece_file import piece_file, read_pieces
+from tfsum.formats.text_settings import read_text_settings
 
 FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's target has words of its own
-# BERT's own, where a model folder says nothing.
-TEXT_SETTINGS = {"newline": "sentence"}
 
 
-def export_extractive(
-    model_folder,
-    destination,
-    ops: str = "core",
-    max_sentences: int = 10,
-    sentences: int = 3,
-    selection: str | None = None,
-    block_trigrams: bool | None = None,
-    storage: str = "float32",
-) -> pathlib.Path:
-    """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
-
-    Args:
-        model_folder: a model folder (`BertSumExt.save_pretrained`) with vocab.txt and tfsum.json.
-        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
-        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
-        max_sentences: N, the most sentences of a summary.
-        sentences: how many `serving_default` gives.
-        selection: "score" or "expected_rouge": what sentences are chosen by, see `ExtractiveSummarizer`; by default as
-            the model's recipe was evaluated, and by score (the papers') where it does not say.
-        block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
-            default as the model's recipe was evaluated, and True (the papers') where it does not say.
-        storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
-
-    Returns:
-        The folder written.
-
-    Raises:
-        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
-        CheckpointError: the model folder cannot be read.
-    """
-    source, destination = pathlib.Path(model_folder), version_folder(destination)
-    settings = read_settings(source)
-    evaluated = settings.get("recipe", {}).get("evaluate", {})
-    choice = {
-        "max_sentences": max_sentences,
-        "sentences": sentences,
-        "selection": selection or evaluated.get("selection", "score"),
-        "block_trigrams": bool(evaluated.get("block_trigrams", True)) if block_trigrams is None else block_trigrams,
-    }
-    module = build(source, settings, ops, choice, storage)
-    text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
-    return write(module, source, destination, settings, kind="extractive", ops=ops, storage=storage, text=text,
-                 **choice)
-
-
-def write(module, source: pathlib.Path, destination: pathlib.Path, settings: dict, **exported) -> pathlib.Path:
+def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, settings: dict,
+                 exported: dict) -> pathlib.Path:
     """Writes a module as a SavedModel with all that belongs to it, and verifies it before it gets its name.
 
     Args:
+        task: of the model; its parts `golden` and `card` are called.
         module: a `tf.Module` with `signatures()` and, as `weights`, its `StoredWeights`.
         source: the model folder, whose vocabularies are copied.
         destination: `.../NAME/VERSION`.
         settings: what `read_settings` gave.
-        **exported: what was exported how, which assets.extra/tfsum.json tells beside the settings.
+        exported: how it was exported, which assets.extra/tfsum.json holds beside the settings: `text`, `ops`,
+            `storage` and what the task adds.
 
     Returns:
         The destination.
@@ -89,7 +43,8 @@ def write(module, source: pathlib.Path, destination: pathlib.Path, settings: dic
     Raises:
         ExportError: it cannot be written, or is not what it should be.
     """
-    description = _describe(module, source, settings, exported)
+    golden_part = task.part("golden")
+    description = _describe(module, source, settings, {"kind": task.module.EXPORT_KIND, **exported})
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
         compact_graph(part)
@@ -104,11 +59,13 @@ def write(module, source: pathlib.Path, destination: pathlib.Path, settings: dic
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
         loaded = tf.saved_model.load(str(part))
-        write_json(extra / "golden.json", golden.record(loaded, description))
-        requests = extra / "tf_serving_warmup_requests"
-        warmup.write(requests, destination.parent.name, description, golden.TEXTS[:2])
-        verify(part, loaded)
-        model_card.write(destination, description, source)
+        write_json(extra / "golden.json", golden.record(loaded, golden_part.requests(description), golden_part.ask))
+        # Alone and as a batch: a server may merge requests.
+        requests = [request for texts in (golden.TEXTS[:1], golden.TEXTS[:2])
+                    for request in golden_part.warmup(description, list(texts))]
+        write_requests(extra / "tf_serving_warmup_requests", destination.parent.name, requests)
+        verify_export(part, description, golden_part, loaded)
+        write_card(destination, description, source, task.part("card"))
     return destination
 
 
@@ -139,8 +96,6 @@ def read_settings(source: pathlib.Path) -> dict:
         ExportError: there is no vocabulary, or tfsum.json is not as expected.
         CheckpointError: another file that tells the case is broken.
     """
-    from tfsum.conversion.text_settings import read_text_settings
-
     if not piece_file(source / "vocab.txt").is_file():
         raise ExportError(
             f"{source}: has no vocab.txt (nor tokenizer.json); an export needs a whole model folder "
@@ -154,29 +109,6 @@ def read_settings(source: pathlib.Path) -> dict:
     if not isinstance(settings, dict) or not isinstance(settings.get("text", {}), dict):
         raise ExportError(f'{path}: expected an object whose "text" is an object of text settings')
     return {**settings, "text": {**read_text_settings(source), **settings.get("text", {})}}
-
-
-def build(source, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
-    """Makes the module of a model folder; `choice` holds the arguments of how sentences are chosen."""
-    text = {**TEXT_SETTINGS, **settings["text"]}
-    model = BertSumExt.from_pretrained(str(source))
-    word_piece = WordPiece.from_file(
-        str(source / "vocab.txt"), lowercase=text["lowercase"], strip_accents=text["strip_accents"], ops=ops
-    )
-    rows = model.bert.config["vocab_size"]
-    if len(word_piece.vocabulary) > rows:
-        raise ExportError(
-            f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
-            f"{rows} rows for them; take the vocabulary that it was trained with"
-        )
-    window = int(text.get("window_length") or model.window_length)
-    if window > model.window_length:
-        raise ExportError(
-            f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
-        )
-    return ExtractiveSummarizer(
-        model, word_piece, SentenceSplitter(text["newline"]), window, storage=storage, **choice
-    )
 
 
 def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> dict:

@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import ExportError
-from tfsum.models.int8_rows import quantize_rows
+from tfsum.formats.int8_rows import quantize_rows
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of embeddings int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"

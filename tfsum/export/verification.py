@@ -1,68 +1,29 @@
 """Does a SavedModel still say what it said on the day of export, with nothing in it that a host may lack?"""
 
-import json
 import pathlib
 
 import tensorflow as tf
-from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
 from tfsum.export import golden
 from tfsum.export.allowed_operations import check_operations
-
-SIGNATURES = {
-    "extractive": {
-        "serving_default": {"text": tf.string},
-        "summarize": {"text": tf.string, "max_sentences": tf.int32, "block_trigrams": tf.bool},
-        "score": {"text": tf.string},
-        "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
-    },
-    "abstractive": {
-        "serving_default": {"text": tf.string},
-        "generate_ids": {"source_ids": tf.int32},
-        "attend": {"text": tf.string},
-    },
-    "classifier": {"serving_default": {"text": tf.string}},
-}
-
-
-# What TensorFlow raises for a file that is missing, cut short or not what it should be.
-BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
+from tfsum.inference.saved_model import BROKEN, load_model, read_json
 
 
 class Report(dict):
-    """What `verify` found, a dict for JSON; as text, a line each."""
+    """What `tfsum.verify` found, a dict for JSON; as text, a line each."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.items())
 
 
-def read_description(folder) -> dict:
-    """Reads assets.extra/tfsum.json of an exported model.
-
-    Raises:
-        ExportError: no SavedModel, or none that tfsum wrote, or of a kind that it does not know.
-    """
-    path = pathlib.Path(folder)
-    if not (path / "saved_model.pb").is_file():
-        raise ExportError(
-            f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "
-            "`tfsum export` wrote"
-        )
-    description = _read_json(path / "assets.extra" / "tfsum.json")
-    if description.get("kind") not in SIGNATURES:
-        raise ExportError(
-            f"{path}: its kind is {description.get('kind')!r}; this tfsum knows {', '.join(SIGNATURES)}: take a newer "
-            "tfsum, or fetch or export the model again"
-        )
-    return description
-
-
-def verify(folder, loaded=None) -> Report:
+def verify_export(folder, description: dict, task_golden, loaded=None) -> Report:
     """Checks an exported model: signatures, operations, weights, and the golden answers replayed.
 
     Args:
         folder: `.../NAME/VERSION`.
+        description: the content of its assets.extra/tfsum.json.
+        task_golden: the `golden` part of its task.
         loaded: the model, if it is loaded already.
 
     Returns:
@@ -72,14 +33,13 @@ def verify(folder, loaded=None) -> Report:
         ExportError: the first thing that is not as it was or should be.
     """
     folder = pathlib.Path(folder)
-    description = read_description(folder)
     weights = check_weights(folder, description["weights"])
     operations = check_operations(folder, description["ops"])
     loaded = load_model(folder, description) if loaded is None else loaded
-    signatures = signatures_of(description)
+    signatures = task_golden.signatures(description)
     check_signatures(loaded, signatures, folder)
-    recorded = _read_json(folder / "assets.extra" / "golden.json")
-    worst = golden.replay(loaded, recorded, description["kind"], folder)
+    recorded = read_json(folder / "assets.extra" / "golden.json")
+    worst = golden.replay(loaded, recorded, task_golden.ask, folder)
     return Report(
         model=str(folder),
         kind=description["kind"],
@@ -90,29 +50,6 @@ def verify(folder, loaded=None) -> Report:
         golden_answers=len(recorded["answers"]),
         largest_score_difference=worst,
     )
-
-
-def load_model(folder, description: dict):
-    """Loads a SavedModel, its op libraries first.
-
-    Raises:
-        ExportError: a file is broken or missing, or TF Text, whose operations it needs.
-    """
-    if description.get("ops") == "text":
-        try:
-            import tensorflow_text  # noqa: F401  registers the three ops
-        except ImportError as error:
-            raise ExportError(
-                f"{folder}: needs TF Text's operations ({error}); pip install tensorflow-text, or "
-                'export with ops="core"'
-            ) from None
-    try:
-        return tf.saved_model.load(str(folder))
-    except BROKEN as error:
-        raise ExportError(
-            f"{folder}: cannot be loaded ({str(error).partition(chr(10))[0]}); a file is broken or "
-            "missing: fetch or export it again"
-        ) from error
 
 
 def check_weights(folder: pathlib.Path, expected: dict) -> int:
@@ -138,14 +75,6 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     return len(found)
 
 
-def signatures_of(description: dict) -> dict[str, dict]:
-    """The signatures that the design has for a model, by name, with their inputs."""
-    signatures = SIGNATURES[description["kind"]]
-    if description["text"].get("pair"):
-        signatures = {name: {**inputs, "text_pair": tf.string} for name, inputs in signatures.items()}
-    return signatures
-
-
 def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
     """Each of the signatures is there, with its inputs.
 
@@ -159,12 +88,3 @@ def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
         found = {key: spec.dtype for key, spec in specs.items()}
         if found != inputs:
             raise ExportError(f"{folder}: signature {name!r} takes {found}; expected {inputs}")
-
-
-def _read_json(path: pathlib.Path) -> dict:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ExportError(f"{path}: no such file; expected a SavedModel that `tfsum export` wrote") from None
-    except (OSError, ValueError) as error:
-        raise ExportError(f"{path}: cannot be read ({error}); fetch or export the model again") from None

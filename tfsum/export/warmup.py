@@ -6,6 +6,7 @@ TensorFlow Serving is needed (numbers from tensorflow_serving/apis: prediction_l
 
 import functools
 import pathlib
+from collections.abc import Iterable
 
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -87,20 +88,14 @@ def request(name: str, signature: str, inputs: dict) -> bytes:
     return log.SerializeToString()
 
 
-def write(path: pathlib.Path, name: str, description: dict, texts) -> None:
-    """Writes the warm-up file: every signature that takes text, alone and as a batch.
+def write_requests(path: pathlib.Path, name: str, requests: Iterable[tuple[str, dict]]) -> None:
+    """Writes the warm-up file.
 
     Args:
         path: of the file.
         name: the model's name on the server.
-        description: the content of assets.extra/tfsum.json.
-        texts: at least one.
+        requests: (signature, inputs) of each request.
     """
     with tf.io.TFRecordWriter(str(path)) as file:
-        for batch in ([texts[0]], list(texts)):
-            pair = {"text_pair": batch} if description["text"].get("pair") else {}
-            file.write(request(name, "serving_default", {"text": batch, **pair}))
-            if description["kind"] == "extractive":
-                every = {"max_sentences": [3] * len(batch), "block_trigrams": [True] * len(batch)}
-                file.write(request(name, "summarize", {"text": batch, **every}))
-                file.write(request(name, "score", {"text": batch}))
+        for signature, inputs in requests:
+            file.write(request(name, signature, inputs))

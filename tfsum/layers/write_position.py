@@ -6,8 +6,8 @@ from keras import ops
 def write_position(cache, position, values):
     """Gives a cache with one position set, on every backend and under XLA.
 
-    On a CPU this copies the cache; `tfsum.export.in_place` does it without, in graphs of TensorFlow that XLA never
-    compiles. (`keras.ops.slice_update` would be an operation of XLA alone.)
+    On a CPU this copies the cache; `tfsum.tasks.abstractive.in_place` does it without, in graphs of
+    TensorFlow that XLA never compiles. (`keras.ops.slice_update` would be an operation of XLA alone.)
 
     Args:
         cache: float tensor (B, H, L, K, D/H).

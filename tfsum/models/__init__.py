@@ -4,7 +4,11 @@ from tfsum.models.bert import Bert
 from tfsum.models.bert_classifier import BertClassifier
 from tfsum.models.bert_for_pretraining import BertForPretraining
 from tfsum.models.bert_sum_ext import BertSumExt
-from tfsum.models.masked_words import Guess, fill_mask
 from tfsum.models.transformer import Transformer
+from tfsum.moved import moved_name
 
-__all__ = ["Bert", "BertClassifier", "BertForPretraining", "BertSumExt", "Guess", "Transformer", "fill_mask"]
+__all__ = ["Bert", "BertClassifier", "BertForPretraining", "BertSumExt", "Transformer"]
+
+
+def __getattr__(name: str):
+    raise AttributeError(moved_name(__name__, name))

@@ -4,8 +4,9 @@ import keras
 from keras import ops
 
 from tfsum.errors import Error
+from tfsum.formats import model_folder
+from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.layers import Dropout, Encoder, padding_mask
-from tfsum.models import model_folder
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_tanh": "gelu_tanh", "relu": "relu"}
@@ -166,7 +167,7 @@ class Bert(keras.Model):
         Raises:
             CheckpointError: a file or a tensor is missing, unknown, broken or of another shape.
         """
-        return model_folder.load_bert(cls, model_folder.read(folder), changes)
+        return load_bert(cls, open_folder(folder), changes)
 
     def save_pretrained(self, folder):
         """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""

@@ -8,12 +8,13 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
+from tfsum.formats import model_folder
+from tfsum.formats.bert_config import config_file
+from tfsum.formats.model_folder import DENSE, Stored
+from tfsum.formats.open_folder import open_folder
 from tfsum.layers import Dropout
-from tfsum.models import model_folder
 from tfsum.models.bert import Bert
-from tfsum.models.bert_config import config_file
 from tfsum.models.model import Model
-from tfsum.models.model_folder import DENSE, Stored
 
 # transformers' models whose dense layer has the same name and scores something else than a text.
 OTHERS = ("BertForTokenClassification", "BertForMultipleChoice")
@@ -107,7 +108,7 @@ class BertClassifier(Model):
             CheckpointError: a file or a tensor is missing, unknown, broken or of another shape; not as many names as
                 rows of the dense layer; or a layer that scores tokens, several labels at once or a number.
         """
-        return cls.from_stored(model_folder.read(folder), label_names, classifier_dropout, **changes)
+        return cls.from_stored(open_folder(folder), label_names, classifier_dropout, **changes)
 
     @classmethod
     def from_stored(cls, stored: Stored, label_names: Sequence[str] | None = None,

@@ -8,11 +8,12 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError
+from tfsum.formats import model_folder
+from tfsum.formats.model_folder import DENSE, NORM, TIED, Stored
+from tfsum.formats.open_folder import open_folder
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
-from tfsum.models import model_folder
 from tfsum.models.bert import ACTIVATIONS, Bert
 from tfsum.models.model import Model
-from tfsum.models.model_folder import DENSE, NORM, TIED, Stored
 
 
 def _size(layers: int, width: int) -> dict:
@@ -186,7 +187,7 @@ class BertForPretraining(Model):
             CheckpointError: a file or a tensor is missing, unknown, broken or of another shape, or the output matrix
                 of the masked-language-model head is not the word embedding.
         """
-        return cls.from_stored(model_folder.read(folder), **changes)
+        return cls.from_stored(open_folder(folder), **changes)
 
     @classmethod
     def from_stored(cls, stored: Stored, warn: bool = True, **changes):

@@ -5,10 +5,10 @@ import keras
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
+from tfsum.formats import model_folder
+from tfsum.formats.bert_config import read_bert_config
 from tfsum.layers import padding_mask
-from tfsum.models import model_folder
 from tfsum.models.bert import Bert
-from tfsum.models.bert_config import read_bert_config
 from tfsum.models.model import Model
 from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer
 

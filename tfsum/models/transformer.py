@@ -7,8 +7,8 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
+from tfsum.formats import model_folder
 from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask, write_position
-from tfsum.models import model_folder
 from tfsum.models.generation import GenerativeModel
 from tfsum.models.label_smoothing import label_smoothing_loss
 

@@ -48,7 +48,7 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
     """
     if not TABLES.is_file():
         raise Error(f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
-                    f"`python tests/data/make_normalizer_tables.py` in a checkout")
+                    f"`python tests/fixtures/make_normalizer_tables.py` in a checkout")
     name = "uncased" if lowercase else "cased"
     if bool(lowercase) != bool(strip_accents):
         name += "_strip_accents" if strip_accents else "_keep_accents"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.formats.piece_file import piece_file, read_pieces
 from tfsum.text.core_word_piece import CoreWordPiece
 from tfsum.text.escape import Escape, is_reversible
 from tfsum.text.normalizer import fast_bert_model, load_code_point_map
-from tfsum.text.piece_file import piece_file, read_pieces
 
 
 class Vocabulary:

@@ -5,11 +5,11 @@ the index that names them last, so a run killed at any moment resumes from a who
 """
 
 import json
-import os
 import pathlib
 
 import tensorflow as tf
 
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
@@ -19,7 +19,7 @@ class Checkpoints:
     """The checkpoints in one folder.
 
     Args:
-        folder: where they lie.
+        folder: where they are.
         groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
         keep: how many of the newest are kept.
 
@@ -50,7 +50,7 @@ class Checkpoints:
             return json.loads(pathlib.Path(f"{newest}.json").read_text())
         except (AssertionError, ValueError, OSError, tf.errors.OpError) as error:
             raise CheckpointError(f"{newest}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
-                                  "take another run folder, or the recipe that began this one") from None
+                                  "choose another run folder, or take the recipe that began this one") from None
 
     def save(self, step: int, state: dict) -> None:
         """Writes a checkpoint of this step.
@@ -59,10 +59,9 @@ class Checkpoints:
             step: number of optimizer steps done.
             state: what else must come back, in JSON's types.
         """
-        part = self.folder / "state.part"
         self.folder.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(state))
-        os.replace(part, self.folder / f"ckpt-{step}.json")  # before the index that makes the checkpoint count
+        # Before the index that makes the checkpoint count.
+        write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(state))
         self._manager.save(checkpoint_number=step)
         kept = {pathlib.Path(c).name for c in self._manager.checkpoints}
         for old in self.folder.glob("ckpt-*.json"):

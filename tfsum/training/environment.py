@@ -1,4 +1,4 @@
-"""What stands before the first layer of a run does: the strategy, the precision and the seed."""
+"""Global settings that must be made before any layer is built: the strategy, the precision and the seed."""
 
 import keras
 import tensorflow as tf

@@ -1,4 +1,4 @@
-"""Writes a resolved recipe beside its run, so that the run can be had again from that file alone."""
+"""Writes a resolved recipe beside its run, so that the run can be reproduced from that file."""
 
 import json
 import math
@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from typing import Any
 
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
 
 FOLDERS = {("data", "records"), ("train", "folder")}
@@ -30,12 +31,7 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(to_toml(recipe), encoding="utf-8")
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    write_atomically(path, to_toml(recipe))
     return path
 
 

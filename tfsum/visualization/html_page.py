@@ -1,10 +1,10 @@
 """HTML pages that need nothing but themselves: no network, no script; text in them is text and never markup."""
 
 import html
-import os
 import pathlib
 from collections.abc import Mapping, Sequence
 
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import Error
 
 # Browsers drop NUL and hide the others of these: show them (U+2400 and on) but for tab, line feed and return.
@@ -54,17 +54,13 @@ def escape(text: str) -> str:
 
 
 def write_page(text: str, path: str | pathlib.Path) -> None:
-    """Writes a page under a temporary name first, so that it is there whole or not at all.
+    """Writes a page, whole or not at all.
 
     Raises:
         Error: it cannot be written.
     """
-    path = pathlib.Path(path)
-    temporary = path.with_name(path.name + ".partial")
     try:
-        temporary.write_bytes(text.encode("utf-8", errors="replace"))
-        os.replace(temporary, path)
+        write_atomically(path, text.encode("utf-8", errors="replace"))
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise Error(f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that exists "
                     "and may be written to") from error

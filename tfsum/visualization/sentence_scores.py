@@ -1,16 +1,15 @@
 """Pictures of the scores of a document's sentences."""
 
-from tfsum.visualization.explanation import Explanation
 from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
 
 SHOWN_WITH_TEXT, LETTERS = 60, 50
 
 
-def plot_sentence_scores(explanation: Explanation):
+def plot_sentence_scores(explanation):
     """Draws a bar for each sentence in the order of the document, those of the summary in colour and hatched.
 
     Args:
-        explanation: what `explain` gave.
+        explanation: an `Explanation`, as `tfsum.visualization.explain` gives it.
 
     Returns:
         A matplotlib figure; beyond 60 sentences their texts make way for their numbers.

@@ -1,0 +1,109 @@
+"""`tfsum.load`: texts in, summaries with character offsets out."""
+
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+import tfsum
+from tfsum.errors import Error, ExportError
+from tfsum.inference.exported_model import batches
+from tfsum.tasks import load as loading
+
+
+@pytest.fixture(scope="module")
+def summarize(transformer):
+    return tfsum.load(transformer.folder.parent)  # NAME: its newest version
+
+
+def test_a_text_gives_a_summary_and_a_list_gives_a_list(summarize, article, report):
+    one = summarize(article)
+    assert one.summary == " ".join(one.sentences) == str(one) and len(one.sentences) == 3
+    assert all(0 <= score <= 1 for score in one.scores) and one.coverage == 1
+    several = summarize([report, article, ""], sentences=2, block_trigrams=False)
+    assert [len(s.sentences) for s in several] == [2, 2, 0]
+    assert several[1].sentences == summarize(article, sentences=2, block_trigrams=False).sentences
+    assert summarize([]) == [] and summarize((article,))[0].sentences == one.sentences
+
+
+def test_offsets_are_characters(summarize):
+    text = "안녕하세요. “Ünï” was it 😀! Hello world. \ud800 lone. The\u0301 end"
+    answer = summarize(text, sentences=10, block_trigrams=False)
+    assert [text[start:end] for start, end in answer.offsets] == answer.sentences
+    assert answer.sentences[0] == "안녕하세요." and answer.sentences[-1] == "The\u0301 end"
+    assert answer.offsets == sorted(answer.offsets)
+
+
+def test_every_sentence_of_a_text_can_be_scored(summarize, article):
+    every, chosen = summarize.score(article), summarize(article, sentences=3, block_trigrams=False)
+    score_of = dict(zip(every.offsets, every.scores))
+    assert [article[start:end] for start, end in every.offsets] == every.sentences and len(every.sentences) > 3
+    assert [score_of[place] for place in chosen.offsets] == pytest.approx(chosen.scores)
+    assert every.coverage == chosen.coverage and summarize.score("").sentences == []
+    with pytest.raises(Error, match=r"texts\[0\] is bytes"):
+        summarize.score(b"bytes")
+
+
+def test_trigram_blocking_is_an_option(summarize, article):
+    doubled = article + "\n" + article
+    assert len(summarize(doubled, sentences=10, block_trigrams=False).sentences) == 10
+    assert len(summarize(doubled, sentences=10, block_trigrams=True).sentences) < 10
+    assert summarize(doubled, sentences=9) == summarize(doubled, sentences=9, block_trigrams=True)
+
+
+def test_what_a_reader_should_know(summarize, article):
+    assert summarize("The bridge was closed on one night.").warnings == []
+    assert "language" in summarize("정부는 목요일 새 법안을 발표했다. 야당은 비판했다.").warnings[0]
+    assert summarize(" \n").warnings == ["there is no sentence in the text"]
+    (warning,) = summarize("the " * 100).warnings
+    assert "read 38.0% of the text" in warning
+
+
+@pytest.mark.parametrize(
+    "texts, message",
+    [
+        (b"bytes", "texts is bytes"),
+        (None, "texts is NoneType"),
+        (3, "texts is int"),
+        (["a", None], r"texts\[1\] is NoneType"),
+        ([b"a"], r"texts\[0\] is bytes"),
+    ],
+)
+def test_what_is_no_text(summarize, texts, message):
+    with pytest.raises(Error, match=message):
+        summarize(texts)
+
+
+@pytest.mark.parametrize("sentences", [0, -1, 11, 2.0, True, "3", None])
+def test_a_number_of_sentences_that_cannot_be(summarize, sentences):
+    with pytest.raises(Error, match="expected a whole number from 1 to 10"):
+        summarize("a", sentences=sentences)
+
+
+def test_no_model(tmp_path, monkeypatch):
+    with pytest.raises(ExportError, match="no SavedModel"):
+        tfsum.load(tmp_path / "absent")
+    (tmp_path / "news" / "x").mkdir(parents=True)
+    with pytest.raises(ExportError, match="holds no SavedModel and no version of one"):
+        tfsum.load(tmp_path / "news")
+    (tmp_path / "news" / "best").mkdir()
+    (tmp_path / "news" / "best" / "config.json").touch()
+    with pytest.raises(ExportError, match=r"news: is the folder of a run; its model is .*best"):
+        tfsum.load(tmp_path / "news")
+    (tmp_path / "saved_model.pb").touch()
+    with pytest.raises(
+        ExportError, match=r"tfsum.json: no such file; expected a SavedModel that `tfsum export` wrote"
+    ):
+        tfsum.load(tmp_path)
+
+
+def test_without_a_path_the_shipped_model(transformer, monkeypatch, article):
+    monkeypatch.setattr(loading, "shipped_model", lambda: transformer.folder)
+    assert tfsum.load()(article).sentences
+
+
+def test_texts_of_like_size_go_together_within_bounds():
+    sizes = [5, 700_000, 1, 300_000, 400_000] + [2] * 40
+    groups = batches(sizes)
+    assert sorted(i for group in groups for i in group) == list(range(45))
+    assert all(len(group) <= 32 for group in groups) and [1] in groups and [4] in groups
+    assert batches([]) == []

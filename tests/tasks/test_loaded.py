@@ -1,0 +1,22 @@
+"""A model in whatever form: a model folder is exported for as long as it is needed."""
+
+import pytest
+
+from tfsum.errors import Error
+from tfsum.tasks import export, loaded
+
+
+def test_a_model_folder_is_exported_for_the_occasion(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(export, "export_model", lambda *a, **options: asked.append((a, options)) or a[1])
+    monkeypatch.setattr(loaded, "load", lambda path: path)
+    with loaded.loaded(str(tmp_path)) as model:
+        assert model == str(tmp_path) and not asked
+    with pytest.raises(Error, match="exported with a search of its own; leave out max_length"), loaded.loaded(
+        str(tmp_path), {"max_length": 3}
+    ):
+        pass
+    (tmp_path / "config.json").touch()
+    with loaded.loaded(str(tmp_path), {"max_length": 3}) as model:
+        assert asked[0][0][0] == str(tmp_path) and str(model).endswith("model/1")
+    assert asked[0][1] == {"ops": "text", "max_length": 3}

@@ -1,0 +1,68 @@
+"""Files that are there whole or not at all, whatever happens while they are written."""
+
+import contextlib
+import os
+import pathlib
+from collections.abc import Iterator
+
+
+def write_atomically(path: str | pathlib.Path, content: str | bytes) -> None:
+    """Writes a file under a temporary name in the same folder and renames it.
+
+    Args:
+        path: the file, replaced if it exists; its folder must exist.
+        content: bytes, or text, which is written as UTF-8 with line ends as they are.
+
+    Raises:
+        OSError: the file cannot be written; the old one is left as it was.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "scores.json"
+        >>> write_atomically(file, "{}")
+        >>> file.read_text(), len(list(file.parent.iterdir()))
+        ('{}', 1)
+    """
+    with atomic_path(path) as part:
+        part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextlib.contextmanager
+def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
+    """Gives a temporary path that takes the name `path` at the end of the block, or is removed when the block fails.
+
+    Args:
+        path: the file that the block writes under the temporary name.
+
+    Yields:
+        The temporary path, hidden and in the same folder.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "data.bin"
+        >>> with atomic_path(file) as part:
+        ...     _ = part.write_bytes(b"abc")
+        >>> file.read_bytes()
+        b'abc'
+    """
+    path = pathlib.Path(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def remove_parts(path: str | pathlib.Path) -> None:
+    """Removes what a killed process left of a file that it was writing atomically.
+
+    Args:
+        path: the file that was to be written.
+
+    Example:
+        >>> remove_parts("a_file_that_nobody_wrote.bin")
+    """
+    path = pathlib.Path(path)
+    for part in path.parent.glob(f".{path.name}.*.part"):
+        part.unlink(missing_ok=True)

@@ -1,0 +1,15 @@
+"""The file of word pieces that a path means."""
+
+import pathlib
+
+from tfsum.errors import DataError
+from tfsum.formats.piece_file import piece_file
+
+
+def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
+    """The file of pieces that `path` is, or the `piece_file` of the folder `path`; a DataError where there is none."""
+    path = pathlib.Path(path)
+    file = piece_file(path / "vocab.txt" if path.is_dir() else path)
+    if not file.is_file():
+        raise DataError(f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one")
+    return file

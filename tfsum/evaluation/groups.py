@@ -1,0 +1,31 @@
+"""Many items worked on a group at a time, with a progress bar."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
+GROUP = 32
+
+
+def groups(items: Sequence[Item], unit: str = "documents") -> Iterator[Sequence[Item]]:
+    """Parts a sequence, with a bar on standard error.
+
+    Args:
+        items: what is worked on.
+        unit: what the bar calls them.
+
+    Yields:
+        `GROUP` items at a time, the last time what is left.
+
+    Example:
+        >>> [len(group) for group in groups(list(range(70)))]
+        [32, 32, 6]
+    """
+    import tqdm
+
+    with tqdm.tqdm(total=len(items), unit=f" {unit}", file=sys.stderr) as bar:
+        for first in range(0, len(items), GROUP):
+            group = items[first : first + GROUP]
+            yield group
+            bar.update(len(group))

@@ -1,0 +1,22 @@
+"""A model folder of any format, read by the reader for its format."""
+
+from tfsum.formats import google, hugging_face
+from tfsum.formats.model_folder import Stored, assign_bert, errors_named
+
+
+def open_folder(source) -> Stored:
+    """Reads a BERT: a folder of tfsum or Hugging Face, one of Google or its prefix, or a name on the hub.
+
+    Raises:
+        CheckpointError: something is missing or broken, or the vocabulary has not as many pieces as the model.
+    """
+    return (google.read_google if google.is_google(source) else hugging_face.read_hugging_face)(source)
+
+
+def load_bert(cls, stored: Stored, changes: dict):
+    """Builds a `Bert` of class `cls` with the weights of a file; see `Bert.from_pretrained`."""
+    with errors_named(stored.source):
+        bert = cls(**{**stored.config, **changes})
+        bert.build()
+    assign_bert(bert, stored)
+    return bert

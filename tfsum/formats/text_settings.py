@@ -1,0 +1,83 @@
+"""How a model's tokenizer treats case and accents, in the files of every format."""
+
+import json
+import pathlib
+import unicodedata
+
+from tfsum.errors import CheckpointError
+from tfsum.formats.model_folder import read_json, read_vocabulary
+
+PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"), ("tokenizer.json", "lowercase"),
+          ("bert_config.json", "do_lower_case"))
+SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
+
+
+def read_text_settings(folder) -> dict[str, bool | None]:
+    """Reads the text settings of a model folder of tfsum, Hugging Face or Google, or of a vocabulary alone.
+
+    Google's folders say nothing of it, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
+    with a capital, nor one that strips accents an accent: a vocabulary that has one keeps them.
+
+    Args:
+        folder: with vocab.txt, or with a file that says it: tfsum.json, tokenizer_config.json, tokenizer.json, or a
+            bert_config.json that tfsum wrote; or the file of a vocabulary.
+
+    Returns:
+        `lowercase`, and `strip_accents`, where None means "as `lowercase`"; the arguments of `WordPiece`.
+
+    Raises:
+        CheckpointError: one of these files is broken.
+    """
+    folder = pathlib.Path(folder)
+    for file, key in PLACES:
+        place = folder / file if folder.is_dir() else folder
+        if place.name != file or not place.is_file():
+            continue
+        content = read_json(place)
+        section = SECTIONS.get(file)
+        stored = content.get(section) or {} if section else content
+        if not isinstance(stored, dict):
+            raise CheckpointError(f"{place}: \"{section}\" is {stored!r}; expected an object, such as "
+                                  '{"lowercase": true}')
+        told = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
+        if wrong := [f"{name} is {value!r}" for name, value in told.items() if type(value) not in (bool, type(None))]:
+            raise CheckpointError(f"{place}: {', '.join(wrong)}; expected true, false or nothing")
+        if told["lowercase"] is not None:
+            return told
+    return vocabulary_settings(folder / "vocab.txt" if folder.is_dir() else folder)
+
+
+def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
+    """What the pieces of a vocabulary tell but the special ones, such as [CLS]; lower case where there is no file."""
+    pieces = [piece for piece in map(str.strip, read_vocabulary(vocabulary) or [])
+              if not (piece.startswith("[") and piece.endswith("]"))]
+    lowercase = not any(piece != piece.lower() for piece in pieces)
+    return {"lowercase": lowercase, "strip_accents": False if lowercase and any(map(_has_accents, pieces)) else None}
+
+
+def _has_accents(piece: str) -> bool:
+    """Whether a tokenizer that strips accents would change it; a Korean syllable comes apart there too."""
+    apart = unicodedata.normalize("NFD", piece)
+    return piece != "".join(letter for letter in apart if unicodedata.category(letter) != "Mn")
+
+
+def tfsum_json(settings: dict) -> str:
+    """The content of tfsum.json for the settings."""
+    return json.dumps({"text": settings}, indent=2) + "\n"
+
+
+def tokenizer_config(settings: dict) -> str:
+    """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs."""
+    kept = {"tokenizer_class": "BertTokenizer", "do_lower_case": settings["lowercase"],
+            "strip_accents": settings["strip_accents"], "tokenize_chinese_chars": True}
+    return json.dumps(kept, indent=2) + "\n"
+
+
+def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
+    """What bert_config.json must say beyond what the vocabulary tells."""
+    def tokenizer(lowercase, strip_accents):
+        return lowercase, lowercase if strip_accents is None else strip_accents
+
+    if tokenizer(**settings) == tokenizer(**vocabulary_settings(vocabulary)):
+        return {}
+    return {"do_lower_case": settings["lowercase"], "strip_accents": settings["strip_accents"]}

@@ -1,0 +1,145 @@
+"""The table of tasks: what each is called, and the module that holds everything particular to it.
+
+A task is a folder (or one module) that is registered here. Recipes, export, load, evaluate, golden answers, `explain`
+and the command line look tasks up in this table and call the same functions of each; nothing else in the package asks
+which task it has. A task's module offers:
+
+- itself: `MODEL_KIND` ([model] kind of its recipes), `EXPORT_KIND` (`kind` of its exports; None where there are none),
+  `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
+  `load(folder)` (the Python callable of an export);
+- `prepare`: `prepare(corpus, out_dir, vocabulary, **options)`, a corpus as records;
+- `train`: `schema()`, `prepare_data(recipe)`, `build_model(recipe, data)`, `make_run(recipe, data, model)`;
+- `export`: `export_model(folder, destination, **options)`;
+- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`, `warmup(description, texts)`;
+- `card`: `WHAT`, `ANSWERS` and `table(description, weights)`, its part of a model card;
+- `evaluate`: `evaluate(answer, corpus, **options)`, the report on a loaded model;
+- `explain`: `explain_page(answer, text, title, **options)`, the page about one answer.
+
+In a folder these are its files; a task in one module has the functions side by side. A part that a task does not have
+is reported where somebody asks for it.
+"""
+
+import dataclasses
+import importlib
+import types
+
+from tfsum.errors import Error
+
+PARTS = {"prepare": "prepare", "train": "make_run", "export": "export_model", "golden": "ask", "card": "table",
+         "evaluate": "evaluate", "explain": "explain_page"}
+"""Part -> the function by which it is known."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Task:
+    """One row of the table.
+
+    Attributes:
+        name: of the task.
+        module: what holds it.
+    """
+
+    name: str
+    module: types.ModuleType
+
+    def has(self, part: str) -> bool:
+        """Whether the task has a part, such as "explain".
+
+        Example:
+            >>> task("extractive").has("explain"), task("classification").has("explain")
+            (True, False)
+        """
+        return hasattr(self._module_of(part), PARTS[part])
+
+    def part(self, part: str) -> types.ModuleType:
+        """The module with a part of the task, such as "train".
+
+        Raises:
+            Error: the task has no such part.
+
+        Example:
+            >>> task("extractive").part("card").ANSWERS
+            'sentences with scores and byte offsets'
+        """
+        if not self.has(part):
+            having = ", ".join(other.name for other in tasks() if other.has(part))
+            raise Error(f"the task {self.name!r} has no {part!r}; tasks that have one: {having}")
+        return self._module_of(part)
+
+    def _module_of(self, part: str) -> types.ModuleType | None:
+        """The file of a part, or the one module of a task without files; None where there is none."""
+        if not hasattr(self.module, "__path__"):
+            return self.module
+        name = f"{self.module.__name__}.{part}"
+        try:
+            return importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            return None
+
+
+_MODULES: dict[str, str | types.ModuleType] = {}
+
+
+def register(name: str, module: str | types.ModuleType) -> None:
+    """Adds a task to the table.
+
+    Args:
+        name: of the task.
+        module: the module or package that holds it, see above, or its dotted name, which is imported when needed.
+
+    Raises:
+        Error: another module has that name.
+
+    Example:
+        >>> register("extractive", "tfsum.tasks.extractive")  # again: nothing changes
+    """
+    if _MODULES.setdefault(name, module) is not module and _MODULES[name] != module:
+        raise Error(f"the task {name!r} is registered already, by {_MODULES[name]}; take another name")
+
+
+def task(name: str) -> Task:
+    """The task of a name.
+
+    Raises:
+        Error: there is none.
+
+    Example:
+        >>> task("classification").module.MODEL_KIND
+        'bert_classifier'
+    """
+    if name not in _MODULES:
+        raise Error(f"no task {name!r}; known are {', '.join(_MODULES)}")
+    module = _MODULES[name]
+    return Task(name, importlib.import_module(module) if isinstance(module, str) else module)
+
+
+def tasks() -> list[Task]:
+    """All tasks, in the order of their registration.
+
+    Example:
+        >>> [task.name for task in tasks()][:4]
+        ['extractive', 'abstractive', 'classification', 'pretraining']
+    """
+    return [task(name) for name in _MODULES]
+
+
+def task_of_recipe(kind: str) -> Task | None:
+    """The task whose recipes say `kind` under [model]; None where there is none."""
+    return next((found for found in tasks() if kind == found.module.MODEL_KIND), None)
+
+
+def task_of_export(description: dict) -> Task | None:
+    """The task of an exported model with this assets.extra/tfsum.json; None where there is none."""
+    kind = description.get("kind")
+    return next((found for found in tasks() if kind and kind == found.module.EXPORT_KIND), None)
+
+
+def task_of_config(config: dict) -> Task | None:
+    """The task of a model folder with this config.json; None where there is none."""
+    return next((found for found in tasks() if found.module.owns(config)), None)
+
+
+for _name in ("extractive", "abstractive", "classification", "pretraining"):
+    register(_name, f"tfsum.tasks.{_name}")

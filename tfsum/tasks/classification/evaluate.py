@@ -1,0 +1,46 @@
+"""A classifier measured on labelled texts, by accuracy and F1."""
+
+import sys
+
+from tfsum.data.readers import Corpus, corpus_name
+from tfsum.evaluation.groups import groups
+from tfsum.tasks.classification.classifier import Classifier
+from tfsum.tasks.classification.prepare import read_labelled
+from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
+
+
+def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None, label: str | None = None,
+             text_pair: str | None = None, limit: int | None = None, samples: int = 1000,
+             seed: int = 0) -> ClassificationReport:
+    """Scores a classifier.
+
+    Args:
+        classifier: the loaded model.
+        corpus: a file, or rows of texts with labels; see `tfsum.tasks.classification.prepare.read_labelled`.
+        text, label, text_pair: names of the columns; None is as the model's recipe says, else their own names.
+        limit: only the first texts.
+        samples, seed: of the bootstrap.
+
+    Returns:
+        The report; how many texts were cut is written to standard error.
+
+    Raises:
+        DataError: the corpus cannot be read, or a label is none of the model's.
+    """
+    known = {"text": "text", "label": "label", "text_pair": None}
+    if classifier.description["text"]["pair"]:
+        known["text_pair"] = "text_pair"
+    known |= {name: column for name, column in classifier.description.get("recipe", {}).get("data", {}).items()
+              if name in known}
+    texts = read_labelled(corpus, text or known["text"], label or known["label"], text_pair or known["text_pair"])
+    texts, names = texts.first(limit), classifier.description["labels"]
+    labels = texts.label_ids(names)  # strange labels are an error before the work, not after it
+    answers = []
+    for group in groups(range(len(texts)), "texts"):
+        pairs = None if texts.pairs is None else [texts.pairs[i] for i in group]
+        answers += classifier([texts.texts[i] for i in group], pairs)
+    if cut := sum(answer.coverage < 1 for answer in answers):
+        print(f"tfsum: {corpus_name(corpus)}: {cut} of {len(texts)} texts were cut to what the model reads",
+              file=sys.stderr)
+    return evaluate_labels({"model": [names.index(answer.label) for answer in answers]}, labels, names,
+                           samples=samples, seed=seed)

@@ -1,0 +1,90 @@
+"""A classifier as one module: strings in, one or two a text, labels with probabilities out.
+
+Text is packed as `tfsum.tasks.classification.batches` packs it, so that a served text is treated as a training text
+was; see `stored_weights` for how the weights lie in the file.
+"""
+
+import tensorflow as tf
+
+from tfsum.errors import ExportError
+from tfsum.export.groups import in_groups
+from tfsum.export.stored_weights import StoredWeights
+from tfsum.text.known_words import known_words
+from tfsum.text.packing import pack
+from tfsum.text.word_piece import WordPiece
+
+TOKENS_AT_ONCE = 4096  # padding included; attention weights of 8 rows of 512 and 12 heads are 100 MB
+
+
+class TextClassifier(tf.Module):
+    """The exported graph of a `BertClassifier`.
+
+    Args:
+        model: a built `BertClassifier`, which the module takes over (see `StoredWeights`).
+        word_piece: the tokenizer; its `ops` decide which hosts can load the export.
+        max_length: tokens of a row at most; what is beyond is cut, from the longer of two texts first.
+        pair: whether a text has a second one, `text_pair`.
+        storage: see `StoredWeights`.
+
+    Raises:
+        ExportError: an unknown storage, or rows longer than the encoder.
+    """
+
+    def __init__(self, model, word_piece: WordPiece, max_length: int, pair: bool = False, storage: str = "float32"):
+        super().__init__(name="text_classifier")
+        longest = model.bert.config["max_position_embeddings"]
+        if not 3 <= max_length <= longest:
+            raise ExportError(f"max_length is {max_length}; expected 3 to {longest}, the positions of the encoder")
+        self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
+        self.label_names = list(model.label_names)
+        self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
+        self.weights = StoredWeights(model, storage, pooler=True)
+        names = ("text", "text_pair") if pair else ("text",)
+        self.serve = tf.function(self._classify, input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
+
+    def signatures(self) -> dict:
+        """The signatures of the SavedModel, by name."""
+        return {"serving_default": self.serve}
+
+    def _classify(self, text, text_pair=None):
+        """Labels texts (B,), or pairs of texts, with the probability of every label in the order of `labels`."""
+        pieces, pair = self.word_piece.tokenize(text), None
+        if text_pair is not None:
+            tf.debugging.assert_equal(tf.shape(text_pair), tf.shape(text), "text_pair: expected one for each text")
+            pair = self.word_piece.tokenize(text_pair)
+        rows = pack(pieces, self.max_length, self.word_piece.cls_id, self.word_piece.sep_id, pair)
+        probability = self._probabilities(rows)
+        labels = tf.constant(self.label_names)
+        cut, total = rows["pieces_cut"], pieces.row_lengths()
+        known = self._known(pieces)
+        if pair is not None:
+            cut, total = cut + rows["pair_pieces_cut"], total + pair.row_lengths()
+            known = tf.minimum(known, self._known(pair))
+        return {
+            "label": tf.gather(labels, tf.argmax(probability, axis=1)),
+            "probability": probability,
+            "labels": tf.tile(labels[tf.newaxis], [tf.size(text), 1]),
+            "coverage": 1.0 - tf.cast(cut, tf.float32) / tf.cast(tf.maximum(total, 1), tf.float32),
+            "known": known,
+        }
+
+    def _known(self, pieces: tf.RaggedTensor) -> tf.Tensor:
+        """The share of each text's words that the vocabulary holds: float32 (B,)."""
+        texts = pieces.nrows(tf.int32)
+        return self.known_words.share(pieces, tf.range(texts), texts)
+
+    def _probabilities(self, packed: dict) -> tf.Tensor:
+        """The probabilities of packed rows, those of like length together: float32 (B, C)."""
+        lengths = tf.math.count_nonzero(packed["mask"], axis=1, dtype=tf.int32)
+        order = tf.argsort(lengths, stable=True)
+        group = TOKENS_AT_ONCE // tf.reduce_max(tf.concat([lengths, [2]], 0))
+        values = self.weights.read()
+
+        def score(rows: tf.Tensor) -> list[tf.Tensor]:
+            longest = tf.reduce_max(tf.gather(lengths, rows))
+            given = {name: tf.gather(packed[name], rows)[:, :longest] for name in ("token_ids", "segment_ids")}
+            with self.weights.model(values) as model:
+                return [tf.nn.softmax(model(given, training=False))]
+
+        (found,) = in_groups(score, order, group, [tf.TensorSpec([None, len(self.label_names)], tf.float32)])
+        return tf.gather(found, tf.argsort(order, stable=True))

@@ -1,0 +1,115 @@
+"""Why these sentences: each sentence of a text with its score by an exported model, those chosen, and a page."""
+
+import dataclasses
+
+from tfsum.tasks.extractive.summarizer import Summarizer, Summary
+from tfsum.visualization.html_page import escape, facts, page
+
+
+def explain_page(summarizer: Summarizer, text: str, title: str, *, sentences: int = 3) -> str:
+    """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
+    return html_report(explain(text, summarizer, sentences), title)
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """What an extractive model thinks of a text.
+
+    Attributes:
+        text: the text.
+        every: all its sentences, as if all were chosen.
+        summary: the answer of the model.
+        chosen: places of the summary's sentences among all, from 0.
+        model: NAME/VERSION of the model.
+        rule: how the model chooses among the sentences.
+    """
+
+    text: str
+    every: Summary
+    summary: Summary
+    chosen: list[int]
+    model: str
+    rule: str
+
+
+def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanation:
+    """Asks a model for its summary of a text and for the scores of all sentences.
+
+    Args:
+        text: the text.
+        summarizer: what `tfsum.load` gave.
+        sentences: at most so many in the summary.
+
+    Returns:
+        An `Explanation`.
+
+    Raises:
+        Error: `text` is no str, or `sentences` is beyond the model's limit.
+    """
+    summary, every = summarizer(text, sentences), summarizer.score(text)
+    place = {offsets: i for i, offsets in enumerate(every.offsets)}
+    return Explanation(text, every, summary, [place[offsets] for offsets in summary.offsets],
+                       "/".join(summarizer.path.resolve().parts[-2:]), _rule(sentences, summarizer.description))
+
+
+def _rule(sentences: int, description: dict) -> str:
+    """What the exported model does with the scores, in words."""
+    rank = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}[description["selection"]]
+    blocked = ", none that repeats a trigram of the others" if description["block_trigrams"] else ""
+    return f"at most {sentences} by {rank}{blocked}"
+
+
+def html_report(explanation: Explanation, title: str) -> str:
+    """Writes an explanation as a page: the summary, the text with its sentences shaded by score, a table of them all.
+
+    Args:
+        explanation: what `explain` gave.
+        title: of the page, such as the name of the text's file.
+
+    Returns:
+        HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
+    """
+    parts = (_facts, _summary, _text, _table)
+    return page(title, "\n".join(part(explanation) for part in parts))
+
+
+def _facts(explanation: Explanation) -> str:
+    every, summary = explanation.every, explanation.summary
+    rows = {"model": explanation.model, "characters": f"{len(explanation.text):,}",
+            "sentences": f"{len(every.sentences):,}, of which {len(summary.sentences)} are chosen",
+            "chosen": explanation.rule, "coverage": f"{summary.coverage:.1%} of the text was read"}
+    return facts(rows, summary.warnings)
+
+
+def _summary(explanation: Explanation) -> str:
+    items = "".join(f'<li dir="auto"><a href="#s{i + 1}">{escape(explanation.every.sentences[i])}</a></li>'
+                    for i in explanation.chosen)
+    return f"<h2>Summary</h2>\n<ul>{items}</ul>"
+
+
+def _text(explanation: Explanation) -> str:
+    """The text as it was given; a sentence is the darker the higher its score, and marked where it was chosen."""
+    text, every, chosen = explanation.text, explanation.every, set(explanation.chosen)
+    highest = max([*every.scores, 1e-9])
+    parts, done = [], 0
+    for i, ((start, end), score) in enumerate(zip(every.offsets, every.scores)):
+        tag = "mark" if i in chosen else "span"
+        parts.append(f'{escape(text[done:start])}<{tag} class="sentence" id="s{i + 1}" '
+                     f'style="--shade:{score / highest:.3f}" title="sentence {i + 1}: score {score:.3f}">'
+                     f'{escape(text[start:end])}</{tag}>')
+        done = end
+    parts.append(escape(text[done:]))
+    return (f"<h2>Text</h2>\n<p>The darker, the higher the score (at most {highest:.3f}); the summary is bold and "
+            "underlined.</p>\n"
+            f'<div class="text" dir="auto">{"".join(parts)}</div>')
+
+
+def _table(explanation: Explanation) -> str:
+    """A row for each sentence; offsets are characters of the text."""
+    every, chosen = explanation.every, set(explanation.chosen)
+    rows = [f'<tr><td class="number"><a href="#s{i + 1}">{i + 1}</a></td><td>{"✓" if i in chosen else ""}</td>'
+            f'<td class="number">{score:.3f} <meter min="0" max="1" value="{score:.3f}"></meter></td>'
+            f'<td class="number">{start:,} to {end:,}</td><td dir="auto">{escape(sentence)}</td></tr>'
+            for i, (sentence, score, (start, end)) in enumerate(zip(every.sentences, every.scores, every.offsets))]
+    head = "".join(f"<th>{name}</th>" for name in ("sentence", "chosen", "score", "characters", "text"))
+    return f"<h2>Sentences</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{chr(10).join(rows)}</tbody></table>"

@@ -1,0 +1,83 @@
+"""A BertSumExt's model folder to a SavedModel that takes raw strings and gives sentences."""
+
+import pathlib
+
+from tfsum.errors import ExportError
+from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.models import BertSumExt
+from tfsum.tasks import task
+from tfsum.tasks.extractive.module import ExtractiveSummarizer
+from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.word_piece import WordPiece
+
+# BERT's own, where a model folder says nothing.
+TEXT_SETTINGS = {"newline": "sentence"}
+
+
+def export_model(
+    folder,
+    destination,
+    ops: str = "core",
+    max_sentences: int = 10,
+    sentences: int = 3,
+    selection: str | None = None,
+    block_trigrams: bool | None = None,
+    storage: str = "float32",
+) -> pathlib.Path:
+    """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
+
+    Args:
+        folder: a model folder (`BertSumExt.save_pretrained`) with vocab.txt and tfsum.json.
+        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
+        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
+        max_sentences: N, the most sentences of a summary.
+        sentences: how many `serving_default` gives.
+        selection: "score" or "expected_rouge": what sentences are chosen by, see `ExtractiveSummarizer`; by default as
+            the model's recipe was evaluated, and by score (the papers') where it does not say.
+        block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
+            default as the model's recipe was evaluated, and True (the papers') where it does not say.
+        storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
+        CheckpointError: the model folder cannot be read.
+    """
+    source, destination = pathlib.Path(folder), version_folder(destination)
+    settings = read_settings(source)
+    evaluated = settings.get("recipe", {}).get("evaluate", {})
+    choice = {
+        "max_sentences": max_sentences,
+        "sentences": sentences,
+        "selection": selection or evaluated.get("selection", "score"),
+        "block_trigrams": bool(evaluated.get("block_trigrams", True)) if block_trigrams is None else block_trigrams,
+    }
+    module = build(source, settings, ops, choice, storage)
+    text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
+    return write_export(task("extractive"), module, source, destination, settings,
+                        {"ops": ops, "storage": storage, "text": text, **choice})
+
+
+def build(source, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
+    """Makes the module of a model folder; `choice` holds the arguments of how sentences are chosen."""
+    text = {**TEXT_SETTINGS, **settings["text"]}
+    model = BertSumExt.from_pretrained(str(source))
+    word_piece = WordPiece.from_file(
+        str(source / "vocab.txt"), lowercase=text["lowercase"], strip_accents=text["strip_accents"], ops=ops
+    )
+    rows = model.bert.config["vocab_size"]
+    if len(word_piece.vocabulary) > rows:
+        raise ExportError(
+            f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
+            f"{rows} rows for them; take the vocabulary that it was trained with"
+        )
+    window = int(text.get("window_length") or model.window_length)
+    if window > model.window_length:
+        raise ExportError(
+            f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
+        )
+    return ExtractiveSummarizer(
+        model, word_piece, SentenceSplitter(text["newline"]), window, storage=storage, **choice
+    )

@@ -1,0 +1,54 @@
+"""What an exported extractive summarizer is asked when it is verified or warmed up."""
+
+import tensorflow as tf
+
+from tfsum.export.golden import TEXTS
+
+
+def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+    """The signatures of an export, by name, with the types of their inputs."""
+    return {
+        "serving_default": {"text": tf.string},
+        "summarize": {"text": tf.string, "max_sentences": tf.int32, "block_trigrams": tf.bool},
+        "score": {"text": tf.string},
+        "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
+    }
+
+
+def requests(description: dict) -> list[dict]:
+    """The golden requests to an export of this description (assets.extra/tfsum.json)."""
+    options = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
+    return [{"text": text, **options} for text in TEXTS]
+
+
+def ask(model, requests: list[dict]) -> list[dict]:
+    """What a loaded model answers to each of the requests, as plain Python values."""
+    texts = tf.constant([request["text"] for request in requests], tf.string)
+    given = model.signatures["summarize"](
+        text=texts,
+        max_sentences=tf.constant([request["max_sentences"] for request in requests]),
+        block_trigrams=tf.constant([request["block_trigrams"] for request in requests]),
+    )
+    given = {name: value.numpy() for name, value in given.items()}
+    every = {name: value.numpy() for name, value in model.signatures["score"](text=texts).items()}
+    return [_answer(given, every, i) for i in range(len(requests))]
+
+
+def _answer(given: dict, every: dict, i: int) -> dict:
+    """Row i of what `summarize` and `score` gave."""
+    count, total = int(given["count"][i]), int(every["count"][i])
+    return {
+        "summary": given["summary"][i].decode("utf-8"),
+        "start": given["start"][i, :count].tolist(),
+        "end": given["end"][i, :count].tolist(),
+        "score": given["score"][i, :count].tolist(),
+        "count": count,
+        "coverage": float(given["coverage"][i]),
+        "all_scores": every["score"][i, :total].tolist(),
+    }
+
+
+def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
+    """The warm-up requests of some texts: (signature, inputs) each."""
+    options = {"max_sentences": [3] * len(texts), "block_trigrams": [True] * len(texts)}
+    return [("serving_default", {"text": texts}), ("summarize", {"text": texts, **options}), ("score", {"text": texts})]

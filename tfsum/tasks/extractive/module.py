@@ -1,0 +1,201 @@
+"""The extractive summarizer as one module: strings in, sentences with scores and offsets out.
+
+The same splitter, tokenizer and windows as in training, then BertSumExt, then the selection; see `documents` for
+how long documents are read and `stored_weights` for how the weights lie in the file.
+"""
+
+import tensorflow as tf
+
+from tfsum.errors import ExportError
+from tfsum.export.stored_weights import StoredWeights
+from tfsum.tasks.extractive.documents import score_documents, sentence_vectors
+from tfsum.text.expected_rouge import SELECTIONS, expected_rouge_ranks, is_word
+from tfsum.text.known_words import known_words
+from tfsum.text.packing import pack_windows
+from tfsum.text.repeat import row_ids
+from tfsum.text.selection import select
+from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
+from tfsum.text.word_piece import WordPiece
+
+SEPARATOR = " "  # between the sentences of a summary
+
+
+class ExtractiveSummarizer(tf.Module):
+    """The exported graph of a `BertSumExt`.
+
+    Args:
+        model: a built `BertSumExt`, which the module takes over (see `StoredWeights`).
+        word_piece: the tokenizer; its `ops` decide which hosts can load the export.
+        splitter: the sentence splitter.
+        window_length: tokens in a window.
+        max_sentences: N, the width of the outputs and the most sentences of a summary.
+        sentences: how many `serving_default` chooses.
+        selection: what sentences are chosen by: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
+        block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
+        storage: see `StoredWeights`.
+
+    Raises:
+        ExportError: the numbers of sentences do not fit each other, or an unknown selection or storage.
+    """
+
+    def __init__(
+        self,
+        model,
+        word_piece: WordPiece,
+        splitter: SentenceSplitter,
+        window_length: int,
+        max_sentences: int = 10,
+        sentences: int = 3,
+        selection: str = "score",
+        block_trigrams: bool = True,
+        storage: str = "float32",
+    ):
+        super().__init__(name="extractive_summarizer")
+        if not 1 <= sentences <= max_sentences:
+            raise ExportError(
+                f"sentences={sentences} and max_sentences={max_sentences}; expected "
+                "1 <= sentences <= max_sentences, which is the width of the outputs"
+            )
+        if selection not in SELECTIONS:
+            raise ExportError(f"selection={selection!r}; expected one of {', '.join(SELECTIONS)}")
+        self.word_piece, self.splitter = word_piece, splitter
+        self.window_length, self.max_sentences = window_length, max_sentences
+        self.default_sentences, self.default_block = sentences, block_trigrams
+        self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
+        self.width = model.bert.config["hidden_size"]
+        self.weights = StoredWeights(model, storage)
+        self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
+
+    def signatures(self) -> dict:
+        """The signatures of the SavedModel, by name."""
+        return {
+            "serving_default": self.serve,
+            "summarize": self.summarize,
+            "score": self.score,
+            "score_ids": self.score_ids,
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def serve(self, text):
+        """Summarizes texts (B,) with the defaults of the export."""
+        rows = tf.shape(text)
+        return self._summarize(text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block))
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="text"),
+            tf.TensorSpec([None], tf.int32, name="max_sentences"),
+            tf.TensorSpec([None], tf.bool, name="block_trigrams"),
+        ]
+    )
+    def summarize(self, text, max_sentences, block_trigrams):
+        """Summarizes texts (B,) by at most `max_sentences` (B,) each, with or without `block_trigrams` (B,)."""
+        rows = tf.shape(text)
+        for name, given in (("max_sentences", max_sentences), ("block_trigrams", block_trigrams)):
+            tf.debugging.assert_equal(tf.shape(given), rows, f"{name}: expected one value for each text")
+        return self._summarize(text, max_sentences, block_trigrams)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def score(self, text):
+        """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
+        read = self._read(text)
+        per_document = tf.cast(read["count"], tf.int64)
+
+        def rows(values, fill):
+            return tf.RaggedTensor.from_row_lengths(values, per_document, validate=False).to_tensor(fill)
+
+        return {
+            "start": rows(read["start"], -1),
+            "end": rows(read["end"], -1),
+            "score": rows(tf.sigmoid(read["logits"]), 0.0),
+            "count": read["count"],
+            "coverage": read["coverage"],
+            "known": read["known"],
+        }
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None], tf.int32, name="token_ids"),
+            tf.TensorSpec([None, None], tf.int32, name="segment_ids"),
+            tf.TensorSpec([None, None], tf.int32, name="sentence_starts"),
+        ]
+    )
+    def score_ids(self, token_ids, segment_ids, sentence_starts):
+        """Scores sentences of documents that are packed already; 0 where there is none."""
+        real = sentence_starts >= 0
+        with self.weights.model(self.weights.read()) as model:
+            vectors = model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)
+            logits = model.score_sentences(vectors, real, training=False)
+        return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    def _read(self, text):
+        """Splits, tokenizes and scores texts (B,): flat values (N,) over all sentences, and (B,) ones."""
+        split = self.splitter.split(text)
+        sentences = split["sentences"]
+        per_document = sentences.row_lengths()
+        pieces = self.word_piece.tokenize(sentences.flat_values)
+        windows = pack_windows(
+            pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
+        )
+        values = self.weights.read()
+        vectors = sentence_vectors(self.weights, values, windows, self.width)
+        logits = score_documents(self.weights, values, vectors, per_document)
+        owner = row_ids(sentences)
+        documents = tf.size(text, tf.int64)
+        return {
+            "sentences": sentences.flat_values,
+            "pieces": pieces,
+            "start": split["start"].flat_values,
+            "end": split["end"].flat_values,
+            "logits": logits,
+            "count": tf.cast(per_document, tf.int32),
+            "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
+            "known": self.known_words.share(pieces, owner, documents),
+        }
+
+    def _summarize(self, text, max_sentences, block_trigrams):
+        read = self._read(text)
+        splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
+        ragged = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
+        ranks = ragged.with_flat_values(read["logits"]).to_tensor(0.0)
+        present = tf.sequence_mask(read["count"], tf.shape(ranks)[1])
+        if self.words is not None:
+            pieces = ragged.with_values(read["pieces"])
+            ranks = expected_rouge_ranks(
+                tf.sigmoid(ranks), present, pieces, self.words, max_sentences, self.max_sentences
+            )
+        chosen, count = select(ranks, present, ragged, max_sentences, block_trigrams, self.max_sentences)
+        nothing = tf.size(read["logits"])  # the place behind the last sentence holds the filling
+        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, nothing)
+
+        def pick(values, fill):
+            return tf.gather(tf.concat([values, [fill]], 0), flat)
+
+        sentences = pick(read["sentences"], "")
+        joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
+        return {
+            "summary": tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR),
+            "sentences": sentences,
+            "start": pick(read["start"], -1),
+            "end": pick(read["end"], -1),
+            "score": pick(tf.sigmoid(read["logits"]), 0.0),
+            "count": count,
+            "coverage": read["coverage"],
+            "known": read["known"],
+        }
+
+
+def _coverage(sentences, pieces, pieces_cut, owner, documents) -> tf.Tensor:
+    """Share of each document's non-space bytes that the model read: float32 (B,), 1 where there are none.
+
+    Only a sentence longer than a window is cut; its bytes count as read in the share of its pieces that are.
+    """
+    size = tf.cast(tf.strings.length(tf.strings.regex_replace(sentences, f"{SPACE}+", "")), tf.float64)
+    all_pieces = tf.maximum(tf.cast(pieces.row_lengths(), tf.float64), 1.0)
+    unread = size * tf.cast(pieces_cut, tf.float64) / all_pieces
+
+    def total(values):
+        return tf.math.unsorted_segment_sum(values, owner, documents)
+
+    return tf.cast(1.0 - total(unread) / tf.maximum(total(size), 1.0), tf.float32)

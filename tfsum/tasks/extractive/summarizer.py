@@ -1,0 +1,112 @@
+"""The summarizer of Python: texts in, `Summary` objects out, by an exported model."""
+
+import dataclasses
+from collections.abc import Sequence
+
+from tfsum.errors import Error
+from tfsum.inference.exported_model import KNOWN_ENOUGH, ExportedModel, check_texts
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """The answer to one text.
+
+    Attributes:
+        summary: the chosen sentences, joined by a space.
+        sentences: the chosen sentences in the order of the text.
+        scores: the score of each, between 0 and 1.
+        offsets: (start, end) of each in the text, in characters: `text[start:end]` is the sentence.
+        coverage: share of the text's non-space bytes that the model read.
+        warnings: what the reader of this answer should know.
+    """
+
+    summary: str
+    sentences: list[str]
+    scores: list[float]
+    offsets: list[tuple[int, int]]
+    coverage: float
+    warnings: list[str]
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+class Summarizer(ExportedModel):
+    """Summarizes texts by an exported extractive model; for the arguments see `ExportedModel`."""
+
+    def __call__(
+        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool | None = None
+    ) -> Summary | list[Summary]:
+        """Summarizes.
+
+        Args:
+            texts: one text or a sequence of them.
+            sentences: at most so many in a summary.
+            block_trigrams: whether to skip a sentence that repeats a word trigram of the summary; as the model was
+                exported by default.
+
+        Returns:
+            A `Summary`, or a list of them for a sequence.
+
+        Raises:
+            Error: something is no text, or `sentences` is beyond the model's limit.
+        """
+        if isinstance(texts, str):
+            return self([texts], sentences, block_trigrams)[0]
+        texts = self._check(texts, sentences)
+        block = self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
+        rows = self._ask("summarize", {"text": texts}, max_sentences=sentences, block_trigrams=block)
+        return list(map(_summary, texts, rows))
+
+    def score(self, text: str) -> Summary:
+        """Scores every sentence of a text: a `Summary` that leaves none out.
+
+        Raises:
+            Error: it is no text.
+        """
+        return _summary(text, *self._ask("score", {"text": check_texts([text])}))
+
+    def _check(self, texts, sentences: int) -> list[str]:
+        limit = self.description["max_sentences"]
+        if isinstance(sentences, bool) or not isinstance(sentences, int) or not 1 <= sentences <= limit:
+            raise Error(
+                f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this model was "
+                "exported with; export it with a larger max_sentences for more"
+            )
+        return check_texts(texts)
+
+
+def _summary(text: str, given: dict) -> Summary:
+    data, count = text.encode("utf-8", errors="replace"), int(given["count"])
+    offsets = [
+        (_characters(data, start), _characters(data, end))
+        for start, end in zip(given["start"][:count].tolist(), given["end"][:count].tolist())
+    ]
+    sentences = [text[start:end] for start, end in offsets]
+    return Summary(
+        " ".join(sentences),
+        sentences,
+        given["score"][:count].tolist(),
+        offsets,
+        float(given["coverage"]),
+        _warnings(count, float(given["known"]), float(given["coverage"])),
+    )
+
+
+def _characters(data: bytes, offset: int) -> int:
+    """How many characters lie before a byte offset."""
+    return len(data[:offset].decode("utf-8"))
+
+
+def _warnings(count: int, known: float, coverage: float) -> list[str]:
+    found = []
+    if not count:
+        found.append("there is no sentence in the text")
+    if known < KNOWN_ENOUGH:
+        found.append(
+            f"only {known:.0%} of the words are in the model's vocabulary: the text seems to be in a language "
+            "that the model was not trained on, and the choice of sentences means little"
+        )
+    if coverage < 1:
+        found.append(f"the model read {coverage:.1%} of the text: sentences longer than its window were cut")
+    return found

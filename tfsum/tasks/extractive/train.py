@@ -1,0 +1,246 @@
+"""Training a BertSumExt on prepared records, from an encoder to the best model folder."""
+
+import dataclasses
+import functools
+import pathlib
+from typing import Any, Literal
+
+import tensorflow as tf
+
+from tfsum.errors import RecipeError
+from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.int8_rows import rounded_rows
+from tfsum.formats.open_folder import open_folder
+from tfsum.models import Bert, BertSumExt
+from tfsum.tasks.extractive.batches import batches_report, extractive_batches
+from tfsum.tasks.extractive.prepare import prepare
+from tfsum.tasks.extractive.validation import ExtractiveValidation
+from tfsum.tasks.extractive.windows import load_windows
+from tfsum.text.word_piece import WordPiece
+from tfsum.training.encoder import CASE, check_segments, freeze, text_settings
+from tfsum.training.log import format_counts, format_scores, log
+from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
+from tfsum.training.recipe_file import Key, keys_of
+from tfsum.training.recipe_writer import without_folders
+from tfsum.training.run import Run, RunSettings
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainSettings(RunSettings):
+    """[train] of a recipe for a BertSumExt.
+
+    Attributes:
+        tokens_per_batch: padded tokens of a step's batch, of each replica.
+        max_windows: windows read of a document.
+        first_window_steps: steps at the start that read the first window alone: most of what a model learns
+            is there, and a step sees more documents.
+        learning_rate: peak rate of the head.
+        encoder_learning_rate: peak rate of the encoder.
+        warmup_steps: steps of linear growth of the rates.
+        decay: "linear" to 0 at the last step, or "sqrt", the papers' inverse square root.
+        weight_decay: of AdamW; 0 is the papers' Adam.
+        clip_norm: largest global norm of the gradients; 0 never clips.
+    """
+
+    tokens_per_batch: int = 8192
+    max_windows: int = 1
+    first_window_steps: int = 0
+    learning_rate: float = 1e-3
+    encoder_learning_rate: float = 5e-5
+    warmup_steps: int = 100
+    decay: Literal["linear", "sqrt"] = "linear"
+    weight_decay: float = 0.0
+    clip_norm: float = 1.0
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class EvaluateSettings:
+    """[evaluate] of a recipe for a BertSumExt: how a validation chooses sentences, see `ExtractiveValidation`."""
+
+    sentences: int = 3
+    selection: Literal["score", "expected_rouge"] = "score"
+    block_trigrams: bool = True
+    documents: int | None = None
+
+
+def schema() -> dict[str, dict[str, Key]]:
+    """What a recipe may say: section -> key -> `Key`."""
+    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE)
+    return {
+        "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
+                 **{k: v for k, v in prepared.items() if k != "newline"}},
+        "text": {**CASE, "newline": prepared["newline"]},
+        "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name")},
+        "train": keys_of(TrainSettings),
+        "evaluate": keys_of(EvaluateSettings),
+    }
+
+
+@dataclasses.dataclass
+class TrainingData:
+    """What the stages after the preparation need.
+
+    Attributes:
+        encoder: the encoder's folder.
+        text: the text settings that the model folder will hold.
+        records: split -> folder of its records.
+    """
+
+    encoder: pathlib.Path
+    text: dict[str, Any]
+    records: dict[str, pathlib.Path]
+
+
+def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
+    """Prepares the records of a recipe that are not there yet."""
+    data, text, model = (recipe[section] for section in ("data", "text", "model"))
+    _check_rounding(model["round_words"], model["freeze_layers"])
+    encoder = local_folder(model["encoder"])
+    config = open_folder(encoder).config
+    check_segments(config, "a document, whose sentences take turns,")
+    case = text_settings(encoder, text["lowercase"], text["strip_accents"])
+    window_length = model["window_length"] or config["max_position_embeddings"]
+    records = {}
+    for split in ("train", "validation"):
+        records[split] = pathlib.Path(data["records"]) / split
+        counts = prepare(
+            data[split], records[split], encoder,
+            # Validation needs no soft labels, and its oracle is the report's.
+            labels=data["labels"] if split == "train" else "greedy",
+            summary_sentences=data["summary_sentences"], temperature=data["temperature"],
+            max_sentences=data["max_sentences"], window_length=window_length, lowercase=case["lowercase"],
+            strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
+            processes=data["processes"])
+        log(f"{split}: {format_counts(counts)}")
+    return TrainingData(encoder, {**case, "newline": text["newline"], "window_length": window_length}, records)
+
+
+def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSumExt:
+    """Builds the model of a recipe around its encoder."""
+    model = recipe["model"]
+    return make_model(
+        model["encoder"], model["freeze_layers"], model["round_words"], model["hidden_dropout_prob"],
+        model["attention_probs_dropout_prob"], head=model["head"], pooling=model["pooling"],
+        length_input=model["length_input"], window_length=model["window_length"], head_layers=model["head_layers"],
+        head_num_heads=model["head_num_heads"], head_feed_forward_width=model["head_feed_forward_width"],
+        head_dropout=model["head_dropout"], loss_reduction=model["loss_reduction"])
+
+
+def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
+    """Makes the run of a recipe."""
+    return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
+                         {"text": data.text, "recipe": without_folders(recipe)}, TrainSettings(**recipe["train"]),
+                         EvaluateSettings(**recipe["evaluate"]))
+
+
+def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, hidden_dropout_prob: float = 0.1,
+               attention_probs_dropout_prob: float = 0.1, **head: Any) -> BertSumExt:
+    """Builds a BertSumExt around a trained encoder.
+
+    Args:
+        encoder: see `tfsum.formats.hugging_face.local_folder`.
+        freeze_layers: the lowest encoder layers that keep their weights; above 0 the embeddings keep theirs too.
+        round_words: round the rows of the word embedding to what int8 holds before training, so that an export with
+            storage "small" loses nothing of them; they must keep their weights (`freeze_layers`).
+        hidden_dropout_prob: dropout of the encoder.
+        attention_probs_dropout_prob: dropout on its attention weights.
+        **head: the other arguments of `BertSumExt`.
+
+    Returns:
+        The built model.
+
+    Raises:
+        RecipeError: the word embedding is rounded and trained.
+        CheckpointError: the encoder cannot be read.
+    """
+    _check_rounding(round_words, freeze_layers)
+    bert = Bert.from_pretrained(local_folder(encoder), hidden_dropout_prob=hidden_dropout_prob,
+                                attention_probs_dropout_prob=attention_probs_dropout_prob)
+    model = BertSumExt(bert, **head)
+    model.build()
+    if round_words:
+        bert.word_embeddings.embeddings.assign(rounded_rows(bert.word_embeddings.embeddings.numpy()))
+    freeze(bert, freeze_layers)
+    bert.pooler.trainable = False  # it takes no part in the scores
+    return model
+
+
+def _check_rounding(round_words: bool, freeze_layers: int) -> None:
+    if round_words and not freeze_layers:
+        raise RecipeError("[model] round_words is true and freeze_layers 0: embeddings that are trained do not stay "
+                          "rounded; freeze 1 layer or more, or leave round_words out")
+
+
+class ExtractiveRun(Run):
+    """A `Run` that trains a BertSumExt and validates it by the ROUGE of what it chooses.
+
+    Args:
+        model: a built `BertSumExt`.
+        train_records: folder of the training records.
+        validation_records: folder of the validation records.
+        vocabulary: the folder that holds vocab.txt.
+        model_settings: what tfsum.json of the best model says.
+        settings: see `TrainSettings`.
+        evaluate: see `EvaluateSettings`.
+    """
+
+    def __init__(self, model: BertSumExt, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
+                 vocabulary: str | pathlib.Path, model_settings: dict, settings: TrainSettings,
+                 evaluate: EvaluateSettings):
+        with model.distribute_strategy.scope():
+            schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
+                              settings.steps if settings.decay == "linear" else None)
+            factor = encoder_factor(settings.encoder_learning_rate, settings.learning_rate)
+            optimizer = Adam(schedule, {"bert": factor}, global_clipnorm=settings.clip_norm or None,
+                             weight_decay=settings.weight_decay or None)
+        super().__init__(model, optimizer, settings)
+        self.model_settings = model_settings
+        self._word_piece = WordPiece.from_file(pathlib.Path(vocabulary) / "vocab.txt")
+        self._train_records = train_records
+        # Read once for each of the two numbers of windows; those of the first are not needed any more then.
+        self._documents = functools.lru_cache(maxsize=1)(
+            functools.partial(load_windows, train_records, model.window_length))
+        self.validation = ExtractiveValidation(
+            validation_records, model.window_length, settings.max_windows, self._word_piece, settings.tokens_per_batch,
+            evaluate.sentences, evaluate.selection, evaluate.block_trigrams, evaluate.documents)
+
+    def fit(self) -> pathlib.Path:
+        """See `Run.fit`; first logs what a pass over the documents holds, and what their first sentences score."""
+        report = batches_report(self._train_records, tokens_per_batch=self.settings.tokens_per_batch,
+                                window_length=self.model.window_length, max_windows=self.settings.max_windows)
+        log(f"one pass: {report['documents']} documents, {report['batches']} batches, padding "
+            f"{100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond max_windows, "
+            f"{report['sentences_cut']} cut")
+        self.state["lead"] = self.validation.lead()
+        log(f"lead: {format_scores(self.state['lead'])}")
+        return super().fit()
+
+    def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
+        """First windows alone, then up to `max_windows` of each document; see `Run.batches`."""
+        settings = self.settings
+        first = done < settings.first_window_steps
+        windows, since = (1, 0) if first else (settings.max_windows, settings.first_window_steps)
+        documents = self._documents(windows)
+
+        def batches(skip: int) -> tf.data.Dataset:
+            return extractive_batches(
+                documents, tokens_per_batch=settings.tokens_per_batch, window_length=self.model.window_length,
+                max_windows=windows, cls_id=self._word_piece.cls_id, sep_id=self._word_piece.sep_id, training=True,
+                seed=settings.seed, skip_batches=skip)
+
+        until = min(settings.first_window_steps, settings.steps) if first else settings.steps
+        return self.replicated(batches, done - since), until
+
+    def measure(self) -> dict[str, float]:
+        """ROUGE on the validation documents."""
+        return self.validation.rouge(self.validation.probabilities(self.model))
+
+    def selection_score(self, scores: dict[str, float]) -> float:
+        """The mean of the three ROUGEs."""
+        return sum(scores[name] for name in ("rouge1", "rouge2", "rougeLsum")) / 3
+
+    def save_best(self, folder: pathlib.Path) -> None:
+        """Writes the model folder, with its scores beside lead's."""
+        self.model.save_pretrained(folder, self._word_piece.vocabulary, {
+            **self.model_settings, "validation": self.state["best"], "lead": self.state["lead"],
+            "seconds": round(self.state["seconds"])})

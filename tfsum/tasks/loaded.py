@@ -1,0 +1,45 @@
+"""A model in whatever form somebody has it, loaded: a callable, an exported model, or a model folder."""
+
+import contextlib
+import pathlib
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from tfsum.errors import ExportError
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.tasks.load import load
+
+
+@contextlib.contextmanager
+def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None) -> Iterator[ExportedModel]:
+    """Loads a model; a model folder by an export that lives as long as the block.
+
+    Args:
+        model: what `tfsum.load` gave, an exported model's folder, or a model folder.
+        search: options of the export of a model folder.
+
+    Yields:
+        The Python callable.
+
+    Raises:
+        ExportError: the model cannot be read or exported, or `search` is given for one that is exported already.
+
+    Example:
+        >>> with loaded(load()) as summarize:
+        ...     print(summarize("It rained.", sentences=1))
+        It rained.
+    """
+    is_path = isinstance(model, str | pathlib.Path)
+    is_folder = is_path and (pathlib.Path(model) / "config.json").is_file()
+    if search and not is_folder:
+        raise ExportError(f"{model if is_path else model.path}: was exported with a search of its own; leave out "
+                          f"{', '.join(sorted(search))}, or give the model folder")
+    if not is_folder:
+        yield load(model) if is_path else model
+        return
+    from tfsum.tasks.export import export_model
+
+    with tempfile.TemporaryDirectory() as folder:
+        # TF Text's operations give the same bytes faster, and this process has them.
+        yield load(export_model(model, pathlib.Path(folder) / "model" / "1", ops="text", **(search or {})))

@@ -1,0 +1,9 @@
+"""Pretraining a BERT on documents by masked words and next sentences (Devlin et al. 2019, section 3.1)."""
+
+MODEL_KIND, EXPORT_KIND, VERB = "bert_for_pretraining", None, None  # an encoder is trained further, not served
+
+
+def owns(config: dict) -> bool:
+    """Whether a config.json is of an encoder, with or without pretraining heads."""
+    others = "bert_sum_ext" in config or "BertForSequenceClassification" in (config.get("architectures") or [])
+    return config.get("model_type") == "bert" and not others

@@ -1,0 +1,110 @@
+"""What a BERT would write in the place of [MASK], with the probability of each guess (Devlin et al. 2019, 3.1)."""
+
+import dataclasses
+import os
+import pathlib
+import warnings
+
+import numpy as np
+
+from tfsum.errors import CheckpointError, Error
+from tfsum.formats.open_folder import open_folder
+from tfsum.models.bert_for_pretraining import BertForPretraining
+
+MASK = "[MASK]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Guess:
+    """A word piece in the place of a mask.
+
+    Attributes:
+        token: the piece; "##" before it says that it goes on the word before.
+        probability: of the piece there, given all the rest of the text.
+    """
+
+    token: str
+    probability: float
+
+
+def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]]:
+    """Guesses the pieces behind every [MASK] of a text.
+
+    Each place is guessed for itself, with all masks in place, as in pretraining.
+
+    Args:
+        text: with one [MASK] or more.
+        model: a model folder with a masked-language-model head (of tfsum, Hugging Face or Google), or a
+            `BertForPretraining`.
+        k: how many guesses of each place.
+        word_piece: the `WordPiece` of the model, where `model` is no folder.
+
+    Returns:
+        For each [MASK] in order its k likeliest pieces, the likeliest first.
+
+    Raises:
+        Error: `text` is no string or has no [MASK], k is no number of pieces, the text is longer than the model reads,
+            or `model` is something else.
+        CheckpointError: the model cannot be read, or has no such head.
+    """
+    if not isinstance(text, str):
+        raise Error(f"fill_mask: the text is {type(text).__name__}; expected one str")
+    parts = text.split(MASK)
+    if len(parts) < 2:
+        raise Error(f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be guessed")
+    if isinstance(model, str | os.PathLike):
+        model, word_piece = _load(model)
+    elif not isinstance(model, BertForPretraining):
+        raise Error(f"fill_mask: the model is a {type(model).__name__}; expected a model folder with a "
+                    "masked-language-model head, or a BertForPretraining")
+    elif word_piece is None:
+        raise Error("fill_mask: a model without its folder needs its tokenizer: fill_mask(text, model, "
+                    "word_piece=WordPiece.from_file(...))")
+    if word_piece.mask_id is None:
+        raise CheckpointError(f"fill_mask: the vocabulary has no {MASK}; the model was not pretrained on masked words")
+    vocabulary = word_piece.vocabulary
+    if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(vocabulary):
+        raise Error(f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word pieces")
+    ids = np.array([masked_ids(parts, word_piece)], np.int32)
+    if ids.shape[1] > (longest := model.bert.config["max_position_embeddings"]):
+        raise Error(f"fill_mask: {ids.shape[1]} tokens in a row, and the model has positions for {longest}; cut the "
+                    "text around what is to be guessed")
+    places = np.flatnonzero(ids[0] == word_piece.mask_id)[None]
+    logits = np.asarray(model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"])[0]
+    shifted = np.exp(logits - logits.max(-1, keepdims=True, initial=-np.inf))
+    probabilities = shifted / shifted.sum(-1, keepdims=True)
+    likeliest = np.argsort(-probabilities, axis=-1, kind="stable")[:, :k]
+    return [[Guess(vocabulary[i], float(row[i])) for i in best] for row, best in zip(probabilities, likeliest)]
+
+
+def masked_ids(parts: list[str], word_piece) -> list[int]:
+    """[CLS], the pieces of each part of a text with a mask between the parts, [SEP].
+
+    The tokenizer reads "[MASK]" in a text as plain text, so that the parts are read apart. A piece of a reversible
+    vocabulary (`tfsum.text.escape`) knows whether a space stands before it: the guess brings its own, and a part is
+    read behind a full stop, so that what is glued to the mask has none.
+    """
+    before, *later = (part.rstrip() for part in parts)
+    first, stop, *rest = word_piece.tokenize([before, ".", *(f".{part}" for part in later)]).to_list()
+    ids = [word_piece.cls_id, *first]
+    for pieces in rest:
+        ids += [word_piece.mask_id, *pieces[len(stop):]]
+    return [*ids, word_piece.sep_id]
+
+
+def _load(folder):
+    """The model of a folder, and its tokenizer."""
+    from tfsum.formats.text_settings import read_text_settings
+    from tfsum.text.word_piece import WordPiece
+
+    stored = open_folder(folder)
+    if stored.name("cls.predictions.bias", False)[0] not in stored.tensors:
+        raise CheckpointError(f"{stored.source}: has no masked-language-model head (cls.predictions), it holds "
+                              f"{stored.parts()}; an encoder alone lost it: take a model as it was pretrained, or "
+                              "pretrain it")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*has no pooler")  # it takes no part in the guesses
+        model = BertForPretraining.from_stored(stored, warn=False)
+    place = pathlib.Path(stored.source)
+    place = place if place.is_dir() else place.parent  # the source of a Google folder is a prefix in it
+    return model, WordPiece.from_file(place / "vocab.txt", **read_text_settings(place))

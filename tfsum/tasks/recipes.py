@@ -1,0 +1,82 @@
+"""From a recipe to a trained model: `tfsum.train` and `tfsum train RECIPE`."""
+
+import pathlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tfsum.tasks import task_of_recipe, tasks
+from tfsum.training.recipe_file import Key, read_recipe
+from tfsum.training.train import train_task
+
+DEFAULT = "bert_sum_ext"
+
+
+def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
+    """What a recipe may say: section -> key -> `Key`.
+
+    Args:
+        kind: the [model] kind of a task.
+
+    Example:
+        >>> list(schema("bert_classifier"))
+        ['data', 'text', 'model', 'train']
+    """
+    sections = task_of_recipe(kind).part("train").schema()
+    return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
+
+
+def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+    """Reads a recipe, applies overrides and fills in the defaults.
+
+    Args:
+        path: the TOML file.
+        overrides: texts `section.key=VALUE`; without a VALUE the key is taken out, and its default holds.
+
+    Returns:
+        section -> key -> value, with every key.
+
+    Raises:
+        RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
+
+    Example:
+        >>> recipe = load_recipe("training/bert_sum_ext_news.toml", ["train.steps=50"])  # doctest: +SKIP
+    """
+    return read_recipe(path, _schema_of, overrides)
+
+
+def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], overrides: Iterable[str] = ()) -> pathlib.Path:
+    """Prepares the data of a recipe where that is still to do, and trains; resumes where a run was stopped.
+
+    Args:
+        recipe: a TOML file, or what `load_recipe` gave.
+        overrides: see `load_recipe`; for a file alone.
+
+    Returns:
+        The folder of the best model.
+
+    Raises:
+        Stopped: a signal asked the run to stop, and its state is saved.
+        RecipeError: the recipe cannot be read, or keys or values are wrong.
+        Error: the data, the model's files or the run folder do not fit.
+
+    Example:
+        >>> tfsum.train("training/bert_sum_ext_news.toml", ["train.steps=50"])  # doctest: +SKIP
+        PosixPath('runs/bert_sum_ext_news/best')
+    """
+    if not isinstance(recipe, Mapping):
+        recipe = load_recipe(recipe, overrides)
+    return train_task(recipe, task_of_recipe(recipe["model"]["kind"]).part("train"))
+
+
+def _kind_key() -> Key:
+    return Key((str,), DEFAULT, tuple(task.module.MODEL_KIND for task in tasks()))
+
+
+def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
+    """The schema of a parsed recipe's kind; where that is none, a schema in which this is the only mistake."""
+    model = given.get("model")
+    kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
+    if isinstance(kind, str) and task_of_recipe(kind) is not None:
+        return schema(kind)
+    return {section: {**dict.fromkeys(table, Key()), **({"kind": _kind_key()} if section == "model" else {})}
+            for section, table in given.items() if isinstance(table, dict)}

@@ -1,0 +1,52 @@
+"""From a recipe to the best model folder, in four stages that every task has: prepare, build model, make run, fit."""
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from tfsum.models.model import Model
+from tfsum.training.environment import set_precision_and_seed, strategy_of
+from tfsum.training.log import log
+from tfsum.training.recipe_writer import compare_with_begun_run, write_recipe
+from tfsum.training.run import Run
+
+Recipe = Mapping[str, Mapping[str, Any]]
+
+
+class TaskTraining(Protocol):
+    """What a task's `train` part offers; what the first stage returns is the task's own."""
+
+    def prepare_data(self, recipe: Recipe) -> Any:
+        """Reads or learns vocabularies, prepares the records that are not there yet, and checks the recipe."""
+
+    def build_model(self, recipe: Recipe, data: Any) -> Model:
+        """Builds the model, with the weights that the recipe begins with."""
+
+    def make_run(self, recipe: Recipe, data: Any, model: Model) -> Run:
+        """Makes the run that trains and validates the model."""
+
+
+def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
+    """Trains a model from a recipe; resumes where an earlier run was stopped.
+
+    Args:
+        recipe: section -> key -> value, with every key.
+        task: the `train` part of the recipe's task.
+
+    Returns:
+        The folder of the best model.
+
+    Raises:
+        Stopped: a signal asked the run to stop, and its state is saved.
+        Error: the data, the model's files or the run folder do not fit.
+    """
+    for line in compare_with_begun_run(recipe):
+        log(line)
+    data = task.prepare_data(recipe)
+    train = recipe["train"]
+    set_precision_and_seed(train["precision"], train["seed"])
+    with strategy_of(train["strategy"]).scope():
+        model = task.build_model(recipe, data)
+    run = task.make_run(recipe, data, model)
+    write_recipe(recipe, run.folder / "recipe.toml")
+    return run.fit()
