@@ -5,6 +5,8 @@ where a sentence may begin and removes those where none does; the text is split 
 byte of a piece, so the lengths of the pieces are the text's own and their running sum gives the offsets.
 """
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from tfsum.errors import Error
@@ -13,7 +15,7 @@ from tfsum.text.splitting_rules import NEWLINES, RULES, Rule
 from tfsum.text.splitting_words import BEGIN, IDEOGRAPHIC, MAYBE, SPACE
 
 STAND_IN = "\x03"  # replaces the mark bytes that the text itself holds, while boundaries are looked for
-NO_CAPITALS = r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"  # a text in lower case all through, where case tells nothing
+NO_CAPITALS = r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"  # a text in lower case all through, where case is no sign
 
 
 def _replace(text: tf.Tensor, rules: tuple[Rule, ...]) -> tf.Tensor:
@@ -36,7 +38,7 @@ def _has_list() -> str:
 
 
 def _mark_lists(text: tf.Tensor) -> tf.Tensor:
-    """Marks the items of lists that stand in one line; only in lines that begin with a first item."""
+    """Marks the items of lists in one line; only in lines that begin with a first item."""
     lines = tf.strings.split(text, "\n")
     flat = lines.flat_values
     for rule in RULES["lists"]:
@@ -78,31 +80,40 @@ class SentenceSplitter(tf.Module):
     in any batch. Very long sentences are not cut here.
 
     Args:
-        newline: what a new line means: "sentence" (it ends one), "paragraph" (a blank line does), "space"
-            (nothing).
+        newline: What ends a sentence besides its marks: "sentence" (a new line), "paragraph" (a blank line), "space"
+            (neither).
 
     Raises:
-        Error: if `newline` is none of the three.
+        tfsum.Error: `newline` is none of the three.
+
+    >>> splitter = SentenceSplitter()
+    >>> splitter.split(["It rained. We met Mr. Smith."])["sentences"].to_list()
+    [[b'It rained.', b'We met Mr. Smith.']]
     """
 
-    def __init__(self, newline: str = "sentence"):
+    def __init__(self, newline: str = "sentence") -> None:
         super().__init__(name="sentence_splitter")
         if newline not in NEWLINES:
             wanted = ", ".join(map(repr, NEWLINES))
             raise Error(f"SentenceSplitter: newline is {newline!r}; expected one of {wanted}.")
         self.newline = newline
 
-    def split(self, text) -> dict[str, tf.RaggedTensor]:
+    def split(self, text: tf.Tensor | Sequence[str | bytes]) -> dict[str, tf.RaggedTensor]:
         """Splits each text into its sentences.
 
         Args:
-            text: (B,) strings, UTF-8 (bytes that are not are kept as they are).
+            text: (B,) strings in UTF-8; invalid bytes are kept as they are.
 
         Returns:
-            Ragged tensors (B, S): `sentences` string, `start` and `end` int32 byte offsets into the text.
+            A dictionary of ragged tensors (B, S): `sentences` string, `start` and `end` int32, offsets into the text in
+            bytes.
 
         Raises:
-            Error: if `text` is not a vector of strings.
+            tfsum.Error: `text` is not a vector of strings.
+
+        >>> out = SentenceSplitter().split(["It rained. We stayed.", ""])
+        >>> out["start"].to_list(), out["end"].to_list()
+        ([[0, 11], []], [[10, 21], []])
         """
         text = tf.convert_to_tensor(text, tf.string if isinstance(text, list) and not text else None)
         if text.dtype != tf.string or text.shape.rank != 1:

@@ -73,7 +73,8 @@ JAPANESE_OPENERS = (
 )
 
 # Chinese, simplified and traditional. What reports a quote is a subject without a negation or a copula, a verb of
-# speech, and a comma or full stop; anything may precede an adverb (不高兴地, 忍不住). 知道, 小说, 疑问 are no verbs of speech.
+# speech, and a comma or full stop; anything may precede an adverb (不高兴地, 忍不住). 知道, 小说 are not verbs of
+# speech.
 _OTHER = r"\s\x01，。！？、：；…“”‘’「」『』（"
 _NEGATION = "没沒不未无無非别別拒等难難忘是有"
 SPEECH_VERBS = (
@@ -111,7 +112,8 @@ KOREAN_QUOTATIVES = (  # what continues the sentence after a quote
     r"이?라(?:고|며|면서|는|던|니|도|서)|하는 [^수]|"
     r"(?:란|이?라|며|면서|은|는|을|를|의|에|등의?|하고|하고는|하며|하면서|하던|하자|따위의?)[ ,]|"
     r"(?:이란|같은) (?:말|질문|소리|표현|이야기|얘기|생각|구호|문구|대사)|"
-    r"고 (?:말|했|하[는며면였던]|할|밝|전했|전한|강조|주장|설명|덧붙|답|대답|물었|묻|외쳤|적|썼|지적|비판|당부|요청|소리|생각)|"
+    r"고 (?:말|했|하[는며면였던]|할|밝|전했|전한|강조|주장|설명|덧붙|답|대답|물었|"
+    r"묻|외쳤|적|썼|지적|비판|당부|요청|소리|생각)|"
     r"(?:외쳤|외치|소리쳤|소리치|소리를 질|물었|말했|대답했|중얼거|속삭)"
 )
 KOREAN_HESITATION = (  # particles, conjunctions and fillers that do not end a sentence
