@@ -8,7 +8,14 @@ from tfsum.errors import CheckpointError
 
 
 def piece_file(path: str | os.PathLike) -> pathlib.Path:
-    """A vocab.txt itself, or the tokenizer.json in its folder where there is only that."""
+    """Returns a vocab.txt itself, or the tokenizer.json in its folder where there is only that.
+
+    Args:
+        path: The path of a vocab.txt or another file of pieces.
+
+    >>> piece_file("pieces/vocab.txt").name
+    'vocab.txt'
+    """
     path = pathlib.Path(path)
     other = path.with_name("tokenizer.json")
     return other if path.name == "vocab.txt" and not path.exists() and other.is_file() else path
@@ -20,8 +27,18 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     Args:
         path: UTF-8 text, one piece a line, the line number (from 0) is the id; or a tokenizer.json of a WordPiece.
 
+    Returns:
+        The word pieces.
+
     Raises:
-        CheckpointError: the file cannot be read, or the tokenizer is of another kind.
+        tfsum.CheckpointError: The file cannot be read, or the tokenizer is of another kind.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "vocab.txt")
+    ...     _ = path.write_text("[PAD]\\n[UNK]\\nrain\\n")
+    ...     read_pieces(path)
+    ['[PAD]', '[UNK]', 'rain']
     """
     path = piece_file(path)
     if path.is_dir():
@@ -38,7 +55,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _of_tokenizer(content, path: pathlib.Path) -> list[str]:
+def _of_tokenizer(content: object, path: pathlib.Path) -> list[str]:
     """The pieces of a tokenizer.json and the tokens added to them, whose rows the model has too."""
     match content:
         case {"model": {"vocab": dict(ids), **model}} if model.get("type", "WordPiece") == "WordPiece":

@@ -24,7 +24,8 @@ class _Trigrams(NamedTuple):
     column: tf.Tensor
 
 
-def select(scores, present, words, max_sentences, block_trigrams, limit: int):
+def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None, max_sentences: tf.Tensor,
+           block_trigrams: tf.Tensor | None, limit: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
     Args:
@@ -42,7 +43,12 @@ def select(scores, present, words, max_sentences, block_trigrams, limit: int):
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count (B,) int32.
 
     Raises:
-        Error: if `limit` is below 1, or if trigrams are to be blocked and there are no words.
+        tfsum.Error: `limit` is below 1, or trigrams are to be blocked and there are no words.
+
+    >>> scores, present = tf.constant([[0.2, 0.9, 0.5]]), tf.constant([[True, True, True]])
+    >>> chosen, count = select(scores, present, None, tf.constant([2]), None, limit=3)
+    >>> chosen.numpy().tolist(), count.numpy().tolist()
+    ([[1, 2, -1]], [2])
     """
     if limit < 1:
         raise Error(f"select: limit is {limit}; expected at least 1, the width of the result.")
