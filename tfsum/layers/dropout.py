@@ -62,9 +62,7 @@ class Dropout(keras.layers.Layer):
         self.seed = seed
         if rate:
             self.seed_generator = _StepSeedGenerator(seed)
-
-    def build(self, input_shape):
-        self.built = True
+        self.built = True  # there are no weights
 
     def call(self, x, training=None):
         """(...) -> (...), unchanged unless `training`."""

@@ -63,9 +63,7 @@ class PositionalEncoding(keras.layers.Layer):
         self.scale = scale
         self.dropout = dropout
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
-
-    def build(self, input_shape):
-        self.built = True
+        self.built = True  # there are no weights
 
     def call(self, x, first_position=None, training=None):
         """Adds the positions.

@@ -167,7 +167,7 @@ class Transformer(GenerativeModel):
     def _logits(self, x):
         """float tensor (..., D) -> float32 (..., V)."""
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
-        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + self.output_bias
+        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
 
     def start(self, source_ids: Tensor, max_length: int, num_beams: int = 1) -> dict:
         """Encodes the sources and makes room for their targets: the first half of what a strategy needs.
