@@ -1,14 +1,15 @@
 """The models on the backends of Keras: the same weights, inputs and answers on TensorFlow and on JAX.
 
-Runs forward, fit, evaluate, predict and decoding of small models in a process of each backend and prints a table of
-the largest differences. Integers (ids, lengths) must be equal and floats within 1e-5; the exit status is 1 when one
-is not, or when the models load TensorFlow under JAX.
+Runs forward, fit, evaluate, predict and decoding of small models in one process per backend and prints a table of the
+largest differences. Integers (ids, lengths) must be equal and floats within 1e-5; the exit status is 1 if one is
+not, or if the models import TensorFlow under JAX.
 
     pip install jax
     python benchmarks/backends.py
 """
 
 import argparse
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -21,10 +22,10 @@ import numpy as np
 BACKENDS = ("tensorflow", "jax")
 TOLERANCE = 1e-5
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ENCODER = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
+ENCODER = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
            "intermediate_size": 24, "max_position_embeddings": 12, "hidden_dropout_prob": 0.0,
            "attention_probs_dropout_prob": 0.0}
-TRANSFORMER = {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 16, "num_heads": 2,
+TRANSFORMER = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 16, "num_heads": 2,
                "feed_forward_width": 24, "dropout": 0.0, "max_length": 8}
 
 
@@ -130,7 +131,7 @@ def answers_of(backend: str, folder: str) -> dict[str, np.ndarray]:
     done = subprocess.run([sys.executable, __file__, "--answer", path], env=environment, capture_output=True, text=True,
                           check=False)
     if done.returncode:
-        sys.exit(f"{backend}: failed with status {done.returncode}\n{done.stdout}{done.stderr}")
+        raise SystemExit(f"{backend}: failed with status {done.returncode}\n{done.stdout}{done.stderr}")
     with np.load(path) as stored:
         return dict(stored)
 
@@ -153,8 +154,8 @@ def main(arguments=None) -> int:
     if options.answer:
         answer(options.answer)
         return 0
-    with tempfile.TemporaryDirectory() as folder:
-        first, second = (answers_of(backend, folder) for backend in BACKENDS)
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor() as pool:
+        first, second = pool.map(answers_of, BACKENDS, [folder] * len(BACKENDS))
     names = [*first, *(second.keys() - first.keys())]
     wrong = 0
     print(f"{'what':{max(map(len, names))}}  {'type':8} {'shape':12} difference  {BACKENDS[0]} = {BACKENDS[1]}")
@@ -166,7 +167,8 @@ def main(arguments=None) -> int:
         largest, equal = difference(first[name], second[name])
         wrong += not equal
         shape = "x".join(map(str, first[name].shape)) or "scalar"
-        print(f"{name:{max(map(len, names))}}  {first[name].dtype!s:8} {shape:12} {largest:10.1e}  {'yes' if equal else 'NO'}")
+        print(f"{name:{max(map(len, names))}}  {first[name].dtype!s:8} {shape:12} {largest:10.1e}  "
+              f"{'yes' if equal else 'NO'}")
     print(f"{len(names)} answers, {wrong} differ (floats: tolerance {TOLERANCE})")
     return 1 if wrong else 0
 

@@ -4,7 +4,6 @@ import keras
 from keras import ops
 
 from tfsum.errors import Error
-from tfsum.tensor import Tensor
 
 BACKENDS = ("tensorflow", "jax")
 
