@@ -61,7 +61,7 @@ class Sampling(Strategy):
         self._check_whole("n_samples", 1)
         if not is_number(self.temperature) or not 1e-4 <= self.temperature <= 1e3:
             raise Error(f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to 1000 (for "
-                        f"the likeliest token each time take Greedy)")
+                        f"the most probable token each time use Greedy)")
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
             raise Error(f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)")
 

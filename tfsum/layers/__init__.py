@@ -1,4 +1,4 @@
-"""The layers of a Transformer, in Keras alone: they run on every backend that Keras has."""
+"""The layers of a Transformer in pure Keras: they run on TensorFlow and on JAX."""
 
 from tfsum.layers.cache import Cache
 from tfsum.layers.decoder import Decoder, DecoderLayer
