@@ -64,8 +64,8 @@ class Uncached:
     def __init__(self, model: Transformer):
         self._model, self.start_id, self.end_id = model, model.start_id, model.end_id
 
-    def start(self, source_ids, max_length, width):
-        source_ids = ops.repeat(source_ids, width, axis=0)
+    def start(self, source_ids, max_length, num_beams):
+        source_ids = ops.repeat(source_ids, num_beams, axis=0)
         written = ops.zeros((ops.shape(source_ids)[0], max_length), "int32")
         return {"source_ids": source_ids, "hypotheses": {"target_ids": written}}
 

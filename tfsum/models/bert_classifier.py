@@ -71,9 +71,8 @@ class BertClassifier(Model):
         pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)["pooled_output"]
         return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs):
         """Probabilities of the labels, float32 (B, C): what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return ops.softmax(self(inputs, training=False))
 
     def summed_loss(self, x, y, training):

@@ -144,9 +144,8 @@ class BertSumExt(Model):
         """Applies the head: vectors (B, S, D), bool mask (B, S), places (B,) -> float32 logits (B, S)."""
         return self.head(vectors, sentence_mask, first_position=first_position, training=training)
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs):
         """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         probabilities = ops.sigmoid(self(inputs, training=False))
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
 
