@@ -2,7 +2,7 @@
 
 
 class Error(Exception):
-    """Any mistake that tfsum can name: the thing, what was found, what was expected and how to mend it."""
+    """Any mistake that tfsum can name: the thing, what was found, what was expected and how to fix it."""
 
 
 class DataError(Error):

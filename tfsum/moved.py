@@ -78,7 +78,7 @@ NAMES = {  # public names that a module of 0.1.0 had -> where they are now
 
 
 def moved_name(module: str, name: str) -> str:
-    """What to say of a name that a module does not have.
+    """The message for a name that a module does not have.
 
     Args:
         module: the module's full name.

@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with loaded(arguments.model) as classify:
         if (verb := task_of(classify.path, classify.description).module.VERB) != "classify":
-            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; ask it by "
+            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; use "
                         f"`tfsum {verb}`")
         for name in names:
             refuse_rows(name, classify.description["text"]["pair"])

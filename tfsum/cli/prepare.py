@@ -1,4 +1,4 @@
-"""Turn a corpus into sharded training records; interrupt it, run it again, it goes on.
+"""Turn a corpus into sharded training records; an interrupted run resumes when repeated.
 
 For extractive training (the default task) documents get oracle labels, for pretraining a BERT they become pairs of
 segments, whose words are masked when it is trained. For a Transformer pairs of texts become pairs of ids.
@@ -89,7 +89,7 @@ def _add_pairs(add) -> None:
     add("--cut-sources", action="store_true", default=UNSET, help="cut longer sources; else their pairs are left out")
     add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
     add("--window-sentences", type=int, default=UNSET, metavar="N",
-        help="runs of N sentences stand for the sources, each with a target that it begins with")
+        help="N sentences in a row are a source, and its first ones its target")
     add("--window-targets", choices=("sentences", "lines", "both"), default=UNSET,
         help="of a run: its own first sentence (default), or each line of the target that this is most like")
 

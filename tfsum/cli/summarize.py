@@ -51,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     summarize, options = tfsum.load(arguments.model), {}
     if (verb := task_of(summarize.path, summarize.description).module.VERB) != "summarize":
-        raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; ask it by "
+        raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; use "
                     f"`tfsum {verb}`")
     if arguments.sentences is not None:
         if "sentences" not in inspect.signature(summarize).parameters:
@@ -77,7 +77,7 @@ def read_text(name: str) -> str:
     """The text of a file or of standard input; what is not UTF-8 becomes U+FFFD, and is counted."""
     data = sys.stdin.buffer.read() if name == "-" else pathlib.Path(name).read_bytes()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{name}: found UTF-16, expected UTF-8; mend with iconv -f UTF-16 -t UTF-8")
+        raise DataError(f"{name}: found UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8")
     text = data.decode("utf-8-sig", errors="replace")
     broken = text.count("\ufffd") - data.count("\ufffd".encode())
     if broken:
@@ -93,9 +93,9 @@ def as_text(name: str, result, documents: int) -> str:
 
 
 def as_json(name: str, result) -> str:
-    """One line of JSON with all that the model said."""
-    said = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
-    return json.dumps(said, ensure_ascii=False)
+    """One line of JSON with the whole result."""
+    row = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
+    return json.dumps(row, ensure_ascii=False)
 
 
 def _rounded(value):

@@ -47,8 +47,8 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes) -
 
     Args:
         path: the .pt file, zip or legacy.
-        bert: arguments of `Bert` (the fields of its config.json) that the shapes do not tell, such as
-            `num_attention_heads`; those that they do tell must agree.
+        bert: arguments of `Bert` (the fields of its config.json) that the shapes do not determine, such as
+            `num_attention_heads`; those that they determine must agree.
         **changes: arguments of `BertSumExt`, such as `head_num_heads` where the file has no `opt`.
 
     Returns:
@@ -163,7 +163,7 @@ def _bert_heads(width: int, options: dict, path) -> int:
         return options.get("ext_heads", 8)
     if width % 64:
         raise CheckpointError(f"{path}: BERT of width {width} is none of the published sizes; "
-                              "say its heads with bert={'num_attention_heads': ...}")
+                              "give the number of heads: bert={'num_attention_heads': ...}")
     return width // 64
 
 

@@ -38,7 +38,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
         lowercase: whether the model's tokenizer lower-cases, where `read_text_settings` would get it wrong.
 
     Returns:
-        What the reader should know, a line each: tensors left out, a function that the format cannot say.
+        Notes, one line each: tensors left out, a function that the format cannot express.
 
     Raises:
         CheckpointError: the source cannot be read, or the destination cannot be written or is taken.
@@ -47,7 +47,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
         raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
     destination = pathlib.Path(destination)
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
-        raise CheckpointError(f"{destination}: is there already; give the name of a new folder")
+        raise CheckpointError(f"{destination}: already exists; choose a new folder")
     stored = open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
@@ -65,7 +65,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
     return _notes(stored, tensors, config, to)
 
 
-def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
+def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:
     """What the source has, as tensors in full Hugging Face names, and the config, once a model could be made of it."""
     if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
@@ -76,15 +76,15 @@ def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
     else:
         bert = load_bert(Bert, stored, {})
         tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
-    # A head that the file lacks was made anew, and is nothing to write.
+    # A head that the file lacks was initialized at random: it is not written.
     return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config
 
 
-def _has_classifier(stored: model_folder.Stored) -> bool:
+def _has_classifier(stored: model_folder.StoredModel) -> bool:
     return stored.name("classifier.weight", True)[0] in stored.tensors
 
 
-def _folder_of(stored: model_folder.Stored) -> pathlib.Path:
+def _folder_of(stored: model_folder.StoredModel) -> pathlib.Path:
     path = pathlib.Path(stored.source)
     return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
 

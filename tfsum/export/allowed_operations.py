@@ -54,7 +54,7 @@ def read_nodes(folder) -> list:
 
 
 def check_operations(folder, ops: str) -> list[str]:
-    """Looks at every operation of a SavedModel.
+    """Checks every operation of a SavedModel.
 
     Args:
         folder: the SavedModel.

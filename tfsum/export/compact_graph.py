@@ -1,6 +1,6 @@
 """Makes saved_model.pb smaller and changes no operation: two fifths of it are names.
 
-Nobody but a function's own operations refers to its operations by name, and those are told of the new ones. The names
+Nobody but a function's own operations refers to its operations by name, and those references are updated. The names
 of arguments, results and functions stay, and those of the outer graph, which signatures and variables refer to.
 TensorFlow's optimizer looks at names too, so that a sum may be rounded otherwise than in the graph before (by 1e-7).
 """
@@ -36,7 +36,7 @@ def compact_graph(folder) -> None:
 
 
 def shorten_names(function: FunctionDef) -> None:
-    """Gives every operation of a function a name of a few letters, wherever the function speaks of it."""
+    """Gives every operation of a function a name of a few letters, and updates all references to it."""
     taken = {argument.name for argument in function.signature.input_arg}
     free = (name for name in _names() if name not in taken)
     names = dict(zip([node.name for node in function.node_def], free))

@@ -37,7 +37,7 @@ def record(model, requests: list[dict], ask: Ask) -> dict:
 
     Args:
         model: a loaded SavedModel.
-        requests: what is asked, in JSON's types.
+        requests: the requests, in JSON's types.
         ask: the task's function from a model and requests to answers in JSON's types.
 
     Returns:

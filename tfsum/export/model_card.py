@@ -25,7 +25,7 @@ CARD = """# {name}
 
 {licence}
 """
-UNSAID = "The model folder does not say."
+NOT_STATED = "Not stated in the model folder."
 
 
 def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card) -> None:
@@ -86,7 +86,7 @@ def _validated(description: dict) -> str:
 
 
 def _scores(scores: dict) -> str:
-    """The metrics in words; a classifier's stand with their intervals, its counts are no metrics."""
+    """The metrics in words; a classifier's come with intervals, its counts are not metrics."""
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
     return ", ".join(f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float))
 
@@ -99,5 +99,5 @@ def _section(settings: dict, name: str) -> dict:
 
 def _stated(value) -> str:
     if not value:
-        return UNSAID
+        return NOT_STATED
     return "\n".join(f"- {k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)

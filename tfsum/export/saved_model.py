@@ -83,18 +83,18 @@ def version_folder(destination) -> pathlib.Path:
         path = path / str(max(there, default=0) + 1)
     if path.exists():
         raise ExportError(
-            f"{path}: is there already; a version never changes: give another number, or "
+            f"{path}: already exists; a version never changes: give another number, or "
             f"{path.parent} alone for the next one"
         )
     return path
 
 
 def read_settings(source: pathlib.Path) -> dict:
-    """Reads a model folder's tfsum.json; where it does not tell the case of texts, the folder's other files do.
+    """Reads a model folder's tfsum.json; text settings that it lacks come from the folder's other files.
 
     Raises:
         ExportError: there is no vocabulary, or tfsum.json is not as expected.
-        CheckpointError: another file that tells the case is broken.
+        CheckpointError: another file with text settings is broken.
     """
     if not piece_file(source / "vocab.txt").is_file():
         raise ExportError(

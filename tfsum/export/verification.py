@@ -1,4 +1,4 @@
-"""Does a SavedModel still say what it said on the day of export, with nothing in it that a host may lack?"""
+"""Verifies a SavedModel: its signatures, operations and weights, and its golden answers of the day of export."""
 
 import pathlib
 
@@ -30,7 +30,7 @@ def verify_export(folder, description: dict, task_golden, loaded=None) -> Report
         What was found.
 
     Raises:
-        ExportError: the first thing that is not as it was or should be.
+        ExportError: the first difference found.
     """
     folder = pathlib.Path(folder)
     weights = check_weights(folder, description["weights"])
@@ -53,7 +53,7 @@ def verify_export(folder, description: dict, task_golden, loaded=None) -> Report
 
 
 def check_weights(folder: pathlib.Path, expected: dict) -> int:
-    """Each weight lies in the file once, and nothing else does: the number of weights.
+    """Checks that each weight is stored once and nothing else is; returns the number of weights.
 
     Raises:
         ExportError: the file cannot be read, or does not hold the weights expected.

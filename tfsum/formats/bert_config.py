@@ -31,9 +31,9 @@ def read_bert_config(folder) -> dict:
     if config.get("position_embedding_type", "absolute") != "absolute":
         raise CheckpointError(f"{path}: position_embedding_type is {config['position_embedding_type']!r}; "
                               "only 'absolute' positions are known")
-    if told := [key for key in DECODER if config.get(key)]:
-        raise CheckpointError(f"{path}: {', '.join(told)} is true: a decoder, whose tokens see none of those after "
-                              "them; tfsum's Bert is an encoder, take a model that was trained as one")
+    if decoder_keys := [key for key in DECODER if config.get(key)]:
+        raise CheckpointError(f"{path}: {', '.join(decoder_keys)} is true: a decoder, whose tokens attend only to "
+                              "earlier ones; tfsum's Bert is an encoder, use a model that was trained as one")
     return bert_arguments(config, path)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import bert_config, model_folder
-from tfsum.formats.model_folder import Stored
+from tfsum.formats.model_folder import StoredModel
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
@@ -31,7 +31,7 @@ def is_google(source: str | os.PathLike) -> bool:
     return pathlib.Path(f"{source}.index").is_file() or (path.parent / "bert_config.json").is_file()
 
 
-def read_google(source: str | os.PathLike) -> Stored:
+def read_google(source: str | os.PathLike) -> StoredModel:
     """Reads a Google folder by `tf.train.load_checkpoint`.
 
     Args:
@@ -47,13 +47,13 @@ def read_google(source: str | os.PathLike) -> Stored:
     folder, prefix = _locate(pathlib.Path(source))
     config = _read_config(folder / "bert_config.json")
     model_folder.check_vocabulary(folder, config["vocab_size"])
-    return Stored(str(prefix), config, _read_variables(prefix), google_name)
+    return StoredModel(str(prefix), config, _read_variables(prefix), google_name)
 
 
 def google_name(name: str, transposed: bool) -> tuple[str, bool]:
     """Google's name for one of Hugging Face's.
 
-    Kernels are (in, out) at Google; the matrices of the small heads alone lie as (out, in) in both.
+    Kernels are (in, out) at Google; only the matrices of the small heads are (out, in) in both.
 
     Args:
         name: in full, such as `bert.encoder.layer.0.attention.self.query.weight`.
@@ -78,8 +78,8 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
 def google_config(config: dict) -> dict:
     """The bert_config.json of a `Bert`'s arguments.
 
-    The original always computes the tanh GELU and an epsilon of 1e-12. What differs stands in keys that it
-    does not read and `read_google` does: `exact_gelu`, `layer_norm_eps`.
+    The original always computes the tanh GELU and an epsilon of 1e-12. Differences are stored in keys that it
+    ignores and `read_google` reads: `exact_gelu`, `layer_norm_eps`.
     """
     named = {key: config[key] for key in (*bert_config.FIELDS, *bert_config.OPTIONS)}
     if named["hidden_act"] == "gelu":

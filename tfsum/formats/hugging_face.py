@@ -11,7 +11,7 @@ import numpy as np
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder
 from tfsum.formats.bert_config import config_file, read_bert_config
-from tfsum.formats.model_folder import Stored, full_name
+from tfsum.formats.model_folder import StoredModel, full_name
 from tfsum.formats.torch_file import read_torch_file
 
 PACKAGE = "package:"
@@ -23,7 +23,7 @@ OLD_ENDINGS = (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "Laye
 """The names that the first conversions of Google's files had, still in bert-base-uncased on the hub."""
 
 
-def read_hugging_face(source: str | os.PathLike) -> Stored:
+def read_hugging_face(source: str | os.PathLike) -> StoredModel:
     """Reads a folder of tfsum or Hugging Face.
 
     The weights are looked for as model.safetensors, its shards (model.safetensors.index.json),
@@ -47,7 +47,7 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
     tensors = {_present_name(name): value for name, value in _read_tensors(folder).items()
                if not model_folder.NO_WEIGHT.search(name)}
     whole = any(name.startswith("bert.") for name in tensors)
-    return Stored(str(folder), config, tensors, full_name if whole else _bare_name)
+    return StoredModel(str(folder), config, tensors, full_name if whole else _bare_name)
 
 
 def local_folder(source: str | os.PathLike) -> pathlib.Path:

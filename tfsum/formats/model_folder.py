@@ -39,10 +39,10 @@ LAYER = (
     ("output.LayerNorm", "feed_forward_norm", NORM),
 )
 NO_WEIGHT = re.compile(r"(^|\.)embeddings\.position_ids$")  # a buffer of older transformers: 0, 1, 2, ...
-# safetensors' own reader for numpy knows no bfloat16, in which many encoders are stored.
+# safetensors' own reader for numpy lacks bfloat16, in which many encoders are stored.
 STORED_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
                 "I64": np.int64, "I32": np.int32}
-# Heads of other tasks, which an encoder leaves unread: Hugging Face's names and Google's.
+# Heads of other tasks, which an encoder ignores: Hugging Face's names and Google's.
 OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.", "cls/", "output_weights", "output_bias")
 # What Hugging Face may store a second time, and the tensor that it must equal.
 TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -50,18 +50,18 @@ TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weigh
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
-    """Hugging Face's own name of a tensor, for a `Stored`."""
+    """Hugging Face's own name of a tensor, for a `StoredModel`."""
     return name, transposed
 
 
-class Stored(NamedTuple):
-    """A BERT as it lies in a file of some format.
+class StoredModel(NamedTuple):
+    """The contents of a BERT checkpoint of any format.
 
     Attributes:
-        source: what the errors call it.
+        source: its name in errors.
         config: the arguments of `Bert`.
         tensors: arrays by the file's own names.
-        name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array lies transposed, into
+        name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array is transposed, into
             those of the file.
     """
 
@@ -71,7 +71,7 @@ class Stored(NamedTuple):
     name: Callable[[str, bool], tuple[str, bool]] = full_name
 
     def parts(self) -> str:
-        """What the names of the tensors begin with, for an error."""
+        """The first parts of the tensor names, for an error."""
         return ", ".join(sorted({re.split("[./]", name)[0] for name in self.tensors}))
 
 
@@ -113,12 +113,12 @@ def errors_named(source):
         raise CheckpointError(f"{source}: {error}") from None
 
 
-def assign_bert(bert, stored: Stored) -> None:
+def assign_bert(bert, stored: StoredModel) -> None:
     """Sets the weights of a built `Bert`; every weight must be set, and every tensor be used but those of heads.
 
     Where the model was built with more positions than the file's config says, the last row of the table is
-    repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it begins anew,
-    which a warning says.
+    repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it is initialized
+    at random, with a warning.
 
     Raises:
         CheckpointError: names missing, names unknown, types or shapes that differ, all of them at once.
@@ -131,12 +131,12 @@ def assign_bert(bert, stored: Stored) -> None:
         tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
     names = names_in(stored, bert_names(bert.config["num_hidden_layers"], "bert."))
     if not any("pooler" in name for name in tensors):
-        warnings.warn(f"{stored.source}: has no pooler; it begins anew, to be trained", stacklevel=4)
+        warnings.warn(f"{stored.source}: has no pooler; it is initialized at random and needs training", stacklevel=4)
         names = [row for row in names if "pooler" not in row[0]]
     assign(variables_by_path(bert), names, tensors, stored.source)
 
 
-def names_in(stored: Stored, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
+def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
     """The rows of a table of names, with the names of a file in the place of Hugging Face's."""
     rows = [(stored.name(full, transposed), path) for full, path, transposed in names]
     return [(name, path, transposed) for (name, transposed), path in rows]
@@ -152,24 +152,24 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
     unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
-    wrong, values = [], {}
+    errors, values = [], {}
     for name, path, transposed in names:
         if name in tensors:
             value = tensors[name].T if transposed else tensors[name]
             if value.shape != tuple(variables[path].shape):
                 want = tuple(variables[path].shape)[:: -1 if transposed else 1]
-                wrong.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
+                errors.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
             elif value.dtype.kind != "f":
-                wrong.append(f"type: {name} is {value.dtype}, a weight must be of floats")
+                errors.append(f"type: {name} is {value.dtype}, a weight must be of floats")
             elif not np.isfinite(value).all():
-                wrong.append(f"value: {name} has {np.sum(~np.isfinite(value))} that are infinite or no number")
+                errors.append(f"value: {name} has {np.sum(~np.isfinite(value))} that are infinite or no number")
             values[path] = value
-    if kinds := [kind for kind in (missing, unknown, wrong) if kind]:
+    if kinds := [kind for kind in (missing, unknown, errors) if kind]:
         lines = [line for kind in kinds
                  for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])]
-        cure = "mend config.json or take the file that belongs to it"
+        cure = "fix config.json or use the file that belongs to it"
         if expected and tensors and not expected & tensors.keys():
-            cure = "none has a name that it knows: save the model itself, without what wraps it (DataParallel: .module)"
+            cure = "none has a known name: save the model itself, without what wraps it (DataParallel: .module)"
         raise CheckpointError(f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
                               + "\n  ".join(lines))
     for path, value in values.items():
@@ -207,12 +207,12 @@ def check_vocabulary(folder, rows: int) -> None:
 
 
 def widened(value: np.ndarray) -> np.ndarray:
-    """Floats as float32; float64 as it is, so that who rounds it can say so."""
+    """Floats as float32; float64 unchanged, so that the caller can report the rounding."""
     return value if value.dtype == np.float64 else value.astype(np.float32, copy=False)
 
 
 def read_vocabulary(path) -> list[str] | None:
-    """The pieces of a vocab.txt or of what stands in its place (`read_pieces`); None where there is neither."""
+    """The pieces of a vocab.txt or of the file that replaces it (`read_pieces`); None where there is neither."""
     from tfsum.formats.piece_file import piece_file, read_pieces
 
     path = piece_file(path)

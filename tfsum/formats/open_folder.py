@@ -1,10 +1,10 @@
 """A model folder of any format, read by the reader for its format."""
 
 from tfsum.formats import google, hugging_face
-from tfsum.formats.model_folder import Stored, assign_bert, errors_named
+from tfsum.formats.model_folder import StoredModel, assign_bert, errors_named
 
 
-def open_folder(source) -> Stored:
+def open_folder(source) -> StoredModel:
     """Reads a BERT: a folder of tfsum or Hugging Face, one of Google or its prefix, or a name on the hub.
 
     Raises:
@@ -13,7 +13,7 @@ def open_folder(source) -> Stored:
     return (google.read_google if google.is_google(source) else hugging_face.read_hugging_face)(source)
 
 
-def load_bert(cls, stored: Stored, changes: dict):
+def load_bert(cls, stored: StoredModel, changes: dict):
     """Builds a `Bert` of class `cls` with the weights of a file; see `Bert.from_pretrained`."""
     with errors_named(stored.source):
         bert = cls(**{**stored.config, **changes})

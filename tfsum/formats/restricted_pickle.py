@@ -211,7 +211,7 @@ def _drop_since_mark(machine: _Machine, _: Any) -> None:
 
 
 def _nothing(machine: _Machine, _: Any) -> None:
-    """PROTO and FRAME: numbers that say nothing needed here."""
+    """PROTO and FRAME: numbers that are not needed here."""
 
 
 _ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {

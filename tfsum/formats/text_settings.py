@@ -15,7 +15,7 @@ SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 def read_text_settings(folder) -> dict[str, bool | None]:
     """Reads the text settings of a model folder of tfsum, Hugging Face or Google, or of a vocabulary alone.
 
-    Google's folders say nothing of it, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
+    Google's folders do not store them, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
     with a capital, nor one that strips accents an accent: a vocabulary that has one keeps them.
 
     Args:
@@ -39,16 +39,17 @@ def read_text_settings(folder) -> dict[str, bool | None]:
         if not isinstance(stored, dict):
             raise CheckpointError(f"{place}: \"{section}\" is {stored!r}; expected an object, such as "
                                   '{"lowercase": true}')
-        told = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
-        if wrong := [f"{name} is {value!r}" for name, value in told.items() if type(value) not in (bool, type(None))]:
-            raise CheckpointError(f"{place}: {', '.join(wrong)}; expected true, false or nothing")
-        if told["lowercase"] is not None:
-            return told
+        settings = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
+        if errors := [f"{name} is {value!r}" for name, value in settings.items()
+                      if type(value) not in (bool, type(None))]:
+            raise CheckpointError(f"{place}: {', '.join(errors)}; expected true, false or nothing")
+        if settings["lowercase"] is not None:
+            return settings
     return vocabulary_settings(folder / "vocab.txt" if folder.is_dir() else folder)
 
 
 def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
-    """What the pieces of a vocabulary tell but the special ones, such as [CLS]; lower case where there is no file."""
+    """Infers the settings from the pieces of a vocabulary, special ones aside; lower case where there is no file."""
     pieces = [piece for piece in map(str.strip, read_vocabulary(vocabulary) or [])
               if not (piece.startswith("[") and piece.endswith("]"))]
     lowercase = not any(piece != piece.lower() for piece in pieces)
@@ -74,7 +75,7 @@ def tokenizer_config(settings: dict) -> str:
 
 
 def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
-    """What bert_config.json must say beyond what the vocabulary tells."""
+    """The text settings that bert_config.json must hold because the vocabulary does not imply them."""
     def tokenizer(lowercase, strip_accents):
         return lowercase, lowercase if strip_accents is None else strip_accents
 

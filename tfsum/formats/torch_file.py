@@ -1,4 +1,4 @@
-"""Files of torch.save, read without torch and without running anything that stands in them.
+"""Files of torch.save, read without torch and without running anything in them.
 
 Both formats: the zip archive (torch >= 1.6) and the older stream of pickles of the published BertSum and
 PreSumm checkpoints (torch/serialization.py, `_load` and `_legacy_load`).
@@ -111,7 +111,7 @@ def _read_legacy(content: mmap.mmap) -> Any:
     start = content.tell()
     asked: dict[str, StorageId] = {}
 
-    # The elements stand behind the pickle that tells their types: read it for these, then for the tensors.
+    # The elements follow the pickle that has their types: read it once for the types, again for the tensors.
     def note(storage: StorageId) -> None:
         first = asked.setdefault(storage.key, storage)
         if (first.kind, first.count) != (storage.kind, storage.count):

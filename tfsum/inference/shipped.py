@@ -1,4 +1,4 @@
-"""Where the shipped models lie: `saved_models/` of a checkout, `tfsum/saved_models` once installed."""
+"""Where the shipped models are: `saved_models/` of a checkout, `tfsum/saved_models` once installed."""
 
 import pathlib
 
@@ -12,7 +12,7 @@ def shipped_folder() -> pathlib.Path:
     """The folder of the shipped models."""
     package = pathlib.Path(tfsum.__file__).resolve().parent
     installed = package / "saved_models"
-    # In a checkout (also one installed with -e) the folder lies beside the package, not in it.
+    # In a checkout (also one installed with -e) the folder is beside the package, not in it.
     return installed if installed.is_dir() else package.parent / "saved_models"
 
 

@@ -10,7 +10,7 @@ from keras import ops
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import model_folder
 from tfsum.formats.bert_config import config_file
-from tfsum.formats.model_folder import DENSE, Stored
+from tfsum.formats.model_folder import DENSE, StoredModel
 from tfsum.formats.open_folder import open_folder
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
@@ -111,7 +111,7 @@ class BertClassifier(Model):
         return cls.from_stored(open_folder(folder), label_names, classifier_dropout, **changes)
 
     @classmethod
-    def from_stored(cls, stored: Stored, label_names: Sequence[str] | None = None,
+    def from_stored(cls, stored: StoredModel, label_names: Sequence[str] | None = None,
                     classifier_dropout: float | None = None, **changes):
         """`from_pretrained` of what `model_folder.read` gave."""
         names = model_folder.names_in(stored, HEAD)
@@ -166,7 +166,7 @@ class BertClassifier(Model):
                 "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
 
 
-def other_head(stored: Stored) -> str | None:
+def other_head(stored: StoredModel) -> str | None:
     """What the dense layer of a file does where it is not that of a `BertClassifier`; None where it is."""
     config = model_folder.read_json(_config_file(stored))
     name, _ = stored.name(HEAD[0][0], True)
@@ -180,12 +180,12 @@ def other_head(stored: Stored) -> str | None:
     return None
 
 
-def _config_file(stored: Stored) -> pathlib.Path:
+def _config_file(stored: StoredModel) -> pathlib.Path:
     source = pathlib.Path(stored.source)  # that of a Google folder is a prefix in it
     return config_file(source) if source.is_dir() else source.parent / "bert_config.json"
 
 
-def _told(stored: Stored, rows: int) -> tuple[list[str], float | None]:
+def _told(stored: StoredModel, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout that a folder's configuration says; it may say neither."""
     path = _config_file(stored)
     config = model_folder.read_json(path)

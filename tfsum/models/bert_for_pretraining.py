@@ -9,7 +9,7 @@ from keras import ops
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder
-from tfsum.formats.model_folder import DENSE, NORM, TIED, Stored
+from tfsum.formats.model_folder import DENSE, NORM, TIED, StoredModel
 from tfsum.formats.open_folder import open_folder
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
@@ -190,7 +190,7 @@ class BertForPretraining(Model):
         return cls.from_stored(open_folder(folder), **changes)
 
     @classmethod
-    def from_stored(cls, stored: Stored, warn: bool = True, **changes):
+    def from_stored(cls, stored: StoredModel, warn: bool = True, **changes):
         """`from_pretrained` of what `model_folder.read` gave; `warn` of heads that it lacks."""
         with model_folder.errors_named(stored.source):
             model = cls({**stored.config, **changes})
@@ -242,7 +242,7 @@ class BertForPretraining(Model):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config}
 
 
-def _untied(tensors: dict, stored: Stored) -> dict:
+def _untied(tensors: dict, stored: StoredModel) -> dict:
     """Leaves out what is stored twice, after a look that both are equal."""
     for name, twin in TIED.items():
         copy = tensors.pop(name, None)

@@ -47,7 +47,7 @@ def verify(path: str | pathlib.Path) -> Report:
         What was found, a dict that prints as lines.
 
     Raises:
-        ExportError: the first thing that is not as it was or should be.
+        ExportError: the first difference found.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model

@@ -50,7 +50,7 @@ class Checkpoints:
             return json.loads(pathlib.Path(f"{newest}.json").read_text())
         except (AssertionError, ValueError, OSError, tf.errors.OpError) as error:
             raise CheckpointError(f"{newest}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
-                                  "choose another run folder, or take the recipe that began this one") from None
+                                  "choose another run folder, or use the recipe that started this one") from None
 
     def save(self, step: int, state: dict) -> None:
         """Writes a checkpoint of this step.

@@ -7,8 +7,8 @@ from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert
 from tfsum.training.recipe_file import Key
 
-CASE = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
-"""What a recipe may say of case and accents: nothing, and the encoder's folder or the vocabulary does."""
+CASE_KEYS = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
+"""The recipe keys of case and accents; unset, the encoder's folder or the vocabulary decides."""
 
 
 def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None) -> dict[str, bool | None]:

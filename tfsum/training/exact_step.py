@@ -17,7 +17,7 @@ SUM = tf.distribute.ReduceOp.SUM
 
 
 def take_reduced_gradients(optimizer) -> None:
-    """Tells an optimizer that its gradients are global sums, which it must not reduce over replicas again."""
+    """Marks the gradients of an optimizer as global sums, which it must not reduce over replicas again."""
     inner = getattr(optimizer, "inner_optimizer", optimizer)
     inner._all_reduce_sum_gradients = list  # a private method of Keras 3.15; tests/training pins it
 

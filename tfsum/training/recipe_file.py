@@ -1,6 +1,6 @@
 """Recipes: TOML files whose keys are the keyword arguments of the functions and classes they configure.
 
-A recipe is checked against a schema, section by section, and every mistake is told at once:
+A recipe is checked against a schema, section by section, and all errors are reported at once:
 
     schema = {"train": keys_of(train, "model", "dataset"), "export": {"ops": Key((str,), "core")}}
     recipe = read_recipe("training/news.toml", schema, overrides=["train.learning_rate=1e-4"])
@@ -195,7 +195,7 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise RecipeError(f"{path}: no such recipe; the shipped ones lie in training/") from error
+        raise RecipeError(f"{path}: no such recipe; the shipped ones are in training/") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: not TOML: {error}") from error
     except OSError as error:
@@ -203,7 +203,7 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
-    """Put `section.key=VALUE` texts into a parsed recipe; without a value they take a key out. Tells the mistakes."""
+    """Put `section.key=VALUE` texts into a parsed recipe; without a value they remove a key. Returns the errors."""
     mistakes = []
     for text in overrides:
         place, equals, value = text.partition("=")
@@ -241,7 +241,7 @@ def _unknown_section(name: str, table: Any, schema: Schema) -> str:
 
 
 def _unknown_key(section: str, name: str, schema: Schema) -> str:
-    """What to say of a key that its section does not know: the nearest there, else where it belongs."""
+    """The message for an unknown key: the nearest key of its section, else the section where it belongs."""
     elsewhere = [other for other, keys in schema.items() if other != section and name in keys]
     near = difflib.get_close_matches(name, schema[section], n=1)
     if elsewhere:

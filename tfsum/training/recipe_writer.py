@@ -35,7 +35,7 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
     return path
 
 
-def compare_with_begun_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Compares a recipe with the one that began the run in its folder.
 
     Args:
@@ -51,16 +51,16 @@ def compare_with_begun_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]
     file = folder / "recipe.toml"
     if not (file.is_file() and (folder / "checkpoints" / "checkpoint").is_file()):
         return []
-    begun, now = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
+    old_recipe, new_recipe = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
     for section in FIXED:
-        old, new = begun.get(section, {}), now.get(section, {})
+        old, new = old_recipe.get(section, {}), new_recipe.get(section, {})
         for name in sorted({*old, *new} - {"records", "processes"}):  # where and how fast, not what
             if old.get(name) != new.get(name):
                 raise RecipeError(
-                    f"{folder}: the run there was begun with [{section}] {name} = {_shown(old.get(name))}, and the "
-                    f"recipe now says {_shown(new.get(name))}; take another [train] folder, or remove that one to "
-                    "begin anew")
-    old, new = begun.get("train", {}), now.get("train", {})
+                    f"{folder}: the run in this folder was started with [{section}] {name} = "
+                    f"{_shown(old.get(name))}, and the recipe now has {_shown(new.get(name))}; to start over, choose another [train] folder or "
+                    "remove this one")
+    old, new = old_recipe.get("train", {}), new_recipe.get("train", {})
     return [f"[train] {name} was {_shown(old.get(name))} and is {_shown(new.get(name))} from here on"
             for name in sorted({*old, *new} - {"folder"}) if old.get(name) != new.get(name)]
 
@@ -81,7 +81,7 @@ def to_toml(recipe: Mapping[str, Mapping[str, Any]]) -> str:
     for section, table in recipe.items():
         lines += ["", f"[{section}]"]
         for name, value in table.items():
-            # TOML knows no null: what is not set is left out, and said.
+            # TOML has no null: a key that is not set becomes a comment.
             written = None if value is None else _value(f"[{section}] {name}", value)
             lines.append(f"# {name} is not set" if written is None else f"{name} = {written}")
     return "\n".join(lines).lstrip("\n") + "\n"

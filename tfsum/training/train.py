@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from tfsum.models.model import Model
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.log import log
-from tfsum.training.recipe_writer import compare_with_begun_run, write_recipe
+from tfsum.training.recipe_writer import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
 
 Recipe = Mapping[str, Mapping[str, Any]]
@@ -40,7 +40,7 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         Stopped: a signal asked the run to stop, and its state is saved.
         Error: the data, the model's files or the run folder do not fit.
     """
-    for line in compare_with_begun_run(recipe):
+    for line in compare_with_started_run(recipe):
         log(line)
     data = task.prepare_data(recipe)
     train = recipe["train"]

@@ -82,7 +82,7 @@ def transformer_attention(model, word_piece, source: str, target: str | None = N
 
     Args:
         model: a `Transformer`.
-        word_piece: the `WordPiece` of its source; its [CLS] and [SEP] stand around the source, as in training.
+        word_piece: the `WordPiece` of its source; its [CLS] and [SEP] surround the source, as in training.
         source: the source text.
         target: the target text; what the model writes greedily by default.
         target_word_piece: the `WordPiece` of the target; that of the source by default.

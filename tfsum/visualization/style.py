@@ -68,7 +68,7 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
         texts: what will be written.
 
     Returns:
-        Families for `fontfamily`. What no font here can draw is told in a `UserWarning`, with what would mend it.
+        Families for `fontfamily`. A `UserWarning` reports characters that no installed font can draw, with a fix.
     """
     letters = {letter for text in texts for letter in text if letter.isprintable() and not letter.isspace()}
     families, missing = _cover(frozenset(letters - _letters_of(FONT)))

@@ -1,4 +1,4 @@
-"""What an exported Transformer is asked when it is verified or warmed up."""
+"""The requests that verify and warm up an exported Transformer."""
 
 import tensorflow as tf
 
@@ -20,7 +20,7 @@ def requests(description: dict) -> list[dict]:
 
 
 def ask(model, requests: list[dict]) -> list[dict]:
-    """What a loaded model answers to each of the requests, as plain Python values."""
+    """Returns the answers of a loaded model as plain Python values."""
     given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests], tf.string))
     given = {name: value.numpy().tolist() for name, value in given.items()}
     names = ("summary", "log_probability", "coverage", "ended")

@@ -1,13 +1,13 @@
-"""A Transformer whose steps write into their caches in place, as a served graph should."""
+"""A Transformer whose steps write into their caches in place, for exported graphs."""
 
 import tensorflow as tf
 
 
 class InPlace:
-    """What a strategy needs of a Transformer (see `Strategy`), without a copy of the caches at each token.
+    """A Transformer as a `Strategy` needs it, without a copy of the caches at each token.
 
-    TensorFlow's scatter, which `write_position` comes down to, copies its input on a CPU. What is used here does not
-    compile under XLA, so that it belongs into exported graphs alone.
+    TensorFlow's scatter, which `write_position` becomes, copies its input on a CPU. The operation used here does not
+    compile under XLA, so it is for exported graphs only.
 
     Args:
         model: a `Transformer`.
@@ -22,7 +22,7 @@ class InPlace:
 
 
 def write_position_in_place(cache, position, values):
-    """Gives a cache with one position set; the cache itself is set where nothing else needs it as it was.
+    """Returns a cache with one position set, in place unless something else needs its old value.
 
     Args, returns: those of `write_position`.
     """

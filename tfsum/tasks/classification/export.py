@@ -1,4 +1,4 @@
-"""A BertClassifier's model folder to a SavedModel that takes raw strings and gives labels."""
+"""A BertClassifier's model folder to a SavedModel that takes raw strings and returns labels."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ from tfsum.tasks import task
 from tfsum.tasks.classification.module import TextClassifier
 from tfsum.text.word_piece import WordPiece
 
-# BERT's own, where a model folder says nothing.
+# For a model folder without settings: BERT's own.
 TEXT_SETTINGS = {"pair": False}
 
 

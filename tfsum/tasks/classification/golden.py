@@ -1,4 +1,4 @@
-"""What an exported classifier is asked when it is verified or warmed up."""
+"""The requests that verify and warm up an exported classifier."""
 
 import tensorflow as tf
 
@@ -19,7 +19,7 @@ def requests(description: dict) -> list[dict]:
 
 
 def ask(model, requests: list[dict]) -> list[dict]:
-    """What a loaded model answers to each of the requests, as plain Python values."""
+    """Returns the answers of a loaded model as plain Python values."""
     given = model.signatures["serving_default"](
         **{name: tf.constant([request[name] for request in requests], tf.string) for name in requests[0]}
     )

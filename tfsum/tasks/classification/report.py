@@ -1,4 +1,4 @@
-"""How good a classifier is: accuracy and F1 with bootstrap intervals, alone and beside others on the same texts."""
+"""The report on a classifier: accuracy and F1 with bootstrap intervals, compared with other systems."""
 
 import dataclasses
 import json
@@ -17,10 +17,10 @@ KEYS = (("value", "low", "high"), ("difference", "difference_low", "difference_h
 
 @dataclasses.dataclass
 class ClassificationReport:
-    """Scores of every system on the same texts, in points (0 to 100).
+    """Scores of every system on the same texts, from 0 to 100.
 
     Attributes:
-        texts: how many.
+        texts: number of texts.
         label_names: the labels.
         baseline: the system that `difference` compares with; None where there is one system alone.
         settings: samples and seed of the bootstrap.
@@ -124,11 +124,11 @@ def _table(ends: np.ndarray) -> dict[str, dict[str, float]]:
 
 
 def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict[str, dict]:
-    def points(part, whole):
+    def percent(part: float, whole: float) -> float:
         return 100 * float(part / whole) if whole > 0 else 0.0
 
-    return {name: {"precision": points(right, answered), "recall": points(right, true),
-                   "f1": points(2 * right, answered + true), "texts": round(float(true) * texts)}
+    return {name: {"precision": percent(right, answered), "recall": percent(right, true),
+                   "f1": percent(2 * right, answered + true), "texts": round(float(true) * texts)}
             for name, (right, answered, true) in zip(label_names, means)}
 
 

@@ -1,7 +1,7 @@
 """The extractive summarizer as one module: strings in, sentences with scores and offsets out.
 
 The same splitter, tokenizer and windows as in training, then BertSumExt, then the selection; see `documents` for
-how long documents are read and `stored_weights` for how the weights lie in the file.
+how long documents are read and `stored_weights` for how the weights are stored.
 """
 
 import tensorflow as tf
@@ -24,13 +24,13 @@ class ExtractiveSummarizer(tf.Module):
     """The exported graph of a `BertSumExt`.
 
     Args:
-        model: a built `BertSumExt`, which the module takes over (see `StoredWeights`).
+        model: a built `BertSumExt`, whose weights the module takes over (see `StoredWeights`).
         word_piece: the tokenizer; its `ops` decide which hosts can load the export.
         splitter: the sentence splitter.
         window_length: tokens in a window.
         max_sentences: N, the width of the outputs and the most sentences of a summary.
-        sentences: how many `serving_default` chooses.
-        selection: what sentences are chosen by: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
+        sentences: the number that `serving_default` selects.
+        selection: how sentences are selected: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
         storage: see `StoredWeights`.
 
@@ -121,7 +121,7 @@ class ExtractiveSummarizer(tf.Module):
         ]
     )
     def score_ids(self, token_ids, segment_ids, sentence_starts):
-        """Scores sentences of documents that are packed already; 0 where there is none."""
+        """Scores sentences of documents that are already packed; 0 where there is none."""
         real = sentence_starts >= 0
         with self.weights.model(self.weights.read()) as model:
             vectors = model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)

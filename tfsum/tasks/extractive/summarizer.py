@@ -94,7 +94,7 @@ def _summary(text: str, given: dict) -> Summary:
 
 
 def _characters(data: bytes, offset: int) -> int:
-    """How many characters lie before a byte offset."""
+    """The number of characters before a byte offset."""
     return len(data[:offset].decode("utf-8"))
 
 

@@ -1,6 +1,6 @@
 """Words masked for BERT's masked language model, in the graph: a pure function of (seed, epoch, record).
 
-Numbers come from no generator with a state but from a hash of the seed, the epoch, the record and the position, so
+Random numbers are a hash of the seed, the epoch, the record and the position, without a stateful generator, so
 that a record has the same mask in any batch, in any order and after a resume, and another one in the next epoch.
 """
 
@@ -19,22 +19,22 @@ _LAST = 2**63 - 1
 class Masking:
     """Chooses tokens of a batch and hides them from the model.
 
-    n tokens are chosen of a row of T, its special ones counted: n = round(share * T), to even, at least 1 and at most
-    `max_predictions`. [CLS], [SEP] and padding never are. 80 % of them become [MASK], 10 % a random piece, 10 % stay.
+    Of a row of T tokens (special ones included), n = round(share * T) are chosen, rounded half to even, at least 1 and
+    at most `max_predictions`; never [CLS], [SEP] or padding. 80 % of them become [MASK], 10 % a random piece, 10 % stay.
 
     Two things differ from google-research/bert (create_pretraining_data.py, `create_masked_lm_predictions`): a random
-    piece is none in brackets, such as [PAD] or [unused7], and pieces left and right of a [SEP] are never one word.
+    piece is never one in brackets, such as [PAD] or [unused7], and a word never crosses a [SEP].
 
     Args:
         vocabulary: the word pieces in the order of their ids.
-        share: of the tokens that are chosen.
-        max_predictions: tokens chosen of a row at most.
-        whole_words: choose all pieces of a word or none; a word that would exceed n is passed over. What becomes
-            of each piece is still drawn apart.
-        seed: of everything drawn.
+        share of the tokens that are chosen.
+        max_predictions: the most tokens chosen of a row.
+        whole_words: choose all pieces of a word or none; a word that would exceed n is skipped. The replacement
+            of each piece is still drawn separately.
+        seed of all random numbers.
 
     Raises:
-        Error: an argument is impossible, or the vocabulary has no [MASK].
+        Error: an argument is invalid, or the vocabulary has no [MASK].
     """
 
     def __init__(self, vocabulary: Sequence[str], share: float = 0.15, max_predictions: int = 20,
@@ -44,7 +44,8 @@ class Masking:
                         "most 1, and 1 or more")
         words = Vocabulary(vocabulary)
         if words.mask_id is None:
-            raise Error("Masking: the vocabulary has no [MASK], which stands for a hidden token; add a line [MASK]")
+            raise Error("Masking: the vocabulary has no [MASK], the piece that replaces a hidden token; add a line "
+                        "[MASK]")
         self._share, self._most, self._seed = share, max_predictions, seed
         self._special = [words.pad_id, words.cls_id, words.sep_id]
         self._mask_id = words.mask_id
@@ -88,7 +89,7 @@ class Masking:
     def _chosen(self, token_ids, random):
         """Which tokens are to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
-        # A piece inside a word joins the word before it, unless a special token stands between.
+        # A piece inside a word joins the word before it, unless a special token is between them.
         joins = tf.gather(tf.constant(self._inside), token_ids) & candidate & tf.roll(candidate, 1, 1)
         word = tf.cumsum(tf.cast(candidate & ~joins, tf.int32), 1) - 1  # (B, T), each token's; -1 before the first
         sizes = _sizes(word, candidate)
