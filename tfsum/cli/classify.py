@@ -1,4 +1,4 @@
-"""Label texts, a line each, from files or standard input, by a classifier."""
+"""Label texts, one per line, from files or standard input, with a classifier."""
 
 import argparse
 import itertools
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def refuse_rows(name: str, pair: bool) -> None:
-    """Stops at a file whose lines are no texts but rows of columns."""
+    """Raises DataError for a file of rows with columns instead of texts."""
     kind = pathlib.Path(name.removesuffix(".gz")).suffix
     if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pair):
         raise DataError(f"{name}: a {kind} file holds rows of columns, and a text a line was expected; write its texts "

@@ -1,4 +1,4 @@
-"""What `tfsum doctor` looks at: packages, TensorFlow and its devices, models. It changes nothing."""
+"""The checks of `tfsum doctor`: packages, TensorFlow and its devices, models. Nothing is changed."""
 
 import importlib.metadata
 import importlib.util
@@ -16,7 +16,7 @@ import tfsum
 
 
 class Finding(NamedTuple):
-    """One thing looked at.
+    """The result of one check.
 
     Attributes:
         section: what it belongs to.
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
     cure: str = ""
 
 
-# Package -> how to have it, and what for.
+# Package -> how to install it, and what for.
 OPTIONAL = {
     "pytest": "pip install '.[test]' in the checkout, for the tests",
     "tokenizers": "pip install '.[vocab]' in the checkout, for learning vocabularies (tfsum vocab, some recipes)",
@@ -46,7 +46,7 @@ OPTIONAL = {
 
 
 def examine() -> list[Finding]:
-    """Look at everything; a look that fails becomes a finding itself."""
+    """Runs all checks; a check that fails becomes a finding."""
     findings = []
     for section, look in (
         ("machine", machine),
@@ -62,7 +62,7 @@ def examine() -> list[Finding]:
 def _guarded(section: str, look: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return look()
-    except Exception as error:  # the doctor must outlive whatever is broken
+    except Exception as error:  # the doctor must survive whatever is broken
         found = f"{type(error).__name__}: {error}"
         return [Finding(section, look.__name__, found, "wrong", "reinstall: pip install .")]
 
@@ -83,7 +83,7 @@ def machine() -> list[Finding]:
 
 
 def packages() -> list[Finding]:
-    """tfsum and the packages that it asks for, each against the versions asked for."""
+    """tfsum and its required packages, with their required versions."""
     here = f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
     try:
         asked = importlib.metadata.requires("tfsum") or []
@@ -122,7 +122,7 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 
 def optional_packages() -> list[Finding]:
-    """What some work needs and summarizing does not."""
+    """Optional packages, which summarizing does not need."""
     return [_optional(name, cure) for name, cure in OPTIONAL.items()]
 
 
@@ -179,7 +179,7 @@ def devices() -> list[Finding]:
 
 
 def precision() -> list[Finding]:
-    """How fast products are in bfloat16 beside float32, by a short trial, and the instructions there are."""
+    """The speed of bfloat16 products relative to float32, measured briefly, and the processor's instructions."""
     import tensorflow as tf
 
     speed = {name: _products_a_second(tf, name) for name in ("float32", "bfloat16")}

@@ -9,7 +9,7 @@ EXAMPLES = """examples:
   tfsum doctor
   tfsum doctor --format json
 
-exit status 1 where something is missing or broken that tfsum cannot do without.
+exit status 1 if something required is missing or broken.
 """
 
 MARKS = {"ok": "ok", "optional": "--", "wrong": "!!"}

@@ -1,5 +1,5 @@
 """Explain an answer: one HTML page with the text, the score of each sentence and the sentences chosen, or, of a
-Transformer, with what it wrote and where each word of that looked."""
+Transformer, with its answer and the cross-attention of each word."""
 
 import argparse
 import inspect
@@ -51,8 +51,8 @@ def explain(text: str, model, title: str, arguments: argparse.Namespace) -> str:
 
     task = task_of(model.path, model.description)
     if not task.has("explain"):
-        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected a model that chooses sentences "
-                    "or writes")
+        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected an extractive or "
+                    "abstractive model")
     page = task.part("explain").explain_page
     options = {} if arguments.sentences is None else {"sentences": arguments.sentences}
     if options and "sentences" not in inspect.signature(page).parameters:

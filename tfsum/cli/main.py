@@ -1,6 +1,6 @@
-"""The command `tfsum`: finds the verb, runs it, turns what happens into an exit status.
+"""The command `tfsum`: runs a verb and returns its exit status.
 
-Exit status: 0 done; 1 it failed, or the answer is no; 2 the call is wrong; 75 stopped on request,
+Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped on request,
 state saved. Results go to standard output, everything else to standard error. Each verb is a module of this
 folder with `EXAMPLES`, `add_arguments(parser)` and `run(arguments) -> int`, imported only when asked for.
 """
@@ -23,7 +23,7 @@ VERBS = {
     "evaluate": "measure a model: ROUGE beside lead, oracle and a random pick, BLEU, or accuracy and F1",
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
-    "explain": "show why: a page with the score of each sentence and those chosen",
+    "explain": "explain an answer: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
     "classify": "label texts, a line each, by a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
@@ -73,8 +73,8 @@ def parse(argv: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="tfsum",
         description="Summarize text with TensorFlow and Keras.",
-        epilog="See `tfsum VERB --help`. Exit status: 0 done, 1 it failed or the answer is no, 2 the "
-        "call is wrong, 75 stopped on request with the state saved.",
+        epilog="See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 "
+        "a usage error, 75 stopped on request with the state saved.",
     )
     parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)

@@ -23,7 +23,8 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     add("--min-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at least (default 0)")
     add("--temperature", type=float, default=UNSET, metavar="T", help="sampling: lower is nearer to greedy (default 1)")
     add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: only from the K most probable tokens")
-    add("--top-p", type=float, default=UNSET, metavar="P", help="sampling: only from the most probable tokens with this total probability")
+    add("--top-p", type=float, default=UNSET, metavar="P",
+        help="sampling: only from the most probable tokens with this total probability")
     add("--n-samples", type=int, default=UNSET, metavar="N", help="sampling: the best of N samples (default 1)")
     add("--search-seed", type=int, default=UNSET, metavar="N", help="sampling: of its numbers (default 0)")
 

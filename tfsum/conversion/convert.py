@@ -41,7 +41,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
         Notes, one line each: tensors left out, a function that the format cannot express.
 
     Raises:
-        CheckpointError: the source cannot be read, or the destination cannot be written or is taken.
+        CheckpointError: the source cannot be read, or the destination exists or cannot be written.
     """
     if to not in FORMATS:
         raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
@@ -66,7 +66,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
 
 
 def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:
-    """What the source has, as tensors in full Hugging Face names, and the config, once a model could be made of it."""
+    """The tensors of the source under full Hugging Face names, and the config, checked by building the model."""
     if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
         tensors, config = model.tensors(), model.bert.config

@@ -1,4 +1,4 @@
-"""BLEU by the `sacrebleu` package, always beside the signature that says how it was counted."""
+"""BLEU by the `sacrebleu` package, always with the signature of its settings."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ def score_translations(
     """Scores a corpus of translations, one reference each.
 
     Args:
-        translations: (N,) texts as a reader sees them, not tokenized.
+        translations: (N,) plain texts, not tokenized.
         references: (N,) texts.
         tokenize: see `score_with_interval`.
 
     Returns:
-        BLEU in points, 0 to 100, and sacrebleu's signature.
+        BLEU, 0 to 100, and sacrebleu's signature.
 
     Raises:
         Error: the numbers of texts differ, or there are none.
@@ -32,13 +32,13 @@ def score_with_interval(translations: Sequence[str], references: Sequence[str], 
     """Scores a corpus of translations, with the 95 % interval of sacrebleu's own bootstrap.
 
     Args:
-        translations: (N,) texts as a reader sees them, not tokenized.
+        translations: (N,) plain texts, not tokenized.
         references: (N,) texts.
         samples: of the bootstrap, whose seed is in the signature; 1 for none.
-        tokenize: how sacrebleu parts words: "13a", "intl", "zh" (Chinese), "char" or "none".
+        tokenize: sacrebleu's tokenizer: "13a", "intl", "zh" (Chinese), "char" or "none".
 
     Returns:
-        `score` in points, 0 to 100, the ends of the interval, `low` and `high` (without one the score itself), and
+        `score`, 0 to 100, the ends of the interval, `low` and `high` (without one the score itself), and
         sacrebleu's `signature`.
 
     Raises:

@@ -1,9 +1,9 @@
 """ROUGE-1, ROUGE-2 and ROUGE-Lsum by the `rouge-score` package, with words of every script.
 
-The package knows the letters a-z alone: a Korean or Chinese summary has no word for it and scores 0. Here its
-tokenizer still reads all that is written in Latin letters, so that English scores are the package's own to
-the last bit, and the rest is read by `tfsum.text.words`: characters of scripts without spaces one by one,
-other words whole, no stemming.
+The package reads only the letters a-z: a Korean or Chinese summary scores 0. Here its tokenizer still reads
+Latin letters, so that English scores are bit-identical to the package's, and
+other scripts are read by `tfsum.text.words`: characters of scripts without spaces one by one, other words whole, no
+stemming.
 """
 
 import functools
@@ -51,7 +51,7 @@ def score_pair(
     """Scores one summary against one reference.
 
     Args:
-        summary: its sentences, or a string with one a line.
+        summary: its sentences, or a string with one per line.
         reference: the same of the reference.
         english: stem Latin words and read a-z alone, as `rouge-score` with `use_stemmer=True` does; False
             keeps whole words of every alphabet (German, French, Vietnamese...). Scripts other than Latin
@@ -78,7 +78,7 @@ def score_each(
         (D, 3, 3) float64: documents, `METRICS`, precision recall F.
 
     Raises:
-        Error: if the numbers of summaries and references differ, or there is none.
+        Error: the numbers of summaries and references differ, or there is none.
     """
     if len(summaries) != len(references) or not len(references):
         raise Error(
@@ -93,7 +93,7 @@ def score_each(
 def score_summaries(
     summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
 ) -> dict[str, float]:
-    """Mean F of each metric over all documents in points (0 to 100); otherwise as `score_each`."""
+    """Mean F of each metric over all documents (0 to 100); otherwise as `score_each`."""
     means = score_each(summaries, references, english)[:, :, 2].mean(0)
     return {metric: 100 * float(mean) for metric, mean in zip(METRICS, means, strict=True)}
 

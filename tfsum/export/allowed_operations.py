@@ -1,7 +1,7 @@
-"""The operations that an exported model may be made of: any host of TensorFlow 2 has them.
+"""The operations allowed in an exported model: any host of TensorFlow 2 has them.
 
-No operation of XLA (Keras's `slice_update` makes one), none that draws random numbers, none of Python. A new name
-belongs here only after a look at whether TensorFlow Serving's binary has its kernel.
+No operation of XLA (Keras's `slice_update` makes one), none that draws random numbers, none of Python. Before
+adding a name, check that TensorFlow Serving's binary has its kernel.
 """
 
 import pathlib
@@ -42,7 +42,7 @@ FOLDED = 4096  # more float numbers than this in one constant are weights that s
 
 
 def read_nodes(folder) -> list:
-    """All nodes of a SavedModel, those of its functions too."""
+    """All nodes of a SavedModel, including those of its functions."""
     proto = saved_model_pb2.SavedModel()
     path = pathlib.Path(folder) / "saved_model.pb"
     try:
@@ -64,7 +64,7 @@ def check_operations(folder, ops: str) -> list[str]:
         The names of its operations, sorted.
 
     Raises:
-        ExportError: one that is not allowed, or weights among the constants.
+        ExportError: an operation is not allowed, or a constant holds weights.
     """
     nodes = read_nodes(folder)
     found = {node.op for node in nodes}
@@ -82,7 +82,7 @@ def check_operations(folder, ops: str) -> list[str]:
 
 
 def _floats(tensor) -> int:
-    """How many float numbers a TensorProto stores (one that repeats a value stores it once)."""
+    """The number of floats that a TensorProto stores (a repeated value is stored once)."""
     size = tf.dtypes.as_dtype(tensor.dtype).size if tensor.dtype else 0
     if not size or not tf.dtypes.as_dtype(tensor.dtype).is_floating:
         return 0

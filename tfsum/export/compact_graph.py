@@ -1,8 +1,8 @@
-"""Makes saved_model.pb smaller and changes no operation: two fifths of it are names.
+"""Makes saved_model.pb smaller without changing operations: two fifths of it are names.
 
-Nobody but a function's own operations refers to its operations by name, and those references are updated. The names
+Only a function's own operations refer to its operations by name, and those references are updated. The names
 of arguments, results and functions stay, and those of the outer graph, which signatures and variables refer to.
-TensorFlow's optimizer looks at names too, so that a sum may be rounded otherwise than in the graph before (by 1e-7).
+TensorFlow's optimizer depends on names, so sums may be rounded differently than before (by 1e-7).
 """
 
 import itertools
@@ -19,10 +19,10 @@ LETTERS = string.ascii_lowercase + string.digits
 
 
 def compact_graph(folder) -> None:
-    """Shortens the names in a SavedModel's functions and drops the shapes that are noted at operations.
+    """Shortens the names in a SavedModel's functions and removes the shape annotations of operations.
 
     Args:
-        folder: the SavedModel; its fingerprint.pb, which is of the longer graph, goes.
+        folder: the SavedModel; its fingerprint.pb, of the old graph, is removed.
     """
     path = pathlib.Path(folder) / "saved_model.pb"
     model = SavedModel.FromString(path.read_bytes())

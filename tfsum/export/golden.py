@@ -1,14 +1,13 @@
-"""The golden answers: requests, and what the model answered on the day of export.
+"""The golden answers: requests, and the model's answers on the day of export.
 
-What is asked and how is the task's own: the `golden.py` of its folder gives `requests(description)` and
-`ask(model, requests)`.
+The `golden` part of a task has `requests(description)` and `ask(model, requests)`.
 """
 
 from collections.abc import Callable
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = 1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
+SCORE_TOLERANCE = 1e-3  # other processors sum in another order; a wrong weight or kernel differs far more
 MEASURED = ("score", "all_scores", "coverage", "log_probability", "probability")
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
@@ -33,7 +32,7 @@ Ask = Callable[[object, list[dict]], list[dict]]
 
 
 def record(model, requests: list[dict], ask: Ask) -> dict:
-    """Asks a loaded model.
+    """Records the answers of a loaded model.
 
     Args:
         model: a loaded SavedModel.
@@ -47,13 +46,13 @@ def record(model, requests: list[dict], ask: Ask) -> dict:
 
 
 def replay(model, recorded: dict, ask: Ask, source) -> float:
-    """Asks again and compares.
+    """Repeats the requests and compares the answers.
 
     Args:
         model: a loaded SavedModel.
         recorded: the content of golden.json.
         ask: see `record`.
-        source: what a message calls the model.
+        source: name of the model in messages.
 
     Returns:
         The largest difference of a score.

@@ -1,4 +1,4 @@
-"""A model folder to a SavedModel folder `NAME/VERSION`, whole or not at all."""
+"""A model folder to a SavedModel folder `NAME/VERSION`, written atomically."""
 
 import contextlib
 import hashlib
@@ -26,14 +26,14 @@ VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's t
 
 def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, settings: dict,
                  exported: dict) -> pathlib.Path:
-    """Writes a module as a SavedModel with all that belongs to it, and verifies it before it gets its name.
+    """Writes a module as a SavedModel with its assets, and verifies it before it gets its name.
 
     Args:
         task: of the model; its parts `golden` and `card` are called.
         module: a `tf.Module` with `signatures()` and, as `weights`, its `StoredWeights`.
         source: the model folder, whose vocabularies are copied.
         destination: `.../NAME/VERSION`.
-        settings: what `read_settings` gave.
+        settings: the result of `read_settings`.
         exported: how it was exported, which assets.extra/tfsum.json holds beside the settings: `text`, `ops`,
             `storage` and what the task adds.
 
@@ -41,7 +41,7 @@ def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, 
         The destination.
 
     Raises:
-        ExportError: it cannot be written, or is not what it should be.
+        ExportError: it cannot be written or verified.
     """
     golden_part = task.part("golden")
     description = _describe(module, source, settings, {"kind": task.module.EXPORT_KIND, **exported})
@@ -73,7 +73,7 @@ def version_folder(destination) -> pathlib.Path:
     """`.../NAME/VERSION` for that itself, or for `.../NAME` with the next integer.
 
     Raises:
-        ExportError: there is something of that name.
+        ExportError: it exists already.
     """
     path = pathlib.Path(destination)
     if not (path.name.isascii() and path.name.isdigit()):
@@ -93,7 +93,7 @@ def read_settings(source: pathlib.Path) -> dict:
     """Reads a model folder's tfsum.json; text settings that it lacks come from the folder's other files.
 
     Raises:
-        ExportError: there is no vocabulary, or tfsum.json is not as expected.
+        ExportError: there is no vocabulary, or tfsum.json is invalid.
         CheckpointError: another file with text settings is broken.
     """
     if not piece_file(source / "vocab.txt").is_file():
@@ -112,7 +112,7 @@ def read_settings(source: pathlib.Path) -> dict:
 
 
 def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
-    """The content of assets.extra/tfsum.json: all that the model folder says, and what was `exported` how."""
+    """The content of assets.extra/tfsum.json: the model folder's settings and those of the export."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
     return {
         **settings,
@@ -127,16 +127,16 @@ def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> d
 
 
 def write_json(path: pathlib.Path, value: dict) -> None:
-    """Writes an object as JSON that people can read."""
+    """Writes an object as indented JSON."""
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @contextlib.contextmanager
 def whole_or_nothing(destination: pathlib.Path):
-    """Gives a temporary folder beside `destination` that takes its name at the end, or vanishes on any failure.
+    """Context manager of a temporary folder that is renamed to `destination`, or removed on failure.
 
     Raises:
-        ExportError: the folder cannot be written; what tfsum itself raised passes through.
+        ExportError: the folder cannot be written; errors of tfsum pass through.
     """
     made = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
     part = None

@@ -11,7 +11,7 @@ from tfsum.inference.saved_model import BROKEN, load_model, read_json
 
 
 class Report(dict):
-    """What `tfsum.verify` found, a dict for JSON; as text, a line each."""
+    """The report of `tfsum.verify`: a dict; as text, one line per entry."""
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.items())
@@ -24,10 +24,10 @@ def verify_export(folder, description: dict, task_golden, loaded=None) -> Report
         folder: `.../NAME/VERSION`.
         description: the content of its assets.extra/tfsum.json.
         task_golden: the `golden` part of its task.
-        loaded: the model, if it is loaded already.
+        loaded: the model, if it is already loaded.
 
     Returns:
-        What was found.
+        The report.
 
     Raises:
         ExportError: the first difference found.
@@ -76,7 +76,7 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
 
 
 def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
-    """Each of the signatures is there, with its inputs.
+    """Checks the signatures and their inputs.
 
     Raises:
         ExportError: one is missing, or takes something else.

@@ -1,4 +1,4 @@
-"""Warm-up requests: what TensorFlow Serving sends a model to itself before it takes traffic.
+"""Warm-up requests: requests that TensorFlow Serving runs before it serves a model.
 
 The file is a TFRecord of `PredictionLog` messages. Their few fields are declared here, so that no package of
 TensorFlow Serving is needed (numbers from tensorflow_serving/apis: prediction_log.proto, predict.proto, model.proto).

@@ -13,7 +13,7 @@ KNOWN_ENOUGH = 0.6  # share of whole words; English news has 0.9 to 1, Spanish o
 
 
 class ExportedModel:
-    """What `Summarizer`, `Generator` and `Classifier` share; `tfsum.load` makes the one that fits a model.
+    """Base class of `Summarizer`, `Generator` and `Classifier`; `tfsum.load` returns the right one for a model.
 
     Args:
         path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
@@ -32,12 +32,12 @@ class ExportedModel:
         self._model = load_model(self.path, self.description)
 
     def _ask(self, signature: str, columns: dict[str, list[str]], **options) -> list[dict[str, np.ndarray]]:
-        """Asks for any number of texts, in groups.
+        """Calls a signature on any number of texts, in groups.
 
         Args:
             signature: its name.
             columns: input -> its texts, a column for each input and of each the same number.
-            **options: input -> the value that it has for all texts.
+            **options: input -> its value for all texts.
 
         Returns:
             For each row of the columns the outputs by name, without their first dimension.
@@ -57,7 +57,7 @@ def check_texts(texts) -> list[str]:
     """The texts as a list.
 
     Raises:
-        Error: it is no sequence, or something in it is no text.
+        Error: it is not a sequence of str.
     """
     if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
         raise Error(f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)")
@@ -69,7 +69,7 @@ def check_texts(texts) -> list[str]:
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
-    """Groups texts by size: their places, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` in a group."""
+    """Groups texts by size: lists of indices, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` each."""
     groups: list[list[int]] = []
     room = 0
     for i in sorted(range(len(sizes)), key=lambda i: sizes[i]):

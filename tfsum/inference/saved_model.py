@@ -8,7 +8,7 @@ from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
 
-# What TensorFlow raises for a file that is missing, cut short or not what it should be.
+# What TensorFlow raises for a file that is missing, truncated or corrupt.
 BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
 
 
@@ -70,7 +70,7 @@ def load_model(folder, description: dict):
 
 
 def read_json(path: pathlib.Path) -> dict:
-    """Reads a JSON file of an exported model; an ExportError says what is wrong with it."""
+    """Reads a JSON file of an exported model; an ExportError says what is wrong."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

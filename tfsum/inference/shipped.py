@@ -17,7 +17,7 @@ def shipped_folder() -> pathlib.Path:
 
 
 def shipped_models() -> dict[str, pathlib.Path]:
-    """Name -> the folder of its newest version, for every model there is."""
+    """Name -> the folder of its newest version, for every shipped model."""
     found = {}
     for card in sorted(shipped_folder().glob("*/")):
         versions = [folder for folder in card.iterdir() if _is_version(folder)]

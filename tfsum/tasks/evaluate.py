@@ -17,8 +17,8 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **option
     """Measures a model on a corpus.
 
     Args:
-        model: what `tfsum.load` gave, an exported model's folder, or a model folder, which is exported for the
-            occasion.
+        model: a result of `tfsum.load`, an exported model's folder, or a model folder, which is exported
+            temporarily.
         corpus: a corpus file, or its rows in memory: dicts with the columns of the file.
         **options: those of the task's own `evaluate`, such as `tfsum.tasks.extractive.evaluate.evaluate`; for a model
             folder of a Transformer also `strategy`, `max_length` and `max_source_length`, see `tfsum.export_model`.

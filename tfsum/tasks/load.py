@@ -23,10 +23,10 @@ def load(path: str | pathlib.Path | None = None) -> ExportedModel:
 
     Returns:
         A callable: a `Summarizer` for an extractive model, a `Generator` for an abstractive one, a `Classifier`, or
-        what a registered task has.
+        the callable of a registered task.
 
     Raises:
-        ExportError: there is no such model, or it is broken.
+        ExportError: the model does not exist or is corrupt.
 
     Example:
         >>> summarize = load()
@@ -44,7 +44,7 @@ def verify(path: str | pathlib.Path) -> Report:
         path: its folder `.../NAME/VERSION` or `.../NAME`.
 
     Returns:
-        What was found, a dict that prints as lines.
+        The report, a dict that prints as lines.
 
     Raises:
         ExportError: the first difference found.

@@ -1,4 +1,4 @@
-"""A model in whatever form somebody has it, loaded: a callable, an exported model, or a model folder."""
+"""Loads a model given as a callable, an exported model, or a model folder."""
 
 import contextlib
 import pathlib
@@ -13,10 +13,10 @@ from tfsum.tasks.load import load
 
 @contextlib.contextmanager
 def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None) -> Iterator[ExportedModel]:
-    """Loads a model; a model folder by an export that lives as long as the block.
+    """Loads a model; a model folder is exported temporarily, for the duration of the block.
 
     Args:
-        model: what `tfsum.load` gave, an exported model's folder, or a model folder.
+        model: a result of `tfsum.load`, an exported model's folder, or a model folder.
         search: options of the export of a model folder.
 
     Yields:

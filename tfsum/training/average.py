@@ -1,4 +1,4 @@
-"""The moving average of a model's weights, which generalizes better than the last step's."""
+"""The moving average of a model's weights."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ import tensorflow as tf
 class WeightAverage(keras.callbacks.Callback):
     """Keeps avg = d * avg + (1 - d) * weight after each step, with d = min(decay, (1 + t) / (10 + t)).
 
-    Keras's own (`use_ema`) overwrites the weights at the end of every `fit`, so that a resumed run is another run.
+    Keras's own (`use_ema`) overwrites the weights at the end of every `fit`, so a resumed run would differ.
 
     Args:
         model: the built model; its trainable weights are averaged.
@@ -37,7 +37,7 @@ class WeightAverage(keras.callbacks.Callback):
 
     @contextlib.contextmanager
     def applied(self):
-        """Gives the model the averaged weights inside a `with`, and its own back after it."""
+        """Assigns the averaged weights inside a `with` block, and restores the model's own after it."""
         own = [v.numpy() for v in self._weights]
         for weight, average in zip(self._weights, self.variables):
             weight.assign(average)

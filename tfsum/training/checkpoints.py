@@ -1,7 +1,7 @@
-"""Checkpoints of a run: weights, optimizer, dropout seeds and average, written whole and found again by path.
+"""Checkpoints of a run: weights, optimizer, dropout seeds and average, written atomically and restored by path.
 
 Keras's own callbacks leave out the seeds and write in place; here TensorFlow's checkpoint files are written first and
-the index that names them last, so a run killed at any moment resumes from a whole checkpoint.
+the index that names them last, so a killed run always resumes from a complete checkpoint.
 """
 
 import json
@@ -13,31 +13,34 @@ from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
+KEPT = 2  # checkpoints in a folder
 
 
 class Checkpoints:
-    """The checkpoints in one folder.
+    """The newest checkpoints of a run, in one folder.
 
     Args:
-        folder: where they are.
+        folder: path.
         groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
-        keep: how many of the newest are kept.
 
     Raises:
         CheckpointError: two variables of a group share a path.
     """
 
-    def __init__(self, folder, groups: dict[str, list], keep: int = 2):
+    def __init__(self, folder, groups: dict[str, list]):
         self.folder = pathlib.Path(folder)
         tables = {}
         for name, variables in groups.items():
             tables[name] = _by_path(variables)
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
-        self._manager = tf.train.CheckpointManager(tf.train.Checkpoint(**tables), str(self.folder), keep)
+        self._manager = tf.train.CheckpointManager(tf.train.Checkpoint(**tables), str(self.folder), KEPT)
 
     def restore(self) -> dict | None:
-        """Restores the newest checkpoint: what `save` was given beside the variables, or None where there is none.
+        """Restores the newest checkpoint.
+
+        Returns:
+            The `state` of `save`, or None if there is no checkpoint.
 
         Raises:
             CheckpointError: it was written by a run of another model.
@@ -57,10 +60,10 @@ class Checkpoints:
 
         Args:
             step: number of optimizer steps done.
-            state: what else must come back, in JSON's types.
+            state: further state, JSON-serializable.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Before the index that makes the checkpoint count.
+        # Written before the index that makes the checkpoint the newest.
         write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(state))
         self._manager.save(checkpoint_number=step)
         kept = {pathlib.Path(c).name for c in self._manager.checkpoints}

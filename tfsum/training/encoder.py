@@ -1,4 +1,4 @@
-"""The encoder that a run begins with: how its texts become tokens, which of its layers keep their weights."""
+"""The encoder of a run: its text settings and its frozen layers."""
 
 import pathlib
 
@@ -12,11 +12,11 @@ CASE_KEYS = {name: Key((bool, type(None)), None) for name in ("lowercase", "stri
 
 
 def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None) -> dict[str, bool | None]:
-    """How texts become tokens: as the recipe says, and where it is silent as the encoder's folder does.
+    """The text settings of a run: the recipe's, and for unset keys those of the encoder's folder.
 
     Args:
         folder: the encoder's, or the file of a vocabulary.
-        lowercase, strip_accents: what the recipe says; None where it is silent.
+        lowercase, strip_accents: the recipe's keys; None if unset.
 
     Returns:
         `lowercase` and `strip_accents`, the arguments of `WordPiece`.
@@ -30,11 +30,14 @@ def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: b
 
 
 def check_segments(config: dict, what: str) -> None:
-    """Raises RecipeError where an encoder has one segment alone, and what is trained needs two.
+    """Checks that an encoder has two segments.
 
     Args:
         config: the arguments of the `Bert`.
-        what: is trained.
+        what: the input that needs them, for the message.
+
+    Raises:
+        RecipeError: it has one.
     """
     if config["type_vocab_size"] < 2:
         raise RecipeError(f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
@@ -42,7 +45,7 @@ def check_segments(config: dict, what: str) -> None:
 
 
 def freeze(bert: Bert, layers: int) -> None:
-    """Keeps the weights of the lowest encoder layers as they are, and above 0 those of the embeddings too."""
+    """Freezes the lowest encoder layers, and with at least one of them the embeddings."""
     frozen = bert.encoder.encoder_layers[:layers]
     if layers:
         frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]

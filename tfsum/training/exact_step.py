@@ -90,12 +90,12 @@ def _test_step(model, data):
 
 
 def train_function(model):
-    """Builds what `fit` calls once a step: an iterator in, logs out."""
+    """Returns the function that `fit` calls once per step: an iterator in, logs out."""
     return _function(model, train_step)
 
 
 def test_function(model):
-    """Builds what `evaluate` calls once a step: an iterator in, logs out."""
+    """Returns the function that `evaluate` calls once per step: an iterator in, logs out."""
     return _function(model, _test_step)
 
 

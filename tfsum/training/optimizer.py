@@ -7,21 +7,25 @@ from keras import ops
 from tfsum.errors import Error
 
 NOT_DECAYED = ("bias", "gamma", "beta")
-"""Names of the weights that BERT's weight decay spares: biases and normalizations (google-research/bert,
+"""Names of the weights that BERT's weight decay excludes: biases and normalizations (google-research/bert,
 optimization.py)."""
 
 
 def check_rate(learning_rate: float) -> None:
-    """Raises Error for a peak rate at which nothing is learned."""
+    """Checks a peak learning rate.
+
+    Raises:
+        Error: it is not above 0.
+    """
     if not learning_rate > 0:
         raise Error(f"learning_rate is {learning_rate}; expected more than 0")
 
 
 def encoder_factor(encoder_learning_rate: float, learning_rate: float) -> float:
-    """What multiplies the learning rate for an encoder with one of its own, which may be 0; see `Adam`.
+    """The factor of an encoder's own learning rate (which may be 0) in `Adam`.
 
     Raises:
-        Error: one of the rates is impossible.
+        Error: a rate is not positive (the encoder's: negative).
     """
     check_rate(learning_rate)
     if not encoder_learning_rate >= 0:
@@ -39,8 +43,8 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     Args:
         peak: the learning rate at t = `warmup_steps`.
         warmup_steps: number of steps of linear growth, at least 1.
-        total_steps: where given, the rate also falls linearly to 0 at this step, which takes the place of the
-            square root.
+        total_steps: where given, the rate also falls linearly to 0 at this step, instead of with
+            the square root.
     """
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None):
@@ -70,7 +74,7 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
     peak * (1 - s / total), which begins below the peak.
 
     Args:
-        peak: the rate that the growth aims at.
+        peak: the target rate of the growth.
         warmup_steps: number of steps of growth; 0 for none.
         total_steps: the step at which the rate is 0.
     """
@@ -92,17 +96,17 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("tfsum")
 class Adam(keras.optimizers.Adam):
-    """Adam (Kingma and Ba 2015, algorithm 1) with a learning rate of its own for some weights.
+    """Adam (Kingma and Ba 2015, algorithm 1) with per-layer learning rate factors.
 
     Epsilon is added to the bias-corrected root, as in the paper and in torch; Keras's own adds it before the
-    correction, which moves weights whose gradients are tiny differently.
+    correction, which differs for weights with tiny gradients.
 
     Args:
         learning_rate: float or schedule.
-        factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it, and
-            so its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
-            innermost component that has a factor counts.
-        bias_correction: False leaves the moments as they are, as google-research/bert does (optimization.py); with
+        factors: maps a component of a weight's path (such as "head") to a factor of its learning rate and
+            so of its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
+            innermost component with a factor wins.
+        bias_correction: False omits the correction of the moments, as google-research/bert does (optimization.py); with
             epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
             `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
         weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
@@ -110,7 +114,7 @@ class Adam(keras.optimizers.Adam):
 
     def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
                  bias_correction: bool = True, name: str = "adam", **kwargs):
-        # A name of its own: Keras would number it through the process, and checkpoints would not fit.
+        # A fixed name: Keras would number it per process, and checkpoints would not match.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
         self.bias_correction = bias_correction
@@ -126,7 +130,7 @@ class Adam(keras.optimizers.Adam):
         return next((self.factors[part] for part in reversed(path.split("/")) if part in self.factors), 1.0)
 
     def _apply_weight_decay(self, variables):
-        """Nothing: Keras 3.15 (where it is private) would decay all by one rate; `update_step` decays instead."""
+        """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
 
     def update_step(self, gradient, variable, learning_rate):
         """Updates one variable by its gradient and its decay."""

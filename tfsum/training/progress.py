@@ -1,4 +1,4 @@
-"""One line about a run's progress: step, loss, learning rate, tokens a second, time to go."""
+"""The progress line of a run: step, loss, learning rate, tokens per second, remaining time."""
 
 import sys
 import time

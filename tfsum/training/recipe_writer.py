@@ -58,8 +58,8 @@ def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[st
             if old.get(name) != new.get(name):
                 raise RecipeError(
                     f"{folder}: the run in this folder was started with [{section}] {name} = "
-                    f"{_shown(old.get(name))}, and the recipe now has {_shown(new.get(name))}; to start over, choose another [train] folder or "
-                    "remove this one")
+                    f"{_shown(old.get(name))}, and the recipe now has {_shown(new.get(name))}; to start over, "
+                    "choose another [train] folder or remove this one")
     old, new = old_recipe.get("train", {}), new_recipe.get("train", {})
     return [f"[train] {name} was {_shown(old.get(name))} and is {_shown(new.get(name))} from here on"
             for name in sorted({*old, *new} - {"folder"}) if old.get(name) != new.get(name)]

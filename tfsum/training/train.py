@@ -1,4 +1,4 @@
-"""From a recipe to the best model folder, in four stages that every task has: prepare, build model, make run, fit."""
+"""From a recipe to the best model folder, in four stages: prepare the data, build the model, make the run, fit."""
 
 import pathlib
 from collections.abc import Mapping
@@ -14,20 +14,20 @@ Recipe = Mapping[str, Mapping[str, Any]]
 
 
 class TaskTraining(Protocol):
-    """What a task's `train` part offers; what the first stage returns is the task's own."""
+    """The interface of a task's `train` part; the type of the data is the task's own."""
 
     def prepare_data(self, recipe: Recipe) -> Any:
-        """Reads or learns vocabularies, prepares the records that are not there yet, and checks the recipe."""
+        """Reads or learns vocabularies, prepares missing records, and checks the recipe."""
 
     def build_model(self, recipe: Recipe, data: Any) -> Model:
-        """Builds the model, with the weights that the recipe begins with."""
+        """Builds the model, with the recipe's initial weights."""
 
     def make_run(self, recipe: Recipe, data: Any, model: Model) -> Run:
         """Makes the run that trains and validates the model."""
 
 
 def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
-    """Trains a model from a recipe; resumes where an earlier run was stopped.
+    """Trains a model from a recipe; resumes a stopped run.
 
     Args:
         recipe: section -> key -> value, with every key.

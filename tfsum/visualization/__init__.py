@@ -1,4 +1,4 @@
-"""Looking inside: figures of what models are made of and of what they do (extra `plots`), and the HTML report.
+"""Figures of models and of their answers (extra `plots`), and the HTML report.
 
 Every `plot_` function returns a matplotlib figure; nothing is shown or written by itself.
 """

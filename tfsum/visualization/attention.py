@@ -1,4 +1,4 @@
-"""Who looks where: the attention weights of a model for one text or one pair, with the tokens that they belong to."""
+"""The attention weights of a model for one text or one pair, with their tokens."""
 
 import dataclasses
 
@@ -14,9 +14,9 @@ class Attention:
 
     Attributes:
         kind: such as "cross-attention".
-        weights: float32 (L, H, Tq, Tk); a row tells how a query shares its look among the keys, and sums to 1.
-        queries: the Tq tokens that look.
-        keys: the Tk tokens that are looked at.
+        weights: float32 (L, H, Tq, Tk); each row, the weights of a query over the keys, sums to 1.
+        queries: the Tq query tokens.
+        keys: the Tk key tokens.
     """
 
     kind: str
@@ -25,7 +25,7 @@ class Attention:
     keys: list[str]
 
     def of(self, layer: int, head: int | None = None) -> np.ndarray:
-        """The weights of a layer (H, Tq, Tk), or of one of its heads (Tq, Tk); both are counted from 0.
+        """The weights of a layer (H, Tq, Tk), or of one of its heads (Tq, Tk); both counted from 0.
 
         Raises:
             Error: there is no such layer or head.
@@ -37,7 +37,7 @@ class Attention:
 
 
 def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) -> Attention:
-    """Reads a text, or a pair, by a `Bert`.
+    """Computes the self-attention of a `Bert` for a text or a pair.
 
     Args:
         bert: a `Bert`, such as the one that other models have as `model.bert`.
@@ -49,8 +49,8 @@ def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) ->
         The self-attention of all layers.
 
     Raises:
-        Error: a text is no string, there are more tokens than the model has positions, or a pair for a model of one
-            segment; or `bert` is no `Bert`.
+        Error: a text is not a str, there are more tokens than the model has positions, a pair is given to a model
+            of one segment, or `bert` is not a `Bert`.
     """
     for name, given in (("text", text), ("text_pair", "" if text_pair is None else text_pair)):
         if not isinstance(given, str):
@@ -78,18 +78,18 @@ def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) ->
 
 def transformer_attention(model, word_piece, source: str, target: str | None = None,
                           target_word_piece=None) -> dict[str, Attention]:
-    """Reads a source and the target that belongs to it by a `Transformer`.
+    """Computes the attention of a `Transformer` for a source and its target.
 
     Args:
         model: a `Transformer`.
         word_piece: the `WordPiece` of its source; its [CLS] and [SEP] surround the source, as in training.
         source: the source text.
-        target: the target text; what the model writes greedily by default.
+        target: the target text; the model's greedy answer by default.
         target_word_piece: the `WordPiece` of the target; that of the source by default.
 
     Returns:
-        "encoder" and "decoder" (self-attention) and "cross". The target begins with the start token; the look of
-        its last token is the one that chooses the end.
+        "encoder" and "decoder" (self-attention) and "cross". The target begins with the start token; the
+        query of its last token predicts the end.
     """
     model.build()
     target_word_piece = target_word_piece or word_piece
@@ -107,11 +107,11 @@ def transformer_attention(model, word_piece, source: str, target: str | None = N
     y = model.target_positions(model.target_embedding(np.array([target_ids], np.int32)), training=False)
     _, _, decoder, cross = model.decoder(y, x, training=False, return_all=True)
     sides = {"source": (source_ids, word_piece), "target": (target_ids, target_word_piece)}
-    looks = {"encoder": ("self-attention of the encoder", encoder, "source", "source"),
+    kinds = {"encoder": ("self-attention of the encoder", encoder, "source", "source"),
              "decoder": ("self-attention of the decoder", decoder, "target", "target"),
              "cross": ("cross-attention", cross, "target", "source")}
     return {name: _attention(kind, weights, sides[q][0], sides[k][0], sides[q][1], sides[k][1])
-            for name, (kind, weights, q, k) in looks.items()}
+            for name, (kind, weights, q, k) in kinds.items()}
 
 
 def _attention(kind, layers, query_ids, key_ids, query_pieces, key_pieces) -> Attention:

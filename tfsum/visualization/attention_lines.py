@@ -1,4 +1,4 @@
-"""Attention as lines from the tokens that look to those that they look at (Vaswani et al. 2017, figures 3 to 5)."""
+"""Attention as lines from query tokens to key tokens (Vaswani et al. 2017, figures 3 to 5)."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from tfsum.visualization.style import COLORS, fonts_for, new_figure, plain
 
 
 def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence[int] | None = None):
-    """Draws a line for every pair of tokens: a colour a head, the stronger the more weight.
+    """Plots a line for every pair of tokens: a colour per head, more opaque for more weight.
 
     Args:
-        attention: what `bert_attention` or `transformer_attention` gave.
+        attention: from `bert_attention` or `transformer_attention`.
         layer: counted from 0.
         heads: one or more of them, counted from 0; all by default.
 
@@ -42,8 +42,8 @@ def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence
         for y, token in enumerate(plain(tokens)):
             ax.text(1.06 * place - 0.03, y, token, ha=side, va="center", fontsize=8, fontfamily=fonts)
     ax.set(xlim=(-0.6, 1.6), ylim=(longest - 0.5, -1), title=f"{attention.kind}, layer {layer}")
-    ax.text(0, -0.8, "looks", ha="right", fontsize=8, style="italic")
-    ax.text(1, -0.8, "looked at", ha="left", fontsize=8, style="italic")
+    ax.text(0, -0.8, "query", ha="right", fontsize=8, style="italic")
+    ax.text(1, -0.8, "key", ha="left", fontsize=8, style="italic")
     ax.set_axis_off()
     figure.legend(handles=list(ax.get_lines()), loc="outside lower center", ncols=4, fontsize=8)
     return figure

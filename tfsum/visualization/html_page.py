@@ -1,4 +1,4 @@
-"""HTML pages that need nothing but themselves: no network, no script; text in them is text and never markup."""
+"""Self-contained HTML pages without network or script; text is always escaped."""
 
 import html
 import pathlib
@@ -38,7 +38,7 @@ PAGE = """<!doctype html>
 
 
 def page(title: str, body: str) -> str:
-    """A whole page, to be stored as UTF-8; the title is a text, the body is HTML."""
+    """Renders a page, to be stored as UTF-8; the title is text, the body HTML."""
     return PAGE.format(title=escape(title), style=STYLE, body=body)
 
 
@@ -49,12 +49,12 @@ def facts(rows: Mapping[str, str], warnings: Sequence[str]) -> str:
 
 
 def escape(text: str) -> str:
-    """A text as HTML shows it letter by letter, in an element or in a quoted attribute."""
+    """Escapes text for an HTML element or a quoted attribute."""
     return html.escape(text.translate(_CONTROLS))
 
 
 def write_page(text: str, path: str | pathlib.Path) -> None:
-    """Writes a page, whole or not at all.
+    """Writes a page atomically.
 
     Raises:
         Error: it cannot be written.

@@ -1,4 +1,4 @@
-"""Pictures of learning-rate schedules."""
+"""Plots of learning-rate schedules."""
 
 from collections.abc import Callable, Mapping
 
@@ -7,14 +7,14 @@ import numpy as np
 from tfsum.errors import Error
 from tfsum.visualization.style import COLORS, LINES, new_figure
 
-POINTS = 1000  # of a curve; more than a figure has dots
+POINTS = 1000  # per curve; more than a figure has pixels
 
 
 def plot_learning_rate(schedules: Mapping[str, Callable], steps: int):
-    """Draws learning rates over the steps of a training.
+    """Plots learning rates over the training steps.
 
     Args:
-        schedules: what the legend calls it -> a Keras schedule, such as `tfsum.training.optimizer.WarmUp`.
+        schedules: label -> a Keras schedule, such as `tfsum.training.optimizer.WarmUp`.
         steps: number of optimizer steps.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Pictures of the masks: what may be seen, and what is hidden."""
+"""Plots of the masks: visible and hidden positions."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from tfsum.visualization.style import HIDDEN_COLOR, VISIBLE_COLOR, new_figure
 
 
 def plot_look_ahead_mask(length: int = 10):
-    """Draws which positions each position of a target may see (Vaswani et al. 2017, section 3.2.3).
+    """Plots which positions each position of a target can see (Vaswani et al. 2017, section 3.2.3).
 
     Args:
         length: number of positions T.
@@ -16,11 +16,11 @@ def plot_look_ahead_mask(length: int = 10):
         A matplotlib figure.
     """
     mask = np.asarray(look_ahead_mask(length))
-    return _plot(mask, "Look-ahead mask", "position looked at (key)", "position that looks (query)")
+    return _plot(mask, "Look-ahead mask", "key position", "query position")
 
 
 def plot_padding_mask(ids):
-    """Draws which positions of a batch are tokens and which are padding.
+    """Plots which positions of a batch are tokens and which are padding.
 
     Args:
         ids: ints (B, T); 0 is padding.

@@ -1,4 +1,4 @@
-"""Pictures of the sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
+"""Plots of the sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from tfsum.visualization.style import COLORS, LINES, SIGNED_MAP, new_figure
 
 
 def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequence[int] = (4, 5, 6, 7)):
-    """Draws some columns of the encoding as curves over the positions.
+    """Plots some columns of the encoding as curves over the positions.
 
     Args:
         length: number of positions T.
         d_model: width D.
-        columns: which of the D columns; the defaults draw the plot of "The Annotated Transformer".
+        columns: which of the D columns; the defaults reproduce the plot of "The Annotated Transformer".
 
     Returns:
         A matplotlib figure.
@@ -39,7 +39,7 @@ def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequ
 
 
 def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128):
-    """Draws the whole encoding (T, D), a row a position.
+    """Plots the whole encoding (T, D), a row per position.
 
     Args:
         length: number of positions T.

@@ -1,4 +1,4 @@
-"""Pictures of the scores of a document's sentences."""
+"""A plot of the scores of a document's sentences."""
 
 from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
 
@@ -6,13 +6,13 @@ SHOWN_WITH_TEXT, LETTERS = 60, 50
 
 
 def plot_sentence_scores(explanation):
-    """Draws a bar for each sentence in the order of the document, those of the summary in colour and hatched.
+    """Plots a bar for each sentence in the order of the document, those of the summary in colour and hatched.
 
     Args:
         explanation: an `Explanation`, as `tfsum.visualization.explain` gives it.
 
     Returns:
-        A matplotlib figure; beyond 60 sentences their texts make way for their numbers.
+        A matplotlib figure; with more than 60 sentences, numbers replace their texts.
     """
     from matplotlib.patches import Patch
 

@@ -1,4 +1,4 @@
-"""The one look of all figures: colours that colour-blind readers tell apart, and fonts that have the letters.
+"""The style of all figures: colours for colour-blind readers, and fonts that have the letters.
 
 Figures are objects of their own: no pyplot, no window, no settings changed. `figure.savefig("x.png")` writes one; a
 notebook shows it after `%matplotlib inline`.
@@ -10,11 +10,11 @@ from collections.abc import Iterable
 
 from tfsum.errors import Error
 
-# Okabe and Ito 2008, "Color Universal Design", without the yellow that white paper swallows.
+# Okabe and Ito 2008, "Color Universal Design", without the yellow, invisible on white paper.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 LINES = ("-", "--", "-.", ":")  # lines differ in more than their colour
 HIDDEN_COLOR, VISIBLE_COLOR = "#F0F0F0", COLORS[0]
-AMOUNT_MAP = "cividis"  # from 0 up: the darker the less, in every kind of sight
+AMOUNT_MAP = "cividis"  # from 0 up, darker is less; readable with colour blindness
 SIGNED_MAP = "PuOr"  # from -1 to 1: brown, white, violet
 
 FONT = "DejaVu Sans"  # comes with matplotlib; European scripts, no Korean, no Chinese, no Japanese
@@ -23,7 +23,7 @@ _NO_TEXT = ("Last Resort", "STIXNonUnicode", "STIXSize", "cm")  # boxes, and fon
 
 
 def new_figure(width: float, height: float, rows: int = 1, columns: int = 1):
-    """Makes a figure of the common look.
+    """Makes a figure of the common style.
 
     Args:
         width: inches.
@@ -57,12 +57,12 @@ def show_tokens(axis, tokens: list[str], rotation: float = 0) -> None:
 
 
 def plain(texts: Iterable[str]) -> list[str]:
-    """Texts as matplotlib shows them letter by letter: a pair of dollars would begin a formula."""
+    """Escapes texts for matplotlib, where a pair of dollars would begin a formula."""
     return [text.replace("$", r"\$") for text in texts]
 
 
 def fonts_for(texts: Iterable[str]) -> list[str]:
-    """Names the fonts that texts need, in the order in which matplotlib shall ask them for a letter.
+    """The fonts that texts need, in matplotlib's search order.
 
     Args:
         texts: what will be written.

@@ -48,7 +48,8 @@ class Writer:
         return Generated("cats sat", -1.25, 0.5, True, ["a <b>warning</b>"])
 
     def attend(self, text):
-        return CrossAttention([2, 4, 5, 3], PLAIN, [6, 3], PLAIN, np.array([[0.1, 0.3, 0.4, 0.2], [1, 0, 0, 0]], np.float32))
+        return CrossAttention([2, 4, 5, 3], PLAIN, [6, 3], PLAIN,
+                              np.array([[0.1, 0.3, 0.4, 0.2], [1, 0, 0, 0]], np.float32))
 
 
 def test_a_model_is_asked_for_answer_and_looks():

@@ -27,8 +27,8 @@ class WrittenExplanation:
     Attributes:
         text: the text.
         answer: the model's answer.
-        attention: the cross-attention by words, the mean over layers and heads, stored as one layer of one head; queries
-            are the words of the answer, keys those of the text.
+        attention: the cross-attention by words, the mean over layers and heads, stored as one layer of one head;
+            queries are the words of the answer, keys those of the text.
         model: NAME/VERSION of the model.
     """
 

@@ -86,8 +86,9 @@ class Generator(ExportedModel):
         assets = self.path / "assets"
         words = Vocabulary.from_file(assets / "vocab.txt").words
         other = assets / "target_vocab.txt"
-        return CrossAttention(source_ids[:read].tolist(), words, ids[:written].tolist(),
-                              Vocabulary.from_file(other).words if other.is_file() else words, attention[:written, :read])
+        target_words = Vocabulary.from_file(other).words if other.is_file() else words
+        return CrossAttention(source_ids[:read].tolist(), words, ids[:written].tolist(), target_words,
+                              attention[:written, :read])
 
 
 def _generated(text: str, given: dict) -> Generated:

@@ -92,7 +92,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
         of_label = {f"of label {label!r}": int((part.labels == i).sum()) for i, label in enumerate(label_names)}
         log(f"{name}: {format_counts(part.counts | of_label)}")
     if absent := [label for i, label in enumerate(label_names) if i not in packed["train"].labels]:
-        log(f"warning: no text to train on has label {', '.join(map(repr, absent))}, which the model will hardly predict")
+        log(f"warning: no training text has label {', '.join(map(repr, absent))}; the model will hardly predict it")
     settings = {**case, "max_length": text["max_length"], "pair": pair}
     return TrainingData(label_names, settings, word_piece.vocabulary, packed)
 

@@ -20,7 +20,7 @@ class Masking:
     """Chooses tokens of a batch and hides them from the model.
 
     Of a row of T tokens (special ones included), n = round(share * T) are chosen, rounded half to even, at least 1 and
-    at most `max_predictions`; never [CLS], [SEP] or padding. 80 % of them become [MASK], 10 % a random piece, 10 % stay.
+    at most `max_predictions`; never [CLS], [SEP] or padding. 80 % become [MASK], 10 % a random piece, 10 % stay.
 
     Two things differ from google-research/bert (create_pretraining_data.py, `create_masked_lm_predictions`): a random
     piece is never one in brackets, such as [PAD] or [unused7], and a word never crosses a [SEP].

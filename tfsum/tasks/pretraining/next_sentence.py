@@ -1,8 +1,8 @@
 """Sentences of documents as pairs of segments for BERT's next-sentence task.
 
-The algorithm is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original" the same
-generator gives the same pairs. In it a single sentence at the end of a document has no next one and always gets a
-false one, so that more than half of the pairs are false: 64 % with 64 positions and 55 % with 128, in its own
+The algorithm is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original"
+the same generator gives the same pairs. In it a single sentence at the end of a document has no next one and always
+gets a false one, so that more than half of the pairs are false: 64 % with 64 positions and 55 % with 128, in its own
 sample text. "even" leaves out such a sentence, so that half of the pairs are true. The original also cuts pieces
 of a long pair where the segments meet, so that many true second segments do not directly follow the first; "even"
 cuts at the outer ends.
