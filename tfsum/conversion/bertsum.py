@@ -84,11 +84,7 @@ def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.", positions: int 
         float32 arrays by name, kernels as (out, in); the normalization that the original never applies is
         1 and 0.
     """
-    variables = _variables(model)
-    tensors = {}
-    for name, path, transposed in bertsum_names(model, prefix):
-        value = np.asarray(variables[path])
-        tensors[name] = np.ascontiguousarray(value.T if transposed else value)
+    tensors = model_folder.named_tensors(_variables(model), bertsum_names(model, prefix))
     if model.config["head"] == "transformer":
         width = model.bert.config["hidden_size"]
         tensors[prefix + POSITIONS] = np.asarray(positional_encoding(positions, width))[None]

@@ -7,6 +7,7 @@ import re
 
 import numpy as np
 
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 from tfsum.formats import bert_config, model_folder
 from tfsum.formats.model_folder import StoredModel
@@ -117,18 +118,14 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
         with tf.device("cpu"):
             tf.raw_ops.SaveV2(prefix=str(part), tensor_names=names, shape_and_slices=[""] * len(names),
                               tensors=[tf.constant(named[name]) for name in names])
-        (folder / "bert_config.json.part").write_text(_to_json(google_config(config) | extra))
         for ending in (".data-00000-of-00001", ".index"):
             os.replace(f"{part}{ending}", folder / f"{PREFIX}{ending}")
-        os.replace(folder / "bert_config.json.part", folder / "bert_config.json")
+        config_text = json.dumps(google_config(config) | extra, indent=2, sort_keys=True) + "\n"
+        write_atomically(folder / "bert_config.json", config_text)
     except (OSError, tf.errors.OpError) as error:
-        for left in folder.glob("bert_*.part*"):
+        for left in folder.glob(f"{PREFIX}.part*"):
             left.unlink()
         raise CheckpointError(f"{folder}: cannot be written ({error}); free space or choose another folder") from None
-
-
-def _to_json(config: dict) -> str:
-    return json.dumps(config, indent=2, sort_keys=True) + "\n"
 
 
 def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:

@@ -6,11 +6,12 @@ are read in both directions. Dense kernels are (in, out) in Keras and (out, in) 
 
 import contextlib
 import json
+import os
 import pathlib
 import re
 import warnings
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -96,12 +97,13 @@ def variables_by_path(model) -> dict:
 
 def bert_tensors(bert, prefix: str = "") -> dict[str, np.ndarray]:
     """Collects the weights of a built `Bert` under the names of Hugging Face."""
-    variables = variables_by_path(bert)
-    tensors = {}
-    for name, path, transposed in bert_names(bert.config["num_hidden_layers"], prefix):
-        value = np.asarray(variables[path])
-        tensors[name] = np.ascontiguousarray(value.T if transposed else value)
-    return tensors
+    return named_tensors(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix))
+
+
+def named_tensors(variables: dict, names: list[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
+    """Collects variables under the names of a file, by a table of names; the opposite of `assign`."""
+    arrays = {name: np.asarray(variables[path]) for name, path, _ in names}
+    return {name: np.ascontiguousarray(arrays[name].T if transposed else arrays[name]) for name, _, transposed in names}
 
 
 @contextlib.contextmanager
@@ -246,11 +248,26 @@ def read_safetensors(path) -> dict[str, np.ndarray]:
     return tensors
 
 
-def text_files(vocabulary: list[str] | None, settings: dict | None) -> dict[str, str]:
-    """vocab.txt and tfsum.json of a model folder for `save`, those of them that are given."""
-    settings = None if settings is None else json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-    vocabulary = None if vocabulary is None else "\n".join(vocabulary) + "\n"
-    return {name: text for name, text in (("vocab.txt", vocabulary), ("tfsum.json", settings)) if text is not None}
+def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] | None = None,
+               settings: dict | None = None, target_vocabulary: Sequence[str] | None = None) -> None:
+    """Writes the folder of a model: the `save_pretrained` of every class.
+
+    Args:
+        model: has `build()`, `folder_config()` (the content of config.json) and `tensors()`.
+        folder: path; created if it does not exist.
+        vocabulary: the word pieces, for vocab.txt.
+        settings: the content of tfsum.json (text settings under "text", recipe, scores).
+        target_vocabulary: the word pieces of the target if they differ, for target_vocab.txt.
+
+    Raises:
+        CheckpointError: a file cannot be written.
+    """
+    model.build()
+    files = {name: "\n".join(pieces) + "\n" for name, pieces in
+             (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)) if pieces is not None}
+    if settings is not None:
+        files["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    save(folder, model.folder_config(), model.tensors(), files)
 
 
 def save(folder, config: dict, tensors: dict[str, np.ndarray], extra: dict[str, str] | None = None) -> None:

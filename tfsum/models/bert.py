@@ -1,6 +1,7 @@
 """BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3)."""
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
@@ -169,11 +170,17 @@ class Bert(keras.Model):
         """
         return load_bert(cls, open_folder(folder), changes)
 
-    def save_pretrained(self, folder):
-        """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""
-        self.build()
-        model_folder.save(folder, {"model_type": "bert", "architectures": ["BertModel"], **self.config},
-                          model_folder.bert_tensors(self))
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under Hugging Face's names."""
+        return model_folder.bert_tensors(self)
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", "architectures": ["BertModel"], **self.config}
+
+    def save_pretrained(self, folder) -> None:
+        """Writes config.json and model.safetensors, which Hugging Face's `BertModel` reads too."""
+        model_folder.save_model(self, folder)
 
     def get_config(self):
         return {**super().get_config(), **self.config, "name": self.name}

@@ -137,10 +137,9 @@ class BertClassifier(Model):
         return model
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The weights under Hugging Face's names."""
-        head = model_folder.variables_by_path(self.classifier)
-        return model_folder.bert_tensors(self.bert, "bert.") | {
-            name: np.ascontiguousarray(np.asarray(head[path]).T) for name, path, _ in HEAD}
+        """Returns the weights under Hugging Face's names."""
+        head = model_folder.named_tensors(model_folder.variables_by_path(self.classifier), HEAD)
+        return model_folder.bert_tensors(self.bert, "bert.") | head
 
     def head_config(self) -> dict:
         """What config.json says of the head, in Hugging Face's words."""
@@ -148,18 +147,10 @@ class BertClassifier(Model):
         return {"classifier_dropout": self.classifier_dropout, "id2label": {str(i): name for i, name in names.items()},
                 "label2id": {name: i for i, name in names.items()}}
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder that transformers' `BertForSequenceClassification` reads too.
-
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
-                  **self.head_config()}
-        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
+    def folder_config(self) -> dict:
+        """Returns the content of config.json; transformers' `BertForSequenceClassification` reads the folder too."""
+        return {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
+                **self.head_config()}
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config,

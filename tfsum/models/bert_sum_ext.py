@@ -2,6 +2,7 @@
 Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
 
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
@@ -200,20 +201,14 @@ class BertSumExt(Model):
         """(name in the file, path of the variable, transposed) of the weights above the encoder."""
         return [(path.replace("/", "."), path, False) for path in self.head_variables()]
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder.
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the encoder's weights under Hugging Face's names, and those above it."""
+        head = model_folder.named_tensors(self.head_variables(), self.head_names())
+        return model_folder.bert_tensors(self.bert, "bert.") | head
 
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        variables = self.head_variables()
-        tensors = model_folder.bert_tensors(self.bert, "bert.")
-        tensors |= {name: variables[path].numpy() for name, path, _ in self.head_names()}
-        config = {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
-        model_folder.save(folder, config, tensors, model_folder.text_files(vocabulary, settings))
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}
