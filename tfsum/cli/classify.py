@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from tfsum.errors import DataError, Error
+from tfsum.inference.exported_model import ExportedModel
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -74,7 +75,7 @@ def batches(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         first += len(group)
 
 
-def columns(name: str, first: int, lines: list[str], classify) -> list[list[str]]:
+def columns(name: str, first: int, lines: list[str], classify: ExportedModel) -> list[list[str]]:
     """The texts, and for a model of pairs the second texts."""
     if not classify.description["text"]["pair"]:
         return [lines]

@@ -10,7 +10,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tfsum
 
@@ -95,7 +95,8 @@ def packages() -> list[Finding]:
 
 def _package(requirement: str) -> Finding:
     """One required package, such as `tensorflow<2.22,>=2.21`."""
-    name, bounds = re.fullmatch(r"([\w.-]+)\s*\(?([^;)]*)\)?.*", requirement).groups()
+    parts = re.fullmatch(r"([\w.-]+)\s*\(?([^;)]*)\)?.*", requirement)
+    name, bounds = parts.groups() if parts else (requirement, "")
     version = _version_of(name)
     cure = f"pip install '{name}{bounds}'"
     if version is None:
@@ -109,15 +110,15 @@ def satisfies(version: str, bounds: str) -> bool:
     """Whether a version is within bounds such as `>=2.21,<2.22` (release numbers only)."""
     compare = {">=": "__ge__", "<=": "__le__", ">": "__gt__", "<": "__lt__", "==": "__eq__", "!=": "__ne__"}
     for bound in filter(None, (part.strip() for part in bounds.split(","))):
-        sign, limit = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound).groups()
-        if not getattr(_numbers(version), compare[sign])(_numbers(limit)):
+        parts = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound)
+        if parts and not getattr(_numbers(version), compare[parts[1]])(_numbers(parts[2])):
             return False
     return True
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The first three release numbers, which is as far as our bounds go."""
-    numbers = [int(number) for number in re.match(r"[\d.]*", version).group().split(".") if number]
+    numbers = [int(number) for number in re.findall(r"^[\d.]*", version)[0].split(".") if number]
     return tuple([*numbers, 0, 0, 0][:3])
 
 
@@ -192,7 +193,7 @@ def precision() -> list[Finding]:
     ]
 
 
-def _products_a_second(tf, dtype: str) -> float:
+def _products_a_second(tf: Any, dtype: str) -> float:
     """The best of a few products of the size that a small BERT makes."""
     left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
     times = []

@@ -30,7 +30,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 def as_text(findings: list[diagnosis.Finding]) -> str:
     """A finding a line, under its section, with the cure below where one is needed."""
-    lines, section = [], None
+    lines: list[str] = []
+    section = None
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         if finding.section != section:

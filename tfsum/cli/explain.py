@@ -9,6 +9,7 @@ import sys
 import tfsum
 from tfsum.cli.summarize import read_text
 from tfsum.errors import Error
+from tfsum.inference.exported_model import ExportedModel
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -45,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def explain(text: str, model, title: str, arguments: argparse.Namespace) -> str:
+def explain(text: str, model: ExportedModel, title: str, arguments: argparse.Namespace) -> str:
     """The page about the answer of a model."""
     from tfsum.tasks.load import task_of
 

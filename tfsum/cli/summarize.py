@@ -6,6 +6,7 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import tfsum
 from tfsum.errors import DataError, Error
@@ -85,20 +86,20 @@ def read_text(name: str) -> str:
     return text
 
 
-def as_text(name: str, result, documents: int) -> str:
+def as_text(name: str, result: Any, documents: int) -> str:
     """A sentence a line, or what was written; under a heading where there are several documents."""
     sentences = getattr(result, "sentences", None)
     lines = result.summary.splitlines() if sentences is None else [" ".join(part.split()) for part in sentences]
     return "\n".join([f"==> {name} <==", *lines, ""] if documents > 1 else lines)
 
 
-def as_json(name: str, result) -> str:
+def as_json(name: str, result: Any) -> str:
     """One line of JSON with the whole result."""
     row = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
     return json.dumps(row, ensure_ascii=False)
 
 
-def _rounded(value):
+def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return round(value, 6) if isinstance(value, float) else value

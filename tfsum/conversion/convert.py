@@ -89,7 +89,8 @@ def _folder_of(stored: model_folder.StoredModel) -> pathlib.Path:
     return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
 
 
-def _write(folder, origin, config, tensors, to, lowercase):
+def _write(folder: pathlib.Path, origin: pathlib.Path, config: dict, tensors: dict[str, np.ndarray], to: str,
+           lowercase: bool | None) -> None:
     settings = text_settings.read_text_settings(origin)
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}
@@ -111,7 +112,7 @@ def _write(folder, origin, config, tensors, to, lowercase):
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
-def _notes(stored, tensors, config, to) -> list[str]:
+def _notes(stored: model_folder.StoredModel, tensors: dict[str, np.ndarray], config: dict, to: str) -> list[str]:
     from tfsum.text.escape import is_reversible
 
     read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in model_folder.TIED}

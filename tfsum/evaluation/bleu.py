@@ -24,7 +24,7 @@ def score_translations(
         Error: the numbers of texts differ, or there are none.
     """
     scores = score_with_interval(translations, references, samples=1, tokenize=tokenize)
-    return scores["score"], scores["signature"]
+    return float(scores["score"]), str(scores["signature"])
 
 
 def score_with_interval(translations: Sequence[str], references: Sequence[str], samples: int = 1000,

@@ -26,12 +26,12 @@ _OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")
 class EnglishTokenizer(Tokenizer):
     """The words of `rouge-score` with its stemmer; runs of other scripts by our own rules."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._latin = DefaultTokenizer(use_stemmer=True)
 
     def tokenize(self, text: str) -> list[str]:
         """The words of `text` in order."""
-        words = []
+        words: list[str] = []
         for i, run in enumerate(_OTHER_SCRIPTS.split(text)):
             words += split_words(run) if i % 2 else self._latin.tokenize(run)
         return words

@@ -5,6 +5,7 @@ adding a name, check that TensorFlow Serving's binary has its kernel.
 """
 
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError
@@ -41,7 +42,7 @@ ALLOWED = {"core": CORE, "text": TEXT}
 FOLDED = 4096  # more float numbers than this in one constant are weights that someone folded into the graph
 
 
-def read_nodes(folder) -> list:
+def read_nodes(folder: str | pathlib.Path) -> list:
     """All nodes of a SavedModel, including those of its functions."""
     proto = saved_model_pb2.SavedModel()
     path = pathlib.Path(folder) / "saved_model.pb"
@@ -53,7 +54,7 @@ def read_nodes(folder) -> list:
     return [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
 
 
-def check_operations(folder, ops: str) -> list[str]:
+def check_operations(folder: str | pathlib.Path, ops: str) -> list[str]:
     """Checks every operation of a SavedModel.
 
     Args:
@@ -81,7 +82,7 @@ def check_operations(folder, ops: str) -> list[str]:
     return sorted(found)
 
 
-def _floats(tensor) -> int:
+def _floats(tensor: Any) -> int:
     """The number of floats that a TensorProto stores (a repeated value is stored once)."""
     size = tf.dtypes.as_dtype(tensor.dtype).size if tensor.dtype else 0
     if not size or not tf.dtypes.as_dtype(tensor.dtype).is_floating:

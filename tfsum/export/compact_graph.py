@@ -8,6 +8,7 @@ TensorFlow's optimizer depends on names, so sums may be rounded differently than
 import itertools
 import pathlib
 import string
+from collections.abc import Iterator
 
 from tensorflow.core.framework.function_pb2 import FunctionDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -18,7 +19,7 @@ SHAPES = "_output_shapes"  # a note that TensorFlow infers again when it loads t
 LETTERS = string.ascii_lowercase + string.digits
 
 
-def compact_graph(folder) -> None:
+def compact_graph(folder: str | pathlib.Path) -> None:
     """Shortens the names in a SavedModel's functions and removes the shape annotations of operations.
 
     Args:
@@ -56,7 +57,7 @@ def shorten_names(function: FunctionDef) -> None:
             results[result] = renamed(reference)
 
 
-def _names():
+def _names() -> Iterator[str]:
     for length in itertools.count():
         for rest in itertools.product(LETTERS, repeat=length):
             for first in string.ascii_lowercase:

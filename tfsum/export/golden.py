@@ -3,7 +3,9 @@
 The `golden` part of a task has `requests(description)` and `ask(model, requests)`.
 """
 
+import pathlib
 from collections.abc import Callable
+from typing import Any
 
 from tfsum.errors import ExportError
 
@@ -31,7 +33,7 @@ TEXTS = (
 Ask = Callable[[object, list[dict]], list[dict]]
 
 
-def record(model, requests: list[dict], ask: Ask) -> dict:
+def record(model: Any, requests: list[dict], ask: Ask) -> dict:
     """Records the answers of a loaded model.
 
     Args:
@@ -45,7 +47,7 @@ def record(model, requests: list[dict], ask: Ask) -> dict:
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": ask(model, requests)}
 
 
-def replay(model, recorded: dict, ask: Ask, source) -> float:
+def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> float:
     """Repeats the requests and compares the answers.
 
     Args:
@@ -79,5 +81,5 @@ def replay(model, recorded: dict, ask: Ask, source) -> float:
     return worst
 
 
-def _list(value) -> list[float]:
+def _list(value: Any) -> list[float]:
     return value if isinstance(value, list) else [value]

@@ -21,7 +21,7 @@ def in_groups(function: Callable, rows: tf.Tensor, group: int, specs: Sequence[t
     groups = (total + group - 1) // group
     parts = [tf.TensorArray(spec.dtype, groups, element_shape=spec.shape, infer_shape=False) for spec in specs]
 
-    def step(i, *parts):
+    def step(i: tf.Tensor, *parts: tf.TensorArray) -> tuple:
         given = function(rows[i * group : (i + 1) * group])
         return i + 1, *(part.write(i, value) for part, value in zip(parts, given, strict=True))
 

@@ -2,6 +2,7 @@
 
 import math
 import pathlib
+from typing import Any
 
 from tfsum.atomic_files import write_atomically
 
@@ -28,7 +29,7 @@ CARD = """# {name}
 NOT_STATED = "Not stated in the model folder."
 
 
-def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card) -> None:
+def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any) -> None:
     """Writes the card where there is none yet: the model folder's own README.md, or one made of the description.
 
     Args:
@@ -44,7 +45,7 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
     write_atomically(card, own.read_bytes() if own.is_file() else text(destination.parent.name, description, task_card))
 
 
-def text(name: str, description: dict, task_card) -> str:
+def text(name: str, description: dict, task_card: Any) -> str:
     """The card made of assets.extra/tfsum.json; for the arguments see `write_card`."""
     return CARD.format(
         name=name,
@@ -97,7 +98,7 @@ def _section(settings: dict, name: str) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _stated(value) -> str:
+def _stated(value: Any) -> str:
     if not value:
         return NOT_STATED
     return "\n".join(f"- {k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)

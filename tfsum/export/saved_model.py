@@ -7,6 +7,8 @@ import os
 import pathlib
 import shutil
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 import tensorflow as tf
 
@@ -24,7 +26,7 @@ FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's target has words of its own
 
 
-def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, settings: dict,
+def write_export(task: Any, module: Any, source: pathlib.Path, destination: pathlib.Path, settings: dict,
                  exported: dict) -> pathlib.Path:
     """Writes a module as a SavedModel with its assets, and verifies it before it gets its name.
 
@@ -69,7 +71,7 @@ def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, 
     return destination
 
 
-def version_folder(destination) -> pathlib.Path:
+def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
     """`.../NAME/VERSION` for that itself, or for `.../NAME` with the next integer.
 
     Raises:
@@ -111,7 +113,7 @@ def read_settings(source: pathlib.Path) -> dict:
     return {**settings, "text": {**read_text_settings(source), **settings.get("text", {})}}
 
 
-def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
+def _describe(module: tf.Module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
     """The content of assets.extra/tfsum.json: the model folder's settings and those of the export."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
     return {
@@ -132,7 +134,7 @@ def write_json(path: pathlib.Path, value: dict) -> None:
 
 
 @contextlib.contextmanager
-def whole_or_nothing(destination: pathlib.Path):
+def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
     """Context manager of a temporary folder that is renamed to `destination`, or removed on failure.
 
     Raises:

@@ -5,7 +5,8 @@ variables of its own, and the model is called functionally (`keras.StatelessScop
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -34,7 +35,8 @@ class StoredWeights(tf.Module):
         ExportError: an unknown storage, or weights that are not finite in it.
     """
 
-    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = (), pooler: bool = False):
+    def __init__(self, model: keras.Model, storage: str = "float32", tables: Sequence[str] = (),
+                 pooler: bool = False) -> None:
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
@@ -60,7 +62,7 @@ class StoredWeights(tf.Module):
         """The stored weights: name -> [dtype, shape]."""
         return {v.name.partition(":")[0]: [v.dtype.name, v.shape.as_list()] for v in self.variables}
 
-    def _word_vectors(self, token_ids):
+    def _word_vectors(self, token_ids: tf.Tensor) -> tf.Tensor:
         rows = tf.cast(tf.gather(self.word_rows, token_ids), tf.float32)
         if self.word_scales is None:
             return rows
@@ -72,14 +74,14 @@ class StoredWeights(tf.Module):
         return values | {path: values[path] * scales[:, tf.newaxis] for path, scales in self.scales.items()}
 
     @contextlib.contextmanager
-    def model(self, values: dict[str, tf.Tensor]):
+    def model(self, values: dict[str, tf.Tensor]) -> Iterator[Any]:
         """Context manager with the model on the `values` of `read`."""
         model, used = self._reach()
         with keras.StatelessScope(state_mapping=[(variable, values[path]) for path, variable in used]):
             yield model
 
 
-def _path(variable, model) -> str:
+def _path(variable: keras.Variable, model: keras.Model) -> str:
     parts = variable.path.split("/")
     return "/".join(parts[parts.index(model.name) + 1 :] if model.name in parts else parts)
 

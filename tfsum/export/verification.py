@@ -1,6 +1,7 @@
 """Verifies a SavedModel: its signatures, operations and weights, and its golden answers of the day of export."""
 
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 
@@ -17,7 +18,7 @@ class Report(dict):
         return "\n".join(f"{name}: {value}" for name, value in self.items())
 
 
-def verify_export(folder, description: dict, task_golden, loaded=None) -> Report:
+def verify_export(folder: str | pathlib.Path, description: dict, task_golden: Any, loaded: Any = None) -> Report:
     """Checks an exported model: signatures, operations, weights, and the golden answers replayed.
 
     Args:
@@ -75,7 +76,7 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     return len(found)
 
 
-def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
+def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pathlib.Path) -> None:
     """Checks the signatures and their inputs.
 
     Raises:

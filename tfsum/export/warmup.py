@@ -7,6 +7,7 @@ TensorFlow Serving is needed (numbers from tensorflow_serving/apis: prediction_l
 import functools
 import pathlib
 from collections.abc import Iterable
+from typing import Any
 
 import tensorflow as tf
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
@@ -16,7 +17,8 @@ STRING, MESSAGE = (
     descriptor_pb2.FieldDescriptorProto.TYPE_STRING,
     descriptor_pb2.FieldDescriptorProto.TYPE_MESSAGE,
 )
-FIELDS = {  # message -> (field, number, type of message or None for a string)
+# Message -> (field, number, type of message or None for a string).
+FIELDS: dict[str, list[tuple[str, int, str | None]]] = {
     "ModelSpec": [("name", 1, None), ("signature_name", 3, None)],
     "PredictRequest": [("model_spec", 1, "ModelSpec"), ("inputs", 2, "PredictRequest.InputsEntry")],
     "PredictLog": [("request", 1, "PredictRequest")],
@@ -25,7 +27,7 @@ FIELDS = {  # message -> (field, number, type of message or None for a string)
 
 
 @functools.cache
-def prediction_log():
+def prediction_log() -> type:
     """The class of `tensorflow.serving.PredictionLog`, with only the fields that warm-up needs."""
     pool = descriptor_pool.DescriptorPool()  # one of our own: the real messages may be in the default one
     tensor = tf.make_tensor_proto(0).DESCRIPTOR.file
@@ -48,7 +50,7 @@ def prediction_log():
     return message_factory.GetMessageClass(pool.FindMessageTypeByName(f"{PACKAGE}.PredictionLog"))
 
 
-def _declare(message, name: str, number: int, kind: str | None) -> None:
+def _declare(message: Any, name: str, number: int, kind: str | None) -> None:
     message.field.add(
         name=name,
         number=number,
@@ -58,14 +60,14 @@ def _declare(message, name: str, number: int, kind: str | None) -> None:
     )
 
 
-def _proto_of(file) -> descriptor_pb2.FileDescriptorProto:
+def _proto_of(file: Any) -> descriptor_pb2.FileDescriptorProto:
     proto = descriptor_pb2.FileDescriptorProto()
     file.CopyToProto(proto)
     return proto
 
 
-def _with_dependencies(file) -> list:
-    found = {}
+def _with_dependencies(file: Any) -> list:
+    found: dict[str, Any] = {}
     for needed in file.dependencies:
         found.update({f.name: f for f in _with_dependencies(needed)})
     return list({**found, file.name: file}.values())

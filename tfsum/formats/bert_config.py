@@ -1,5 +1,6 @@
 """The arguments of a `Bert`, out of the config.json or bert_config.json of a model folder."""
 
+import os
 import pathlib
 
 from tfsum.errors import CheckpointError
@@ -7,18 +8,19 @@ from tfsum.formats.model_folder import read_json
 
 FIELDS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size",
           "max_position_embeddings", "type_vocab_size")
-OPTIONS = {"hidden_act": str, "hidden_dropout_prob": (int, float), "attention_probs_dropout_prob": (int, float),
-           "initializer_range": (int, float), "layer_norm_eps": (int, float)}
+OPTIONS: dict[str, type | tuple[type, ...]] = {
+    "hidden_act": str, "hidden_dropout_prob": (int, float), "attention_probs_dropout_prob": (int, float),
+    "initializer_range": (int, float), "layer_norm_eps": (int, float)}
 DECODER = ("is_decoder", "add_cross_attention")
 
 
-def config_file(folder) -> pathlib.Path:
+def config_file(folder: str | os.PathLike) -> pathlib.Path:
     """A folder's config.json; where there is none the bert_config.json that early archives have beside torch's file."""
     path, early = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "bert_config.json"
     return early if early.is_file() and not path.exists() else path
 
 
-def read_bert_config(folder) -> dict:
+def read_bert_config(folder: str | os.PathLike) -> dict:
     """Reads the arguments of `Bert` from a folder of tfsum or Hugging Face.
 
     Raises:
@@ -54,9 +56,9 @@ def bert_arguments(config: dict, path: pathlib.Path) -> dict:
     if width % heads:
         raise CheckpointError(f"{path}: num_attention_heads is {heads}, hidden_size {width}, and {heads} heads do not "
                               f"divide a width of {width}; take the file that belongs to the weights")
-    wrong = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items() if k in config and (
+    errors = [f"{k} is {config[k]!r}" for k, kind in OPTIONS.items() if k in config and (
         not isinstance(config[k], kind) or isinstance(config[k], bool) or (k == "layer_norm_eps" and config[k] <= 0))]
-    if wrong:
-        raise CheckpointError(f"{path}: {', '.join(wrong)}; expected a name for hidden_act, numbers for the others, "
+    if errors:
+        raise CheckpointError(f"{path}: {', '.join(errors)}; expected a name for hidden_act, numbers for the others, "
                               "and for layer_norm_eps one above 0")
     return {k: config[k] for k in (*FIELDS, *OPTIONS) if k in config}

@@ -121,7 +121,8 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
     places = model_folder.read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise CheckpointError(f"{index}: has no weight_map from tensors to files; fetch the file again")
-    tensors, files = {}, sorted(set(places.values()))
+    tensors: dict[str, np.ndarray] = {}
+    files = sorted(set(places.values()))
     for file in files:
         if pathlib.PurePath(file).name != file:
             raise CheckpointError(f"{index}: names the file {file!r}; shards lie beside their index")

@@ -10,7 +10,7 @@ import os
 import pathlib
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import ml_dtypes
@@ -84,7 +84,7 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
     return [(f"{prefix}{file}.{a}", f"{path}/{b}", t) for file, path, kinds in parts for a, b, t in kinds]
 
 
-def variables_by_path(model) -> dict:
+def variables_by_path(model: Any) -> dict:
     """Maps each weight's path below `model` to its variable; seeds of dropout are no weights."""
     weights = [v for v in model.variables if not v.path.endswith("seed_generator_state")]
     paths = {}
@@ -95,7 +95,7 @@ def variables_by_path(model) -> dict:
     return paths
 
 
-def bert_tensors(bert, prefix: str = "") -> dict[str, np.ndarray]:
+def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """Collects the weights of a built `Bert` under the names of Hugging Face."""
     return named_tensors(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix))
 
@@ -107,7 +107,7 @@ def named_tensors(variables: dict, names: list[tuple[str, str, bool]]) -> dict[s
 
 
 @contextlib.contextmanager
-def errors_named(source):
+def errors_named(source: str | os.PathLike) -> Iterator[None]:
     """Names the file in an error of the sizes that it gives a model: any `Error` becomes a CheckpointError."""
     try:
         yield
@@ -115,7 +115,7 @@ def errors_named(source):
         raise CheckpointError(f"{source}: {error}") from None
 
 
-def assign_bert(bert, stored: StoredModel) -> None:
+def assign_bert(bert: Any, stored: StoredModel) -> None:
     """Sets the weights of a built `Bert`; every weight must be set, and every tensor be used but those of heads.
 
     Where the model was built with more positions than the file's config says, the last row of the table is
@@ -144,7 +144,7 @@ def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tu
     return [(name, path, transposed) for (name, transposed), path in rows]
 
 
-def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source) -> None:
+def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source: str | os.PathLike) -> None:
     """Sets variables from arrays by a table of names, after checking all of them.
 
     Raises:
@@ -178,7 +178,7 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
         variables[path].assign(value)
 
 
-def read_json(path) -> dict:
+def read_json(path: str | os.PathLike) -> dict:
     """Reads a JSON object; a CheckpointError says what is wrong with it."""
     try:
         value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
@@ -192,7 +192,7 @@ def read_json(path) -> dict:
     return value
 
 
-def check_vocabulary(folder, rows: int) -> None:
+def check_vocabulary(folder: str | os.PathLike, rows: int) -> None:
     """Compares a folder's vocabulary, where it has one, with the rows of the word embedding.
 
     Raises:
@@ -213,7 +213,7 @@ def widened(value: np.ndarray) -> np.ndarray:
     return value if value.dtype == np.float64 else value.astype(np.float32, copy=False)
 
 
-def read_vocabulary(path) -> list[str] | None:
+def read_vocabulary(path: str | os.PathLike) -> list[str] | None:
     """The pieces of a vocab.txt or of the file that replaces it (`read_pieces`); None where there is neither."""
     from tfsum.formats.piece_file import piece_file, read_pieces
 
@@ -221,7 +221,7 @@ def read_vocabulary(path) -> list[str] | None:
     return read_pieces(path) if path.is_file() else None
 
 
-def read_safetensors(path) -> dict[str, np.ndarray]:
+def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
     """Reads a safetensors file as arrays, its half precision floats as float32.
 
     Raises:
@@ -270,7 +270,8 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
     save(folder, model.folder_config(), model.tensors(), files)
 
 
-def save(folder, config: dict, tensors: dict[str, np.ndarray], extra: dict[str, str] | None = None) -> None:
+def save(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray],
+         extra: dict[str, str] | None = None) -> None:
     """Writes a model folder, each file under a temporary name and renamed when whole.
 
     Args:

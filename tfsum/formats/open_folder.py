@@ -1,10 +1,14 @@
 """A model folder of any format, read by the reader for its format."""
 
+import os
+from collections.abc import Callable
+
 from tfsum.formats import google, hugging_face
 from tfsum.formats.model_folder import StoredModel, assign_bert, errors_named
+from tfsum.models.model import Model
 
 
-def open_folder(source) -> StoredModel:
+def open_folder(source: str | os.PathLike) -> StoredModel:
     """Reads a BERT: a folder of tfsum or Hugging Face, one of Google or its prefix, or a name on the hub.
 
     Raises:
@@ -13,7 +17,7 @@ def open_folder(source) -> StoredModel:
     return (google.read_google if google.is_google(source) else hugging_face.read_hugging_face)(source)
 
 
-def load_bert(cls, stored: StoredModel, changes: dict):
+def load_bert(cls: Callable[..., Model], stored: StoredModel, changes: dict) -> Model:
     """Builds a `Bert` of class `cls` with the weights of a file; see `Bert.from_pretrained`."""
     with errors_named(stored.source):
         bert = cls(**{**stored.config, **changes})

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+from typing import Any
 
 from tfsum.errors import CheckpointError
 
@@ -38,7 +39,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _of_tokenizer(content, path: pathlib.Path) -> list[str]:
+def _of_tokenizer(content: Any, path: pathlib.Path) -> list[str]:
     """The pieces of a tokenizer.json and the tokens added to them, whose rows the model has too."""
     match content:
         case {"model": {"vocab": dict(ids), **model}} if model.get("type", "WordPiece") == "WordPiece":
@@ -46,7 +47,7 @@ def _of_tokenizer(content, path: pathlib.Path) -> list[str]:
         case _:
             raise CheckpointError(f"{path}: holds no WordPiece, and tfsum reads no other vocabulary; for the weights "
                                   "alone move the file out of the folder")
-    pieces = sorted(ids, key=ids.get)
+    pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != list(range(len(pieces))):
         raise CheckpointError(f"{path}: the ids of its {len(pieces)} pieces are not 0 to {len(pieces) - 1}; take the "
                               "vocabulary that the model was trained with")

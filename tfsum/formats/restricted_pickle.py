@@ -16,7 +16,7 @@ from tfsum.errors import CheckpointError
 class Global:
     """The name of a function or class that the stream asked for, and what a call of it does."""
 
-    def __init__(self, name: str, call: Callable | None = None):
+    def __init__(self, name: str, call: Callable | None = None) -> None:
         self.name, self.call = name, call
 
     def __repr__(self) -> str:
@@ -30,7 +30,7 @@ class Opaque:
         class_name: Module and class, such as `torch.optim.adam.Adam`.
     """
 
-    def __init__(self, class_name: str):
+    def __init__(self, class_name: str) -> None:
         self.class_name = class_name
         self.attributes: dict[str, Any] = {}
 
@@ -63,7 +63,7 @@ def read_pickle(
 class _Machine:
     """Stack, marks and memo of one pickle."""
 
-    def __init__(self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None):
+    def __init__(self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None) -> None:
         self.find_global, self.load_persistent = find_global, load_persistent
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []

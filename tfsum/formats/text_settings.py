@@ -1,6 +1,7 @@
 """How a model's tokenizer treats case and accents, in the files of every format."""
 
 import json
+import os
 import pathlib
 import unicodedata
 
@@ -12,7 +13,7 @@ PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"
 SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 
 
-def read_text_settings(folder) -> dict[str, bool | None]:
+def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
     """Reads the text settings of a model folder of tfsum, Hugging Face or Google, or of a vocabulary alone.
 
     Google's folders do not store them, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
@@ -76,7 +77,7 @@ def tokenizer_config(settings: dict) -> str:
 
 def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
     """The text settings that bert_config.json must hold because the vocabulary does not imply them."""
-    def tokenizer(lowercase, strip_accents):
+    def tokenizer(lowercase: bool | None, strip_accents: bool | None) -> tuple:
         return lowercase, lowercase if strip_accents is None else strip_accents
 
     if tokenizer(**settings) == tokenizer(**vocabulary_settings(vocabulary)):

@@ -11,7 +11,7 @@ import pathlib
 import struct
 import zipfile
 import zlib
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from tfsum.errors import CheckpointError
 from tfsum.formats.restricted_pickle import Global, read_pickle
@@ -63,7 +63,7 @@ def _map(path: pathlib.Path) -> mmap.mmap:
 
 
 def _read_zip(content: mmap.mmap) -> Any:
-    with zipfile.ZipFile(content) as archive:  # a mmap is a seekable stream
+    with zipfile.ZipFile(cast(BinaryIO, content)) as archive:  # a mmap is a seekable stream
         records = {info.filename: info for info in archive.infolist()}
     pickles = [name for name in records if name == "data.pkl" or name.endswith("/data.pkl")]
     if len(pickles) != 1:
@@ -117,16 +117,17 @@ def _read_legacy(content: mmap.mmap) -> Any:
         if (first.kind, first.count) != (storage.kind, storage.count):
             raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
 
-    read_object(content, note)
+    stream = cast(BinaryIO, content)  # a mmap is one
+    read_object(stream, note)
     found = _legacy_storages(content, asked)
     content.seek(start)
-    return read_object(content, lambda storage: found[storage.key])
+    return read_object(stream, lambda storage: found[storage.key])
 
 
 def _plain(content: mmap.mmap, what: str) -> Any:
     """One pickle of the header, which holds numbers and strings only."""
     try:
-        return read_pickle(content, _no_global)
+        return read_pickle(cast(BinaryIO, content), _no_global)
     except Exception as error:
         raise CheckpointError(f"no torch checkpoint, or a broken one: no {what} at its beginning") from error
 
@@ -136,7 +137,7 @@ def _no_global(name: str) -> Global:
 
 
 def _legacy_storages(content: mmap.mmap, asked: dict[str, StorageId]) -> dict[str, memoryview]:
-    keys = read_pickle(content, _no_global)
+    keys = read_pickle(cast(BinaryIO, content), _no_global)
     if type(keys) is not list or sorted(map(str, keys)) != sorted(asked):
         raise CheckpointError("the list of storages is not that of the storages which the tensors need")
     found, place, whole = {}, content.tell(), memoryview(content)

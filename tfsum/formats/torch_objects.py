@@ -38,7 +38,7 @@ ALLOWED = (
 class Parameter(np.ndarray):
     """An array that can be a dictionary key, as the parameters in the state of torch's Adam are."""
 
-    __hash__ = object.__hash__
+    __hash__ = object.__hash__  # type: ignore[assignment]  # numpy's own is None
 
 
 class StorageId(NamedTuple):
@@ -46,7 +46,7 @@ class StorageId(NamedTuple):
 
     kind: str
     key: str
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count is not needed
     part: slice
 
     def byte_count(self) -> int:
@@ -111,7 +111,7 @@ def _part(rest: list[Any], count: int) -> tuple[int, int]:
     return -1, 0
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> np.ndarray | None:
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Any:
     """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
     numbers = (offset, *size, *stride)
     sound = isinstance(storage, Storage) and len(size) == len(stride) and all(type(n) is int for n in numbers)
@@ -122,8 +122,8 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> np.nd
     count, available = math.prod(size), len(storage.elements)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if count else offset - 1
     if last >= available or count > max(available, LARGEST_REPEAT):
-        view = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
-        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {view}")
+        found = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
+        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {found}")
     steps = [step * storage.elements.itemsize for step in stride]
     view = np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
     if storage.kind == "BFloat16Storage":

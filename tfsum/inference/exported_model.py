@@ -1,6 +1,8 @@
 """An exported model of any kind in Python: texts in, rows of a signature's outputs out."""
 
-from collections.abc import Sequence
+import pathlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -26,12 +28,12 @@ class ExportedModel:
         ExportError: there is no such model, or it is broken.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | pathlib.Path) -> None:
         self.path = newest(path)
         self.description = read_description(self.path)
         self._model = load_model(self.path, self.description)
 
-    def _ask(self, signature: str, columns: dict[str, list[str]], **options) -> list[dict[str, np.ndarray]]:
+    def _ask(self, signature: str, columns: dict[str, list[str]], **options: Any) -> list[dict[str, np.ndarray]]:
         """Calls a signature on any number of texts, in groups.
 
         Args:
@@ -44,7 +46,7 @@ class ExportedModel:
         """
         encoded = {name: [text.encode("utf-8", errors="replace") for text in column]
                    for name, column in columns.items()}
-        answers = {}
+        answers: dict[int, dict[str, np.ndarray]] = {}
         for rows in batches([sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]):
             inputs = {name: tf.constant([column[i] for i in rows], tf.string) for name, column in encoded.items()}
             inputs |= {name: tf.fill([len(rows)], value) for name, value in options.items()}
@@ -53,7 +55,7 @@ class ExportedModel:
         return [answers[i] for i in range(len(answers))]
 
 
-def check_texts(texts) -> list[str]:
+def check_texts(texts: Iterable[str]) -> list[str]:
     """The texts as a list.
 
     Raises:

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError
@@ -12,7 +13,7 @@ from tfsum.errors import ExportError
 BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
 
 
-def newest(path) -> pathlib.Path:
+def newest(path: str | pathlib.Path) -> pathlib.Path:
     """The folder `.../NAME/VERSION` of an exported model, for itself or for `.../NAME`.
 
     Raises:
@@ -31,7 +32,7 @@ def newest(path) -> pathlib.Path:
     return max(versions, key=lambda p: int(p.name))
 
 
-def read_description(folder) -> dict:
+def read_description(folder: str | pathlib.Path) -> dict:
     """Reads assets.extra/tfsum.json of an exported model.
 
     Raises:
@@ -46,7 +47,7 @@ def read_description(folder) -> dict:
     return read_json(path / "assets.extra" / "tfsum.json")
 
 
-def load_model(folder, description: dict):
+def load_model(folder: str | pathlib.Path, description: dict) -> Any:
     """Loads a SavedModel, its op libraries first.
 
     Raises:

@@ -1,5 +1,7 @@
 """BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3)."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -47,7 +49,7 @@ class Bert(keras.Model):
         super().__init__(name=name, **kwargs)
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
-        self.config = {
+        self.config: dict[str, Any] = {
             "vocab_size": vocab_size,
             "hidden_size": hidden_size,
             "num_hidden_layers": num_hidden_layers,

@@ -1,6 +1,8 @@
 """BertSumExt: BERT that scores the sentences of a document (Liu 2019, "Fine-tune BERT for Extractive
 Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
@@ -63,7 +65,7 @@ class BertSumExt(Model):
                         f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}")
         self.pooling = pooling
         self.loss_reduction = loss_reduction
-        self.config = {"head": head, "pooling": pooling, "length_input": length_input,
+        self.config: dict[str, Any] = {"head": head, "pooling": pooling, "length_input": length_input,
                        "window_length": self.window_length, "head_layers": head_layers,
                        "head_num_heads": head_num_heads,
                        "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,

@@ -24,8 +24,8 @@ class Model(keras.Model):
 
     micro_batches = 1
     loss_reduction = "mean"
-    loss_terms = ()
-    measures = ()
+    loss_terms: Sequence[keras.metrics.Mean] = ()
+    measures: Sequence[keras.metrics.Mean] = ()
 
     def summed_loss(self, x, y, training):
         """Sums the losses of the real targets of a batch.

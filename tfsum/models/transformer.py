@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
 import inspect
+from typing import Any
 
 import keras
 import numpy as np
@@ -58,7 +59,7 @@ class Transformer(GenerativeModel):
         super().__init__(name=name, **kwargs)
         if target_vocabulary_size is None:
             target_vocabulary_size = source_vocabulary_size
-        self.config = {
+        self.config: dict[str, Any] = {
             "source_vocabulary_size": source_vocabulary_size,
             "target_vocabulary_size": target_vocabulary_size,
             "num_encoder_layers": num_encoder_layers,
@@ -255,7 +256,7 @@ class Transformer(GenerativeModel):
         """Returns the content of config.json."""
         return {"model_type": "transformer", **self.config}
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None,
+    def save_pretrained(self, folder, vocabulary: list[str] | None = None,  # type: ignore[override]
                         target_vocabulary: list[str] | None = None, settings: dict | None = None) -> None:
         """Writes a model folder.
 

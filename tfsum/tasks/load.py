@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfsum.errors import ExportError
 from tfsum.inference.saved_model import newest, read_description
@@ -12,10 +12,9 @@ from tfsum.tasks import Task, task_of_export, tasks
 
 if TYPE_CHECKING:
     from tfsum.export.verification import Report
-    from tfsum.inference.exported_model import ExportedModel
 
 
-def load(path: str | pathlib.Path | None = None) -> ExportedModel:
+def load(path: str | pathlib.Path | None = None) -> Any:
     """Loads an exported model.
 
     Args:

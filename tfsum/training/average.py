@@ -1,6 +1,8 @@
 """The moving average of a model's weights."""
 
 import contextlib
+from collections.abc import Iterator
+from typing import Any
 
 import keras
 import tensorflow as tf
@@ -17,7 +19,7 @@ class WeightAverage(keras.callbacks.Callback):
         decay: largest d, at least 0 and below 1; at 0 the average is the weights themselves.
     """
 
-    def __init__(self, model, optimizer, decay: float):
+    def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer, decay: float) -> None:
         super().__init__()
         self._weights = list(model.trainable_variables)
         self._optimizer = optimizer
@@ -26,17 +28,17 @@ class WeightAverage(keras.callbacks.Callback):
                           for v in self._weights]
         self._update = tf.function(self._move)
 
-    def _move(self):
+    def _move(self) -> None:
         t = tf.cast(self._optimizer.iterations.value, tf.float32)
         d = tf.minimum(self._decay, (1.0 + t) / (10.0 + t))
         for average, weight in zip(self.variables, self._weights):
             average.value.assign_add((weight.value - average.value) * (1.0 - d))
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
         self._update()
 
     @contextlib.contextmanager
-    def applied(self):
+    def applied(self) -> Iterator[None]:
         """Assigns the averaged weights inside a `with` block, and restores the model's own after it."""
         own = [v.numpy() for v in self._weights]
         for weight, average in zip(self._weights, self.variables):

@@ -6,7 +6,9 @@ the index that names them last, so a killed run always resumes from a complete c
 
 import json
 import pathlib
+from collections.abc import Sequence
 
+import keras
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
@@ -27,7 +29,7 @@ class Checkpoints:
         CheckpointError: two variables of a group share a path.
     """
 
-    def __init__(self, folder, groups: dict[str, list]):
+    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list]) -> None:
         self.folder = pathlib.Path(folder)
         tables = {}
         for name, variables in groups.items():
@@ -72,7 +74,7 @@ class Checkpoints:
                 old.unlink()
 
 
-def _by_path(variables) -> dict:
+def _by_path(variables: Sequence[keras.Variable]) -> dict:
     """The variables by their path; seeds by their order, since Keras numbers them through the whole process."""
     table, seeds = {}, 0
     for variable in variables:

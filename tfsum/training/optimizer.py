@@ -1,6 +1,9 @@
 """The papers' optimizer: Adam in torch's form, the Transformer's warm-up schedule, learning rates by group."""
 
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
@@ -47,13 +50,13 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
             the square root.
     """
 
-    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None):
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None) -> None:
         check_rate(peak)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps
 
-    def __call__(self, step):
+    def __call__(self, step: Any) -> Any:
         t = ops.cast(step, "float32") + 1.0
         warmup = float(max(1, self.warmup_steps))
         if self.total_steps is None:
@@ -62,7 +65,7 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
             later = ops.maximum(0.0, (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup))
         return self.peak * ops.minimum(t / warmup, later)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
 
 
@@ -79,18 +82,18 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
         total_steps: the step at which the rate is 0.
     """
 
-    def __init__(self, peak: float, warmup_steps: int, total_steps: int):
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int) -> None:
         check_rate(peak)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps
 
-    def __call__(self, step):
+    def __call__(self, step: Any) -> Any:
         s = ops.cast(step, "float32")
         growth, decay = s / max(1, self.warmup_steps), ops.maximum(0.0, 1.0 - s / self.total_steps)
         return self.peak * ops.where(s < self.warmup_steps, growth, decay)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
 
 
@@ -112,14 +115,14 @@ class Adam(keras.optimizers.Adam):
         weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
     """
 
-    def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
-                 bias_correction: bool = True, name: str = "adam", **kwargs):
+    def __init__(self, learning_rate: Any = 1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
+                 bias_correction: bool = True, name: str = "adam", **kwargs: Any) -> None:
         # A fixed name: Keras would number it per process, and checkpoints would not match.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
         self.bias_correction = bias_correction
 
-    def build(self, variables):
+    def build(self, variables: Sequence[keras.Variable]) -> None:
         super().build(variables)
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
         self._factor_of = [self._factor(variable.path) for variable in variables]
@@ -129,10 +132,10 @@ class Adam(keras.optimizers.Adam):
     def _factor(self, path: str) -> float:
         return next((self.factors[part] for part in reversed(path.split("/")) if part in self.factors), 1.0)
 
-    def _apply_weight_decay(self, variables):
+    def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
         """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
         step = ops.cast(self.iterations + 1, variable.dtype)
@@ -149,5 +152,5 @@ class Adam(keras.optimizers.Adam):
             change = change + rate * self._decay_of[index] * variable
         self.assign_sub(variable, change)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}

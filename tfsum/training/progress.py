@@ -2,6 +2,7 @@
 
 import sys
 import time
+from typing import Any
 
 import keras
 
@@ -16,15 +17,15 @@ class Progress(keras.callbacks.Callback):
         done: steps done before this process.
     """
 
-    def __init__(self, total: int, done: int):
+    def __init__(self, total: int, done: int) -> None:
         super().__init__()
         self._total, self._step = total, done
         self._tokens, self._since = 0.0, time.monotonic()
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self._tokens, self._since, self._counted = 0.0, time.monotonic(), 0
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         self._step += 1
         self._counted += 1
         self._tokens += float(logs["tokens"])

@@ -117,7 +117,7 @@ def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str,
         The recipe with its defaults filled in, and a list of errors (empty if it is valid).
     """
     errors = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
-    resolved = {}
+    resolved: dict[str, dict[str, Any]] = {}
     for section, keys in schema.items():
         table = given.get(section, {})
         if not isinstance(table, dict):

@@ -7,12 +7,14 @@ import pathlib
 import signal
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import keras
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import Error, RecipeError, Stopped
+from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.log import format_scores, log
@@ -51,7 +53,7 @@ class RunSettings:
     micro_batches: int = 1
     tensorboard: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("steps", "validate_every", "micro_batches"):
             if getattr(self, name) < 1:
                 raise Error(f"{name} is {getattr(self, name)}; expected 1 or more")
@@ -79,8 +81,11 @@ class Run:
         Error: the folder is a file.
     """
 
-    def __init__(self, model, optimizer, settings: RunSettings):
-        self.model, self.settings, self.folder = model, settings, pathlib.Path(settings.folder)
+    def __init__(self, model: Model, optimizer: keras.optimizers.Optimizer, settings: RunSettings) -> None:
+        self.folder = pathlib.Path(settings.folder)
+        # Of the subclass's own classes.
+        self.model: Any = model
+        self.settings: Any = settings
         if self.folder.exists() and not self.folder.is_dir():
             raise Error(f"{self.folder}: is a file, expected a run folder; choose another [train] folder")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -92,7 +97,7 @@ class Run:
         self._checkpoints = Checkpoints(self.folder / "checkpoints", {
             "model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables})
         self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if settings.tensorboard else []
-        self.state = {"best": None, "seconds": 0.0, "history": []}
+        self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """The batches after `done` steps, a pure function of `done`, and the step until which they are valid."""
@@ -175,10 +180,10 @@ class Run:
         dataset, until = self.batches(done)
         epoch, began = done // every, time.monotonic()
 
-        def end_step(batch, logs):
+        def end_step(batch: int, logs: dict[str, Any]) -> None:
             self.model.stop_training = bool(received)
 
-        def end_interval(epoch, logs):
+        def end_interval(epoch: int, logs: dict[str, Any]) -> None:
             self.state["seconds"] += time.monotonic() - began
             step = self.steps_done
             if step % every == 0 or step == self.settings.steps:

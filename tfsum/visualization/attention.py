@@ -1,11 +1,13 @@
 """The attention weights of a model for one text or one pair, with their tokens."""
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 
 from tfsum.errors import Error
-from tfsum.models import Bert
+from tfsum.models import Bert, Transformer
+from tfsum.text.word_piece import WordPiece
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Attention:
         return self.weights[layer] if head is None else self.weights[layer, head]
 
 
-def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) -> Attention:
+def bert_attention(bert: Bert, word_piece: WordPiece, text: str, text_pair: str | None = None) -> Attention:
     """Computes the self-attention of a `Bert` for a text or a pair.
 
     Args:
@@ -71,13 +73,13 @@ def bert_attention(bert, word_piece, text: str, text_pair: str | None = None) ->
     if text_pair is not None and bert.config["type_vocab_size"] < 2:
         raise Error("bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two; leave out "
                     "text_pair")
-    given = {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32)}
-    outputs = bert(given, training=False, return_all=True)
+    inputs = {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32)}
+    outputs = bert(inputs, training=False, return_all=True)
     return _attention("self-attention", outputs["attentions"], ids, ids, word_piece, word_piece)
 
 
-def transformer_attention(model, word_piece, source: str, target: str | None = None,
-                          target_word_piece=None) -> dict[str, Attention]:
+def transformer_attention(model: Transformer, word_piece: WordPiece, source: str, target: str | None = None,
+                          target_word_piece: WordPiece | None = None) -> dict[str, Attention]:
     """Computes the attention of a `Transformer` for a source and its target.
 
     Args:
@@ -114,7 +116,8 @@ def transformer_attention(model, word_piece, source: str, target: str | None = N
             for name, (kind, weights, q, k) in kinds.items()}
 
 
-def _attention(kind, layers, query_ids, key_ids, query_pieces, key_pieces) -> Attention:
+def _attention(kind: str, layers: Sequence, query_ids: list[int], key_ids: list[int],
+               query_pieces: WordPiece, key_pieces: WordPiece) -> Attention:
     weights = np.stack([np.asarray(layer, np.float32)[0] for layer in layers])
     queries, keys = query_pieces.vocabulary, key_pieces.vocabulary
     return Attention(kind, weights, [queries[i] for i in query_ids], [keys[i] for i in key_ids])

@@ -1,14 +1,20 @@
 """Attention as lines from query tokens to key tokens (Vaswani et al. 2017, figures 3 to 5)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfsum.visualization.attention import Attention
 from tfsum.visualization.style import COLORS, fonts_for, new_figure, plain
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence[int] | None = None):
+
+def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence[int] | None = None) -> Figure:
     """Plots a line for every pair of tokens: a colour per head, more opaque for more weight.
 
     Args:
@@ -34,7 +40,7 @@ def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence
     for order, head in enumerate(heads):
         weights = np.clip(attention.of(layer, head).ravel(), 0, 1)
         color = to_rgb(COLORS[order % len(COLORS)])
-        lines = LineCollection(ends, colors=[(*color, weight) for weight in weights], linewidths=2 * weights)
+        lines = LineCollection(list(ends), colors=[(*color, weight) for weight in weights], linewidths=2 * weights)
         ax.add_collection(lines)
         ax.plot([], [], color=color, label=f"head {head}")  # the legend's: a line of full strength
     for place, tokens, side in ((0, attention.queries, "right"), (1, attention.keys, "left")):

@@ -1,12 +1,19 @@
 """Attention as heat maps: a row per query token, a column per key token."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from tfsum.visualization.attention import Attention
 from tfsum.visualization.style import AMOUNT_MAP, new_figure, show_tokens
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 HEADS_IN_A_ROW = 4
 
 
-def plot_attention(attention: Attention, layer: int, head: int | None = None):
+def plot_attention(attention: Attention, layer: int, head: int | None = None) -> Figure:
     """Plots the weights of one head, or of all heads of a layer side by side.
 
     Args:

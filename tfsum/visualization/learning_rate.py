@@ -1,16 +1,22 @@
 """Plots of learning-rate schedules."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfsum.errors import Error
 from tfsum.visualization.style import COLORS, LINES, new_figure
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 POINTS = 1000  # per curve; more than a figure has pixels
 
 
-def plot_learning_rate(schedules: Mapping[str, Callable], steps: int):
+def plot_learning_rate(schedules: Mapping[str, Callable], steps: int) -> Figure:
     """Plots learning rates over the training steps.
 
     Args:

@@ -1,6 +1,9 @@
 """Plots of the sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,8 +11,11 @@ from tfsum.errors import Error
 from tfsum.layers import positional_encoding
 from tfsum.visualization.style import COLORS, LINES, SIGNED_MAP, new_figure
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequence[int] = (4, 5, 6, 7)):
+
+def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequence[int] = (4, 5, 6, 7)) -> Figure:
     """Plots some columns of the encoding as curves over the positions.
 
     Args:
@@ -38,7 +44,7 @@ def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequ
     return figure
 
 
-def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128):
+def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128) -> Figure:
     """Plots the whole encoding (T, D), a row per position.
 
     Args:

@@ -1,11 +1,18 @@
 """A plot of the scores of a document's sentences."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHOWN_WITH_TEXT, LETTERS = 60, 50
 
 
-def plot_sentence_scores(explanation):
+def plot_sentence_scores(explanation: Any) -> Figure:
     """Plots a bar for each sentence in the order of the document, those of the summary in colour and hatched.
 
     Args:

@@ -4,11 +4,19 @@ Figures are objects of their own: no pyplot, no window, no settings changed. `fi
 notebook shows it after `%matplotlib inline`.
 """
 
+from __future__ import annotations
+
 import functools
 import warnings
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from tfsum.errors import Error
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 # Okabe and Ito 2008, "Color Universal Design", without the yellow, invisible on white paper.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
@@ -22,7 +30,7 @@ _LIKELY = ("CJK", "Nanum", "Malgun", "Gothic", "PingFang", "YaHei", "Noto Sans",
 _NO_TEXT = ("Last Resort", "STIXNonUnicode", "STIXSize", "cm")  # boxes, and fonts whose code points mean other things
 
 
-def new_figure(width: float, height: float, rows: int = 1, columns: int = 1):
+def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
     """Makes a figure of the common style.
 
     Args:
@@ -50,7 +58,7 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1):
     return figure, axes
 
 
-def show_tokens(axis, tokens: list[str], rotation: float = 0) -> None:
+def show_tokens(axis: Axis, tokens: list[str], rotation: float = 0) -> None:
     """Writes a token at each of the places 0, 1, 2, ... of a matplotlib axis."""
     size = 8 if len(tokens) <= 40 else 5
     axis.set_ticks(range(len(tokens)), plain(tokens), fontfamily=fonts_for(tokens), fontsize=size, rotation=rotation)
@@ -99,7 +107,7 @@ def _families() -> list[str]:
     """The families installed, those first that are likely to have what the first font lacks."""
     from matplotlib.font_manager import fontManager
 
-    def unlikely(name):
+    def unlikely(name: str) -> tuple[int, str]:
         return next((i for i, word in enumerate(_LIKELY) if word in name), len(_LIKELY)), name
 
     return sorted({f.name for f in fontManager.ttflist if not f.name.startswith(_NO_TEXT)} - {FONT}, key=unlikely)

@@ -18,8 +18,8 @@ TEXT_SETTINGS = {"max_source_length": 512}
 
 
 def export_model(
-    folder,
-    destination,
+    folder: str | pathlib.Path,
+    destination: str | pathlib.Path,
     ops: str = "core",
     strategy: Strategy | None = None,
     max_length: int | None = None,
@@ -56,7 +56,8 @@ def export_model(
                          "max_length": module.max_length})
 
 
-def build(source, text: dict, ops: str, strategy: Strategy, max_length: int | None, storage: str):
+def build(source: pathlib.Path, text: dict, ops: str, strategy: Strategy, max_length: int | None,
+          storage: str) -> AbstractiveSummarizer:
     """Makes the module of a model folder; `text` holds its text settings."""
     model = Transformer.from_pretrained(str(source))
     case = {name: text[name] for name in ("lowercase", "strip_accents")}

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 
@@ -53,6 +54,14 @@ class CrossAttention:
 
 class Generator(ExportedModel):
     """Generates answers to texts with an exported abstractive model; for the arguments see `ExportedModel`."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str
+    ) -> Generated: ...
+
+    @overload
+    def __call__(self, texts: Sequence[str]) -> list[Generated]: ...
 
     def __call__(self, texts: str | Sequence[str]) -> Generated | list[Generated]:
         """Generates an answer to each text, with the decoding strategy and maximum length of the export.

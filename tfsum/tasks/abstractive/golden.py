@@ -1,5 +1,7 @@
 """The requests that verify and warm up an exported Transformer."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tfsum.export.golden import TEXTS
@@ -19,7 +21,7 @@ def requests(description: dict) -> list[dict]:
     return [{"text": text} for text in TEXTS]
 
 
-def ask(model, requests: list[dict]) -> list[dict]:
+def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
     given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests], tf.string))
     given = {name: value.numpy().tolist() for name, value in given.items()}

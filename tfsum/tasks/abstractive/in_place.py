@@ -2,6 +2,8 @@
 
 import tensorflow as tf
 
+from tfsum.models import Transformer
+
 
 class InPlace:
     """A Transformer as a `Strategy` needs it, without a copy of the caches at each token.
@@ -13,15 +15,15 @@ class InPlace:
         model: a `Transformer`.
     """
 
-    def __init__(self, model):
+    def __init__(self, model: Transformer) -> None:
         self._model, self.start_id, self.end_id, self.start = model, model.start_id, model.end_id, model.start
 
-    def step(self, token_ids, position, state):
+    def step(self, token_ids: tf.Tensor, position: tf.Tensor, state: dict) -> tuple[tf.Tensor, dict]:
         """See `Transformer.step`."""
         return self._model.step(token_ids, position, state, write=write_position_in_place)
 
 
-def write_position_in_place(cache, position, values):
+def write_position_in_place(cache: tf.Tensor, position: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """Returns a cache with one position set, in place unless something else needs its old value.
 
     Args, returns: those of `write_position`.

@@ -12,6 +12,7 @@ from tfsum.errors import ExportError
 from tfsum.export.allowed_operations import FOLDED
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.models import Transformer
 from tfsum.tasks.abstractive.in_place import InPlace
 from tfsum.text.compose import Compose
 from tfsum.text.detokenizer import Detokenizer, bytes_said
@@ -42,17 +43,17 @@ class AbstractiveSummarizer(tf.Module):
 
     def __init__(
         self,
-        model,
+        model: Transformer,
         word_piece: WordPiece,
         detokenizer: Detokenizer,
         strategy: Strategy,
         max_source_length: int,
         max_length: int,
         storage: str = "float32",
-    ):
+    ) -> None:
         super().__init__(name="abstractive_summarizer")
-        if getattr(strategy, "n_best", 1) > 1:
-            raise ExportError(f"n_best is {strategy.n_best}; an export answers with the best alone: leave it at 1")
+        if (n_best := getattr(strategy, "n_best", 1)) > 1:
+            raise ExportError(f"n_best is {n_best}; an export answers with the best alone: leave it at 1")
         shortest = max(1, strategy.min_length)
         for name, value, least in (("max_source_length", max_source_length, 3), ("max_length", max_length, shortest)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -76,7 +77,7 @@ class AbstractiveSummarizer(tf.Module):
         return {"serving_default": self.serve, "generate_ids": self.generate_ids, "attend": self.attend}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def serve(self, text):
+    def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates the answer to each of the texts (B,); a text without words gets an empty one."""
         pieces = self._tokenize(text)
         found, texts = self._generate(self._frame(pieces)), tf.size(text)
@@ -90,7 +91,7 @@ class AbstractiveSummarizer(tf.Module):
         }
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
-    def generate_ids(self, source_ids):
+    def generate_ids(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates the answer to each of the sources (B, Ts), whose ids include [CLS] and [SEP]; nothing is cut."""
         inside = (source_ids >= 0) & (source_ids < self.source_vocabulary_size)
         last = self.source_vocabulary_size - 1
@@ -101,7 +102,7 @@ class AbstractiveSummarizer(tf.Module):
         return self._generate(source_ids)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def attend(self, text):
+    def attend(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates as `serve` does, and returns the attention from output tokens (B, L) to source tokens (B, Ts).
 
         The attention is the mean over layers and heads. All texts form one batch: give a few.
@@ -143,7 +144,7 @@ class AbstractiveSummarizer(tf.Module):
         return tf.where(place == 0, self.word_piece.cls_id, ids)
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
-    def _generate(self, source_ids) -> dict[str, tf.Tensor]:
+    def _generate(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length together."""
         place = tf.range(1, tf.shape(source_ids)[1] + 1)
         lengths = tf.reduce_max(tf.where(source_ids != 0, place, 1), axis=1)

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.bootstrap import bootstrap_intervals
@@ -39,7 +40,7 @@ class GenerationReport:
 
 def evaluate_texts(
     texts: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", english: bool = True,
-    samples: int = 1000, seed: int = 0, **settings
+    samples: int = 1000, seed: int = 0, **settings: Any
 ) -> GenerationReport:
     """Scores generated texts, one reference each.
 

@@ -211,7 +211,7 @@ class PairRun(Run):
 
     def __init__(self, model: Transformer, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
                  vocabularies: list[list[str]], model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings):
+                 evaluate: EvaluateSettings) -> None:
         with model.distribute_strategy.scope():
             schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
                               settings.steps if settings.decay == "linear" else None)

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import cast, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel, check_texts
@@ -34,6 +35,14 @@ class Classified:
 class Classifier(ExportedModel):
     """Labels texts with an exported classifier; for the arguments see `ExportedModel`."""
 
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str, pairs: str | None = None
+    ) -> Classified: ...
+
+    @overload
+    def __call__(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
+
     def __call__(
         self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
     ) -> Classified | list[Classified]:
@@ -50,7 +59,7 @@ class Classifier(ExportedModel):
             Error: an element is not a str, or the number of second texts is wrong.
         """
         if isinstance(texts, str):
-            return self([texts], None if pairs is None else [pairs])[0]
+            return self([texts], None if pairs is None else [cast(str, pairs)])[0]
         texts, takes_pairs = check_texts(texts), self.description["text"]["pair"]
         pairs = [] if pairs is None else check_texts(pairs)
         if len(pairs) != (len(texts) if takes_pairs else 0):

@@ -1,10 +1,11 @@
 """A classifier measured on labelled texts, by accuracy and F1."""
 
 import sys
+from typing import Any
 
 from tfsum.data.readers import Corpus, corpus_name
 from tfsum.evaluation.groups import groups
-from tfsum.tasks.classification.classifier import Classifier
+from tfsum.tasks.classification.classifier import Classified, Classifier
 from tfsum.tasks.classification.prepare import read_labelled
 from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
 
@@ -27,7 +28,7 @@ def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None,
     Raises:
         DataError: the corpus cannot be read, or a label is unknown to the model.
     """
-    known = {"text": "text", "label": "label", "text_pair": None}
+    known: dict[str, Any] = {"text": "text", "label": "label", "text_pair": None}
     if classifier.description["text"]["pair"]:
         known["text_pair"] = "text_pair"
     known |= {name: column for name, column in classifier.description.get("recipe", {}).get("data", {}).items()
@@ -35,7 +36,7 @@ def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None,
     texts = read_labelled(corpus, text or known["text"], label or known["label"], text_pair or known["text_pair"])
     texts, names = texts.first(limit), classifier.description["labels"]
     labels = texts.label_ids(names)  # unknown labels are an error before the work, not after it
-    answers = []
+    answers: list[Classified] = []
     for group in groups(range(len(texts)), "texts"):
         pairs = None if texts.pairs is None else [texts.pairs[i] for i in group]
         answers += classifier([texts.texts[i] for i in group], pairs)

@@ -13,8 +13,8 @@ from tfsum.text.word_piece import WordPiece
 TEXT_SETTINGS = {"pair": False}
 
 
-def export_model(folder, destination, ops: str = "core", pair: bool | None = None,
-                 max_length: int | None = None, storage: str = "float32") -> pathlib.Path:
+def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, ops: str = "core",
+                 pair: bool | None = None, max_length: int | None = None, storage: str = "float32") -> pathlib.Path:
     """Writes a BertClassifier as a SavedModel that takes raw strings, and verifies it before it gets its name.
 
     Args:

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -13,7 +13,7 @@ from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.models import Bert, BertClassifier
 from tfsum.tasks.classification.batches import PackedTexts, labelled_batches, pack_texts
 from tfsum.tasks.classification.prepare import read_labelled, read_splits
-from tfsum.tasks.classification.report import evaluate_labels
+from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
 from tfsum.tasks.classification.validation import probabilities
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
@@ -151,7 +151,7 @@ class ClassificationRun(Run):
     """
 
     def __init__(self, model: BertClassifier, train: PackedTexts, validation: PackedTexts, vocabulary: list[str],
-                 model_settings: dict, settings: TrainSettings):
+                 model_settings: dict, settings: TrainSettings) -> None:
         factor = encoder_factor(settings.encoder_learning_rate, settings.learning_rate)
         with model.distribute_strategy.scope():
             optimizer = Adam(WarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
@@ -161,7 +161,7 @@ class ClassificationRun(Run):
         super().__init__(model, optimizer, settings)
         self.model_settings, self._vocabulary = model_settings, vocabulary
         self._train, self._validation = train, validation
-        self._report = None  # of the newest validation
+        self._report: ClassificationReport | None = None  # of the newest validation
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """See `Run.batches`."""
@@ -184,7 +184,7 @@ class ClassificationRun(Run):
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores and their intervals."""
-        validation = {"step": self.state["best"]["step"], "texts": self._report.texts,
-                      **self._report.systems["model"]}
+        report = cast(ClassificationReport, self._report)
+        validation = {"step": self.state["best"]["step"], "texts": report.texts, **report.systems["model"]}
         self.model.save_pretrained(folder, self._vocabulary, {
             **self.model_settings, "validation": validation, "seconds": round(self.state["seconds"])})

@@ -53,7 +53,7 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
 def _documents(corpus: Corpus, limit: int | None) -> list[dict[str, str]]:
     """The documents that have a text and a summary; the others are counted on standard error."""
     counts: collections.Counter = collections.Counter()
-    documents = []
+    documents: list[dict[str, str]] = []
     for document in read_corpus(corpus, counts=counts):
         if limit is not None and len(documents) >= limit:
             break

@@ -15,8 +15,8 @@ TEXT_SETTINGS = {"newline": "sentence"}
 
 
 def export_model(
-    folder,
-    destination,
+    folder: str | pathlib.Path,
+    destination: str | pathlib.Path,
     ops: str = "core",
     max_sentences: int = 10,
     sentences: int = 3,
@@ -60,7 +60,7 @@ def export_model(
                         {"ops": ops, "storage": storage, "text": text, **choice})
 
 
-def build(source, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
+def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
     """Makes the module of a model folder; `choice` holds the arguments of the selection."""
     text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertSumExt.from_pretrained(str(source))

@@ -1,5 +1,7 @@
 """The requests that verify and warm up an exported extractive summarizer."""
 
+from typing import Any
+
 import tensorflow as tf
 
 from tfsum.export.golden import TEXTS
@@ -21,7 +23,7 @@ def requests(description: dict) -> list[dict]:
     return [{"text": text, **options} for text in TEXTS]
 
 
-def ask(model, requests: list[dict]) -> list[dict]:
+def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
     texts = tf.constant([request["text"] for request in requests], tf.string)
     given = model.signatures["summarize"](

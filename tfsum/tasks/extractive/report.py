@@ -121,7 +121,7 @@ def score_systems(
 
 
 def _baselines(
-    documents: Summaries, references: Sequence, label, sentences: int, seed: int
+    documents: Summaries, references: Sequence, label: Callable | None, sentences: int, seed: int
 ) -> dict[str, list]:
     added = {"lead": lead(documents, sentences), "random": random_pick(documents, sentences, seed)}
     if label is not None:

@@ -108,7 +108,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             # Validation needs no soft labels, and its oracle is the report's.
             labels=data["labels"] if split == "train" else "greedy",
             summary_sentences=data["summary_sentences"], temperature=data["temperature"],
-            max_sentences=data["max_sentences"], window_length=window_length, lowercase=case["lowercase"],
+            max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
             strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
             processes=data["processes"])
         log(f"{split}: {format_counts(counts)}")
@@ -186,7 +186,7 @@ class ExtractiveRun(Run):
 
     def __init__(self, model: BertSumExt, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
                  vocabulary: str | pathlib.Path, model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings):
+                 evaluate: EvaluateSettings) -> None:
         with model.distribute_strategy.scope():
             schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
                               settings.steps if settings.decay == "linear" else None)

@@ -10,6 +10,7 @@ import numpy as np
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats.open_folder import open_folder
 from tfsum.models.bert_for_pretraining import BertForPretraining
+from tfsum.text.word_piece import WordPiece
 
 MASK = "[MASK]"
 
@@ -27,7 +28,8 @@ class Guess:
     probability: float
 
 
-def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]]:
+def fill_mask(text: str, model: str | os.PathLike | BertForPretraining, k: int = 5,
+              word_piece: WordPiece | None = None) -> list[list[Guess]]:
     """Predicts the pieces behind every [MASK] of a text.
 
     Each mask is predicted independently, with all masks in place, as in pretraining.
@@ -77,7 +79,7 @@ def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]
     return [[Guess(vocabulary[i], float(row[i])) for i in order] for row, order in zip(probabilities, best)]
 
 
-def masked_ids(parts: list[str], word_piece) -> list[int]:
+def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
     """[CLS], the pieces of each part of a text with a mask between the parts, [SEP].
 
     The tokenizer reads "[MASK]" in a text as plain text, so the parts are tokenized separately. A piece of a reversible
@@ -92,7 +94,7 @@ def masked_ids(parts: list[str], word_piece) -> list[int]:
     return [*ids, word_piece.sep_id]
 
 
-def _load(folder):
+def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
     """The model of a folder, and its tokenizer."""
     from tfsum.formats.text_settings import read_text_settings
     from tfsum.text.word_piece import WordPiece

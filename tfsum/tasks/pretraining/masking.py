@@ -38,7 +38,7 @@ class Masking:
     """
 
     def __init__(self, vocabulary: Sequence[str], share: float = 0.15, max_predictions: int = 20,
-                 whole_words: bool = False, seed: int = 0):
+                 whole_words: bool = False, seed: int = 0) -> None:
         if not 0 < share <= 1 or max_predictions < 1:
             raise Error(f"Masking: share is {share} and max_predictions {max_predictions}; expected more than 0 and at "
                         "most 1, and 1 or more")
@@ -79,14 +79,14 @@ class Masking:
         return {"token_ids": masked, "masked_lm_positions": positions, "masked_lm_ids": labels,
                 "masked_lm_weights": tf.cast(real, tf.float32)}
 
-    def _random(self, token_ids, epoch, record):
+    def _random(self, token_ids: tf.Tensor, epoch: tf.Tensor, record: tf.Tensor) -> tf.Tensor:
         """(B, T, 3) uint64 random numbers of each position."""
         key = mix(mix(tf.constant(self._seed % 2**64, tf.uint64)) + tf.cast(epoch, tf.uint64))
         key = mix(key + tf.cast(record, tf.uint64))
         places = tf.range(tf.shape(token_ids, tf.int64)[1] * _DRAWS)
         return tf.reshape(stream(key[:, None], places), tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
 
-    def _chosen(self, token_ids, random):
+    def _chosen(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
         """Which tokens are to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
         # A piece inside a word joins the word before it, unless a special token is between them.
@@ -99,13 +99,13 @@ class Masking:
         taken = tf.gather(taken, tf.argsort(shuffled, axis=1), batch_dims=1)  # back into the order of the words
         return tf.gather(taken, tf.maximum(word, 0), batch_dims=1) & candidate
 
-    def _number(self, token_ids):
+    def _number(self, token_ids: tf.Tensor) -> tf.Tensor:
         """How many tokens of each row are to be chosen: int32 (B,)."""
         length = tf.math.count_nonzero(token_ids, 1, dtype=tf.float64)
         number = tf.cast(tf.round(length * tf.constant(self._share, tf.float64)), tf.int32)
         return tf.minimum(self._most, tf.maximum(1, number))
 
-    def _hidden(self, token_ids, random):
+    def _hidden(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
         """What the model sees in the place of each token if it is chosen: int32 (B, T)."""
         shift = tf.constant(32, tf.uint64)
         fate = tf.cast(tf.bitwise.right_shift(random[..., 1], shift), tf.float64) / 2**32
@@ -116,7 +116,7 @@ class Masking:
         return tf.where(fate < MASKED, self._mask_id, tf.where(fate < MASKED + KEPT, token_ids, piece))
 
 
-def _sizes(word, candidate):
+def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
     """How many pieces the k-th word of each row has, 0 where there is none: int32 (B, T) of T words."""
     shape = tf.shape(word)
     place = tf.maximum(word, 0) + tf.range(shape[0])[:, None] * shape[1]
@@ -124,7 +124,7 @@ def _sizes(word, candidate):
     return tf.reshape(tf.math.unsorted_segment_sum(pieces, tf.reshape(place, [-1]), shape[0] * shape[1]), shape)
 
 
-def _take(sizes, number):
+def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
     """Goes through words in order and takes each that still fits.
 
     Args:
@@ -136,11 +136,11 @@ def _take(sizes, number):
     """
     columns = tf.range(tf.shape(sizes)[1])
 
-    def body(k, left, taken):
+    def body(k: tf.Tensor, left: tf.Tensor, taken: tf.Tensor) -> tuple[tf.Tensor, ...]:
         takes = (sizes[:, k] <= left) & (sizes[:, k] > 0)
         return k + 1, left - tf.where(takes, sizes[:, k], 0), taken | (takes[:, None] & (columns == k))
 
-    def more(k, left, taken):
+    def more(k: tf.Tensor, left: tf.Tensor, taken: tf.Tensor) -> tf.Tensor:
         return (k < tf.shape(sizes)[1]) & tf.reduce_any(left > 0)
 
     return tf.while_loop(more, body, (0, number, tf.zeros_like(sizes, tf.bool)))[2]

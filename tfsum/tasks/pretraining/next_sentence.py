@@ -97,9 +97,9 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
         middle = end
         if pairs:
             middle = start + (rng.randint(1, end - start - 1) if end - start > 1 else 1)
-        first = _joined(document[start:middle])
+        first, second = _joined(document[start:middle]), list[int]()
         if not pairs:
-            second, kind = [], "one_segment"
+            kind = "one_segment"
         elif end - start == 1 or rng.random() < 0.5:
             second, kind = _false_second(documents, index, (start, middle), target - len(first), options, rng)
             end = middle  # the sentences of the true second segment are used again

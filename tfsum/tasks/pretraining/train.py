@@ -26,6 +26,8 @@ from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
 
+Size = Literal["tiny", "mini", "small", "medium", "base", "large"]  # the keys of PRESETS
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainSettings(RunSettings):
@@ -62,7 +64,7 @@ class TrainSettings(RunSettings):
     clip_norm: float = 1.0
     next_sentence_weight: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.next_sentence_weight < 0:
             raise Error(f"next_sentence_weight is {self.next_sentence_weight}; expected 0 or more")
@@ -81,7 +83,7 @@ class EvaluateSettings:
 
     pairs: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.pairs is not None and self.pairs < 1:
             raise Error(f"pairs is {self.pairs}; expected 1 or more, or none for all of them")
 
@@ -188,7 +190,7 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertF
                           EvaluateSettings(**recipe["evaluate"]))
 
 
-def make_model(vocabulary_size: int, encoder: str | None = None, size: Literal[tuple(PRESETS)] = "mini",
+def make_model(vocabulary_size: int, encoder: str | None = None, size: Size = "mini",
                max_position_embeddings: int = 512, hidden_dropout_prob: float = 0.1,
                attention_probs_dropout_prob: float = 0.1) -> BertForPretraining:
     """Builds a BertForPretraining with new weights, or with those of an encoder and, where it has none, new heads.
@@ -226,7 +228,7 @@ class PretrainingRun(Run):
     """
 
     def __init__(self, model: BertForPretraining, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings):
+                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings) -> None:
         encoder_rate = settings.encoder_learning_rate
         factor = encoder_factor(settings.learning_rate if encoder_rate is None else encoder_rate,
                                 settings.learning_rate)
