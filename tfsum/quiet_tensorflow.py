@@ -10,6 +10,15 @@ def load_tensorflow() -> None:
 
     The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself is
     redirected. They are shown when the import fails, since they may then explain why.
+
+    Raises:
+        ImportError: TensorFlow or TF Text cannot be imported.
+
+    Example:
+        >>> load_tensorflow()
+        >>> import sys
+        >>> "tensorflow_text" in sys.modules
+        True
     """
     sys.stderr.flush()
     aside = os.dup(2)

@@ -58,6 +58,10 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes: A
     Raises:
         CheckpointError: no such file or a broken one, no extractive model, another head, sizes that are not
             those of `bert`; tensors missing, unknown or of another shape, all of them at once.
+
+    Example:
+        >>> model = read_bertsum("model_step_18000.pt")  # doctest: +SKIP
+        >>> model.save_pretrained("bertsum")  # doctest: +SKIP
     """
     content = read_torch_file(path)
     tensors, options = content.get("model", content), content.get("opt", argparse.Namespace())
@@ -84,6 +88,13 @@ def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.", positions: int 
     Returns:
         float32 arrays by name, kernels as (out, in); the normalization that the original never applies is
         1 and 0.
+
+    Example:
+        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...                     "intermediate_size": 16}, head="classifier")
+        >>> model.build()
+        >>> bertsum_tensors(model)["encoder.linear1.weight"].shape
+        (1, 8)
     """
     tensors = model_folder.named_tensors(_variables(model), bertsum_names(model, prefix))
     if model.config["head"] == "transformer":
@@ -95,7 +106,18 @@ def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.", positions: int 
 
 
 def bertsum_names(model: BertSumExt, prefix: str) -> list[tuple[str, str, bool]]:
-    """Lists (name in the file, path of the variable below the model, transposed) of all weights."""
+    """Lists (name in the file, path of the variable below the model, transposed) of all weights.
+
+    Args:
+        model: a built model.
+        prefix: of the head's names, see `bertsum_tensors`.
+
+    Example:
+        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...                     "intermediate_size": 16}, head="classifier")
+        >>> bertsum_names(model, "encoder.")[-1]
+        ('encoder.linear1.bias', 'head/score/bias', False)
+    """
     encoder = model_folder.bert_names(model.bert.config["num_hidden_layers"])
     if model.config["head"] == "classifier":
         parts = list(CLASSIFIER)

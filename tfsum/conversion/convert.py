@@ -42,6 +42,16 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
 
     Raises:
         CheckpointError: the source cannot be read, or the destination exists or cannot be written.
+
+    Example:
+        >>> import tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tfsum.Bert(10, 8, 1, 2, 16, hidden_act="gelu_new").save_pretrained(f"{folder}/ours")
+        ...     notes = convert(f"{folder}/ours", f"{folder}/google", "google", lowercase=True)
+        ...     sorted(path.name for path in pathlib.Path(folder, "google").iterdir())
+        ['bert_config.json', 'bert_model.ckpt.data-00000-of-00001', 'bert_model.ckpt.index']
+        >>> notes
+        []
     """
     if to not in FORMATS:
         raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")

@@ -22,6 +22,11 @@ def score_translations(
 
     Raises:
         Error: the numbers of texts differ, or there are none.
+
+    Example:
+        >>> score, signature = score_translations(["The cat sat on the mat."], ["The cat sat on the mat."])
+        >>> round(score, 2)
+        100.0
     """
     scores = score_with_interval(translations, references, samples=1, tokenize=tokenize)
     return float(scores["score"]), str(scores["signature"])
@@ -43,6 +48,13 @@ def score_with_interval(translations: Sequence[str], references: Sequence[str], 
 
     Raises:
         Error: the numbers of texts differ, or there are none.
+
+    Source: Papineni et al. 2002; Post 2018, "A Call for Clarity in Reporting BLEU Scores".
+
+    Example:
+        >>> scores = score_with_interval(["The cat sat on the mat."] * 3, ["The cat sat on a mat."] * 3, samples=10)
+        >>> round(scores["score"], 1)
+        48.9
     """
     if len(translations) != len(references) or not references:
         raise Error(f"BLEU: {len(translations)} translations and {len(references)} references; expected as many of "

@@ -28,6 +28,11 @@ def bootstrap_intervals(
 
     Raises:
         Error: there is no document or no sample, or the level is not between 0 and 1.
+
+    Example:
+        >>> low, high = bootstrap_intervals(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
+        >>> bool(1 <= low[0] < 2 < high[0] <= 3), low[1].item(), high[1].item()
+        (True, 5.0, 5.0)
     """
     values = np.asarray(values, np.float64)
     if not len(values) or samples < 1 or not 0 < level < 1:

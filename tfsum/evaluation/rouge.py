@@ -24,7 +24,12 @@ _OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")
 
 
 class EnglishTokenizer(Tokenizer):
-    """The words of `rouge-score` with its stemmer; runs of other scripts by our own rules."""
+    """The words of `rouge-score` with its stemmer; runs of other scripts by our own rules.
+
+    Example:
+        >>> EnglishTokenizer().tokenize("The dogs barked, 고양이는 잤다.")
+        ['the', 'dog', 'bark', '고양이는', '잤다']
+    """
 
     def __init__(self) -> None:
         self._latin = DefaultTokenizer(use_stemmer=True)
@@ -38,7 +43,12 @@ class EnglishTokenizer(Tokenizer):
 
 
 class PlainTokenizer(Tokenizer):
-    """Whole lower-cased words of every script, without stemming: for languages other than English."""
+    """Whole lower-cased words of every script, without stemming: for languages other than English.
+
+    Example:
+        >>> PlainTokenizer().tokenize("Die Hunde bellten.")
+        ['die', 'hunde', 'bellten']
+    """
 
     def tokenize(self, text: str) -> list[str]:
         """The words of `text` in order."""
@@ -59,6 +69,12 @@ def score_pair(
 
     Returns:
         Precision, recall and F (0 to 1) of each of `METRICS`; 0 where a side has no word.
+
+    Source: Lin 2004, "ROUGE: A Package for Automatic Evaluation of Summaries".
+
+    Example:
+        >>> score_pair("The bridge was closed.", "The bridge closed.")["rouge1"]
+        (0.75, 1.0, 0.8571428571428571)
     """
     scores = _scorer(english).score(_lines(reference), _lines(summary))
     return {metric: tuple(scores[metric]) for metric in METRICS}
@@ -79,6 +95,10 @@ def score_each(
 
     Raises:
         Error: the numbers of summaries and references differ, or there is none.
+
+    Example:
+        >>> score_each(["The bridge was closed."], ["The bridge closed."]).shape
+        (1, 3, 3)
     """
     if len(summaries) != len(references) or not len(references):
         raise Error(
@@ -93,7 +113,23 @@ def score_each(
 def score_summaries(
     summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
 ) -> dict[str, float]:
-    """Mean F of each metric over all documents (0 to 100); otherwise as `score_each`."""
+    """Averages ROUGE F over documents; the arguments and errors are those of `score_each`.
+
+    Args:
+        summaries: (D,) summaries, each as for `score_pair`.
+        references: (D,) references.
+        english: see `score_pair`.
+
+    Returns:
+        Mean F (0 to 100) of each metric.
+
+    Raises:
+        Error: the numbers of summaries and references differ, or there is none.
+
+    Example:
+        >>> round(score_summaries(["The bridge was closed."], ["The bridge closed."])["rouge1"], 1)
+        85.7
+    """
     means = score_each(summaries, references, english)[:, :, 2].mean(0)
     return {metric: 100 * float(mean) for metric, mean in zip(METRICS, means, strict=True)}
 

@@ -15,7 +15,18 @@ DECODER = ("is_decoder", "add_cross_attention")
 
 
 def config_file(folder: str | os.PathLike) -> pathlib.Path:
-    """A folder's config.json; where there is none the bert_config.json that early archives have beside torch's file."""
+    """A folder's config.json; where there is none the bert_config.json that early archives have beside torch's file.
+
+    Args:
+        folder: path of the folder.
+
+    Returns:
+        The path, which may not exist.
+
+    Example:
+        >>> config_file("a_folder").name
+        'config.json'
+    """
     path, early = pathlib.Path(folder) / "config.json", pathlib.Path(folder) / "bert_config.json"
     return early if early.is_file() and not path.exists() else path
 
@@ -23,8 +34,22 @@ def config_file(folder: str | os.PathLike) -> pathlib.Path:
 def read_bert_config(folder: str | os.PathLike) -> dict:
     """Reads the arguments of `Bert` from a folder of tfsum or Hugging Face.
 
+    Args:
+        folder: path of the folder.
+
+    Returns:
+        The arguments by name.
+
     Raises:
-        CheckpointError: no file, no JSON, another kind of model, or a field that is missing or no number.
+        CheckpointError: the file is missing, not JSON, of another kind of model, or a field is missing or invalid.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tfsum.Bert(vocab_size=10, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        ...                intermediate_size=16).save_pretrained(folder)
+        ...     read_bert_config(folder)["hidden_size"]
+        8
     """
     path = config_file(folder)
     config = read_json(path)
@@ -40,10 +65,22 @@ def read_bert_config(folder: str | os.PathLike) -> dict:
 
 
 def bert_arguments(config: dict, path: pathlib.Path) -> dict:
-    """Takes the arguments of `Bert` out of a configuration.
+    """Selects the arguments of `Bert` from a configuration.
+
+    Args:
+        config: the content of the file.
+        path: of the file, for messages.
+
+    Returns:
+        The arguments by name; further keys are left out.
 
     Raises:
-        CheckpointError: a field that is missing or of another type.
+        CheckpointError: a field is missing or of another type.
+
+    Example:
+        >>> config = dict.fromkeys(FIELDS, 2) | {"architectures": ["BertModel"]}
+        >>> sorted(bert_arguments(config, pathlib.Path("config.json")))[:2]
+        ['hidden_size', 'intermediate_size']
     """
     if not any(k in config for k in FIELDS):
         inside = ", ".join(sorted(str(found.parent) for found in path.parent.glob("*/config.json")))

@@ -21,7 +21,15 @@ EPSILON = 1e-12  # of the normalizations; the original's config has no field for
 
 
 def is_google(source: str | os.PathLike) -> bool:
-    """Whether a path is meant as a Google folder, or as the prefix of a checkpoint."""
+    """Whether a path is meant as a Google folder, or as the prefix of a checkpoint.
+
+    Args:
+        source: a folder, or the prefix of a checkpoint.
+
+    Example:
+        >>> is_google("no/such/folder")
+        False
+    """
     path = pathlib.Path(source)
     if path.is_dir():
         if (path / "config.json").exists():
@@ -44,6 +52,13 @@ def read_google(source: str | os.PathLike) -> StoredModel:
     Raises:
         CheckpointError: no config or a field of it, no such prefix or several, a broken file, a vocabulary of
             another size.
+
+    Source: google-research/bert, modeling.py, `BertConfig` and `get_assignment_map_from_checkpoint`.
+
+    Example:
+        >>> stored = read_google("uncased_L-2_H-128_A-2")  # doctest: +SKIP
+        >>> stored.config["hidden_size"]  # doctest: +SKIP
+        128
     """
     folder, prefix = _locate(pathlib.Path(source))
     config = _read_config(folder / "bert_config.json")
@@ -62,6 +77,10 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
 
     Returns:
         The name, such as `bert/encoder/layer_0/attention/self/query/kernel`, and whether Google stores it so.
+
+    Example:
+        >>> google_name("bert.encoder.layer.0.attention.self.query.weight", True)
+        ('bert/encoder/layer_0/attention/self/query/kernel', False)
     """
     path, _, kind = name.rpartition(".")
     if path == "classifier":  # outside of any scope (run_classifier.py, `create_model`)
@@ -81,6 +100,17 @@ def google_config(config: dict) -> dict:
 
     The original always computes the tanh GELU and an epsilon of 1e-12. Differences are stored in keys that it
     ignores and `read_google` reads: `exact_gelu`, `layer_norm_eps`.
+
+    Args:
+        config: the arguments of `Bert`.
+
+    Returns:
+        The content of the file.
+
+    Example:
+        >>> import tfsum
+        >>> google_config(tfsum.Bert(10, 8, 1, 2, 16).config)["exact_gelu"]
+        True
     """
     named = {key: config[key] for key in (*bert_config.FIELDS, *bert_config.OPTIONS)}
     if named["hidden_act"] == "gelu":
@@ -103,6 +133,15 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
 
     Raises:
         CheckpointError: it cannot be written.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_google(folder, bert.config, model_folder.bert_tensors(bert, "bert."), {})
+        ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
+        ['bert_config.json', 'bert_model.ckpt.data-00000-of-00001', 'bert_model.ckpt.index']
     """
     import tensorflow as tf
 

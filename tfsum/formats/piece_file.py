@@ -9,7 +9,15 @@ from tfsum.errors import CheckpointError
 
 
 def piece_file(path: str | os.PathLike) -> pathlib.Path:
-    """A vocab.txt itself, or the tokenizer.json in its folder where there is only that."""
+    """A vocab.txt itself, or the tokenizer.json in its folder where there is only that.
+
+    Args:
+        path: of the vocab.txt.
+
+    Example:
+        >>> piece_file("no/such/vocab.txt").name
+        'vocab.txt'
+    """
     path = pathlib.Path(path)
     other = path.with_name("tokenizer.json")
     return other if path.name == "vocab.txt" and not path.exists() and other.is_file() else path
@@ -23,6 +31,16 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
 
     Raises:
         CheckpointError: the file cannot be read, or the tokenizer is of another kind.
+
+    Returns:
+        The pieces.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nthe\\n##s\\n")
+        ...     read_pieces(f"{folder}/vocab.txt")
+        ['[PAD]', 'the', '##s']
     """
     path = piece_file(path)
     if path.is_dir():

@@ -14,7 +14,16 @@ from tfsum.errors import CheckpointError
 
 
 class Global:
-    """The name of a function or class that the stream asked for, and what a call of it does."""
+    """The name of a function or class that the stream asked for, and what a call of it does.
+
+    Args:
+        name: module and name, such as `collections.OrderedDict`.
+        call: what a call of it does; None if it must not be called.
+
+    Example:
+        >>> Global("torch.FloatStorage")
+        <torch.FloatStorage>
+    """
 
     def __init__(self, name: str, call: Callable | None = None) -> None:
         self.name, self.call = name, call
@@ -28,6 +37,10 @@ class Opaque:
 
     Args:
         class_name: Module and class, such as `torch.optim.adam.Adam`.
+
+    Example:
+        >>> Opaque("torch.optim.adam.Adam")
+        <torch.optim.adam.Adam with []>
     """
 
     def __init__(self, class_name: str) -> None:
@@ -56,6 +69,11 @@ def read_pickle(
     Raises:
         CheckpointError: An instruction or a name that is not allowed. A malformed stream raises what Python
             raises for it (IndexError, KeyError, TypeError, ValueError); the caller says which file it was.
+
+    Example:
+        >>> import io, pickle
+        >>> read_pickle(io.BytesIO(pickle.dumps({"steps": 3})), Global)
+        {'steps': 3}
     """
     return _Machine(find_global, load_persistent).run(stream)
 
@@ -179,6 +197,10 @@ def hashable(key: Any) -> Any:
 
     Raises:
         CheckpointError: A container within a container.
+
+    Example:
+        >>> hashable(("a", 1))
+        ('a', 1)
     """
     items = key if type(key) is tuple else (key,)
     if any(isinstance(item, tuple | frozenset) for item in items):

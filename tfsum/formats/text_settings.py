@@ -28,6 +28,13 @@ def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
 
     Raises:
         CheckpointError: one of these files is broken.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "tfsum.json").write_text(tfsum_json({"lowercase": False}))
+        ...     read_text_settings(folder)
+        {'lowercase': False, 'strip_accents': None}
     """
     folder = pathlib.Path(folder)
     for file, key in PLACES:
@@ -50,7 +57,21 @@ def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
 
 
 def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
-    """Infers the settings from the pieces of a vocabulary, special ones aside; lower case where there is no file."""
+    """Infers the settings from the pieces of a vocabulary, special ones aside; lower case where there is no file.
+
+    Args:
+        vocabulary: path of a vocab.txt.
+
+    Returns:
+        `lowercase` and `strip_accents`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nThe\\n")
+        ...     vocabulary_settings(pathlib.Path(folder, "vocab.txt"))
+        {'lowercase': False, 'strip_accents': None}
+    """
     pieces = [piece for piece in map(str.strip, read_vocabulary(vocabulary) or [])
               if not (piece.startswith("[") and piece.endswith("]"))]
     lowercase = not any(piece != piece.lower() for piece in pieces)
@@ -64,19 +85,41 @@ def _has_accents(piece: str) -> bool:
 
 
 def tfsum_json(settings: dict) -> str:
-    """The content of tfsum.json for the settings."""
+    """The content of tfsum.json for the settings.
+
+    Example:
+        >>> json.loads(tfsum_json({"lowercase": True}))
+        {'text': {'lowercase': True}}
+    """
     return json.dumps({"text": settings}, indent=2) + "\n"
 
 
 def tokenizer_config(settings: dict) -> str:
-    """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs."""
+    """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs.
+
+    Example:
+        >>> json.loads(tokenizer_config({"lowercase": True, "strip_accents": None}))["do_lower_case"]
+        True
+    """
     kept = {"tokenizer_class": "BertTokenizer", "do_lower_case": settings["lowercase"],
             "strip_accents": settings["strip_accents"], "tokenize_chinese_chars": True}
     return json.dumps(kept, indent=2) + "\n"
 
 
 def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
-    """The text settings that bert_config.json must hold because the vocabulary does not imply them."""
+    """The text settings that bert_config.json must hold because the vocabulary does not imply them.
+
+    Args:
+        settings: `lowercase` and `strip_accents`.
+        vocabulary: path of the vocab.txt.
+
+    Returns:
+        Further keys of bert_config.json; none if the vocabulary implies the settings.
+
+    Example:
+        >>> google_keys({"lowercase": False, "strip_accents": None}, pathlib.Path("no_vocab.txt"))
+        {'do_lower_case': False, 'strip_accents': None}
+    """
     def tokenizer(lowercase: bool | None, strip_accents: bool | None) -> tuple:
         return lowercase, lowercase if strip_accents is None else strip_accents
 

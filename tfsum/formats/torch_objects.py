@@ -36,13 +36,24 @@ ALLOWED = (
 
 
 class Parameter(np.ndarray):
-    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are."""
+    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are.
+
+    Example:
+        >>> parameter = np.zeros(2).view(Parameter)
+        >>> {parameter: "momentum"}[parameter]
+        'momentum'
+    """
 
     __hash__ = object.__hash__  # type: ignore[assignment]  # numpy's own is None
 
 
 class StorageId(NamedTuple):
-    """What a pickle says of one storage: class, name in the file, elements, and the part that is meant."""
+    """What a pickle says of one storage: class, name in the file, elements, and the part that is meant.
+
+    Example:
+        >>> StorageId("FloatStorage", "0", 3, slice(0, 3)).byte_count()
+        12
+    """
 
     kind: str
     key: str
@@ -55,7 +66,12 @@ class StorageId(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The elements of one storage, or None while they have not been found in the file."""
+    """The elements of one storage, or None while they have not been found in the file.
+
+    Example:
+        >>> Storage("FloatStorage", None).elements is None
+        True
+    """
 
     kind: str
     elements: np.ndarray | None
@@ -74,6 +90,13 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview | None]
 
     Raises:
         CheckpointError: An object beyond `ALLOWED`, a storage of wrong size, a tensor outside its storage.
+
+    Source: torch/serialization.py and torch/_utils.py.
+
+    Example:
+        >>> import io, pickle
+        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda asked: None)
+        {'step': 1}
     """
 
     def persistent(identity: Any) -> Storage:

@@ -26,6 +26,11 @@ class ExportedModel:
 
     Raises:
         ExportError: there is no such model, or it is broken.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> ExportedModel(shipped_model()).description["kind"]
+        'extractive'
     """
 
     def __init__(self, path: str | pathlib.Path) -> None:
@@ -56,10 +61,17 @@ class ExportedModel:
 
 
 def check_texts(texts: Iterable[str]) -> list[str]:
-    """The texts as a list.
+    """Checks texts and returns them as a list.
+
+    Args:
+        texts: a sequence of str.
 
     Raises:
         Error: it is not a sequence of str.
+
+    Example:
+        >>> check_texts(("It rained.", "The sun shone."))
+        ['It rained.', 'The sun shone.']
     """
     if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
         raise Error(f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)")
@@ -71,7 +83,15 @@ def check_texts(texts: Iterable[str]) -> list[str]:
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
-    """Groups texts by size: lists of indices, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` each."""
+    """Groups texts by size: lists of indices, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` each.
+
+    Args:
+        sizes: bytes of each text.
+
+    Example:
+        >>> batches([5, 600_000, 3])
+        [[2, 0], [1]]
+    """
     groups: list[list[int]] = []
     room = 0
     for i in sorted(range(len(sizes)), key=lambda i: sizes[i]):

@@ -14,10 +14,18 @@ BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, Dec
 
 
 def newest(path: str | pathlib.Path) -> pathlib.Path:
-    """The folder `.../NAME/VERSION` of an exported model, for itself or for `.../NAME`.
+    """The folder `.../NAME/VERSION` of an exported model.
+
+    Args:
+        path: that folder, or `.../NAME` for its newest version.
 
     Raises:
         ExportError: there is no version in it.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> newest(shipped_model().parent) == shipped_model()
+        True
     """
     path = pathlib.Path(path)
     if (path / "saved_model.pb").is_file() or not path.is_dir():
@@ -35,8 +43,16 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
 def read_description(folder: str | pathlib.Path) -> dict:
     """Reads assets.extra/tfsum.json of an exported model.
 
+    Args:
+        folder: `.../NAME/VERSION`.
+
     Raises:
         ExportError: no SavedModel, or none that tfsum wrote.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> read_description(shipped_model())["kind"]
+        'extractive'
     """
     path = pathlib.Path(folder)
     if not (path / "saved_model.pb").is_file():
@@ -50,8 +66,20 @@ def read_description(folder: str | pathlib.Path) -> dict:
 def load_model(folder: str | pathlib.Path, description: dict) -> Any:
     """Loads a SavedModel, its op libraries first.
 
+    Args:
+        folder: `.../NAME/VERSION`.
+        description: the content of its assets.extra/tfsum.json.
+
+    Returns:
+        The object of `tf.saved_model.load`.
+
     Raises:
         ExportError: a file is broken or missing, or TF Text, whose operations it needs.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
+        ['score', 'score_ids', 'serving_default', 'summarize']
     """
     if description.get("ops") == "text":
         try:
@@ -71,7 +99,19 @@ def load_model(folder: str | pathlib.Path, description: dict) -> Any:
 
 
 def read_json(path: pathlib.Path) -> dict:
-    """Reads a JSON file of an exported model; an ExportError says what is wrong."""
+    """Reads a JSON file of an exported model.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ExportError: the file is missing or broken.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> read_json(shipped_model() / "assets.extra" / "tfsum.json")["format_version"]
+        1
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
