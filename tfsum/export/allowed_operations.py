@@ -43,7 +43,22 @@ FOLDED = 4096  # more float numbers than this in one constant are weights that s
 
 
 def read_nodes(folder: str | pathlib.Path) -> list:
-    """All nodes of a SavedModel, including those of its functions."""
+    """Reads all nodes of a SavedModel, including those of its functions.
+
+    Args:
+        folder: the SavedModel.
+
+    Returns:
+        A list of `NodeDef`.
+
+    Raises:
+        ExportError: the file is not a SavedModel.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> "StringSplitV2" in {node.op for node in read_nodes(shipped_model())}
+        True
+    """
     proto = saved_model_pb2.SavedModel()
     path = pathlib.Path(folder) / "saved_model.pb"
     try:
@@ -66,6 +81,11 @@ def check_operations(folder: str | pathlib.Path, ops: str) -> list[str]:
 
     Raises:
         ExportError: an operation is not allowed, or a constant holds weights.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> check_operations(shipped_model(), "core")[:2]
+        ['AddV2', 'All']
     """
     nodes = read_nodes(folder)
     found = {node.op for node in nodes}

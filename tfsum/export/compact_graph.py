@@ -24,6 +24,9 @@ def compact_graph(folder: str | pathlib.Path) -> None:
 
     Args:
         folder: the SavedModel; its fingerprint.pb, of the old graph, is removed.
+
+    Example:
+        >>> compact_graph("saved_models/my_model/1")  # doctest: +SKIP
     """
     path = pathlib.Path(folder) / "saved_model.pb"
     model = SavedModel.FromString(path.read_bytes())
@@ -37,7 +40,18 @@ def compact_graph(folder: str | pathlib.Path) -> None:
 
 
 def shorten_names(function: FunctionDef) -> None:
-    """Gives every operation of a function a name of a few letters, and updates all references to it."""
+    """Gives every operation of a function a name of a few letters, and updates all references to it.
+
+    Args:
+        function: changed in place.
+
+    Example:
+        >>> function = FunctionDef()
+        >>> _ = function.node_def.add(name="a_long_name", op="NoOp")
+        >>> shorten_names(function)
+        >>> function.node_def[0].name
+        'a'
+    """
     taken = {argument.name for argument in function.signature.input_arg}
     free = (name for name in _names() if name not in taken)
     names = dict(zip([node.name for node in function.node_def], free))

@@ -43,6 +43,10 @@ def record(model: Any, requests: list[dict], ask: Ask) -> dict:
 
     Returns:
         The content of golden.json.
+
+    Example:
+        >>> record(None, [{"text": "It rained."}], lambda model, requests: [{"score": 0.5}])["answers"]
+        [{'score': 0.5}]
     """
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": ask(model, requests)}
 
@@ -61,6 +65,12 @@ def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> 
 
     Raises:
         ExportError: an answer differs: another text, other offsets, or a score beyond the tolerance.
+
+    Example:
+        >>> def ask(model, requests):
+        ...     return [{"score": model}]
+        >>> replay(0.75, record(0.75, [{"text": "It rained."}], ask), ask, "a model")
+        0.0
     """
     worst = 0.0
     for i, (request, expected) in enumerate(zip(recorded["requests"], recorded["answers"], strict=True)):

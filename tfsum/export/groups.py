@@ -16,6 +16,11 @@ def in_groups(function: Callable, rows: tf.Tensor, group: int, specs: Sequence[t
 
     Returns:
         A tensor for each of `specs`.
+
+    Example:
+        >>> doubled, = in_groups(lambda rows: [2 * rows], tf.range(5), 2, [tf.TensorSpec([None], tf.int32)])
+        >>> doubled.numpy().tolist()
+        [0, 2, 4, 6, 8]
     """
     total = tf.size(rows)
     groups = (total + group - 1) // group

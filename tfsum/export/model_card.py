@@ -37,6 +37,17 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
         description: the content of assets.extra/tfsum.json.
         source: the model folder.
         task_card: the `card` part of the model's task.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder)
+        ...     write_card(path / "1", read_description(shipped_model()), path, task("extractive").part("card"))
+        ...     (path / "README.md").is_file()
+        True
     """
     card = destination.parent / "README.md"
     if card.exists():
@@ -46,7 +57,24 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
 
 
 def text(name: str, description: dict, task_card: Any) -> str:
-    """The card made of assets.extra/tfsum.json; for the arguments see `write_card`."""
+    """Renders the card of a description.
+
+    Args:
+        name: of the model.
+        description: the content of assets.extra/tfsum.json.
+        task_card: the `card` part of the model's task.
+
+    Returns:
+        Markdown.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> card = text("news", read_description(shipped_model()), task("extractive").part("card"))
+        >>> card.splitlines()[0]
+        '# news'
+    """
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],

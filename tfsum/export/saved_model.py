@@ -44,6 +44,11 @@ def write_export(task: Any, module: Any, source: pathlib.Path, destination: path
 
     Raises:
         ExportError: it cannot be written or verified.
+
+    Example:
+        >>> import tfsum
+        >>> tfsum.export_model("runs/news/best", "served/news")  # doctest: +SKIP
+        PosixPath('served/news/1')
     """
     golden_part = task.part("golden")
     description = _describe(module, source, settings, {"kind": task.module.EXPORT_KIND, **exported})
@@ -72,10 +77,20 @@ def write_export(task: Any, module: Any, source: pathlib.Path, destination: path
 
 
 def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
-    """`.../NAME/VERSION` for that itself, or for `.../NAME` with the next integer.
+    """Resolves the destination of an export.
+
+    Args:
+        destination: `.../NAME/VERSION`, or `.../NAME` for the next integer.
+
+    Returns:
+        `.../NAME/VERSION`, which does not exist.
 
     Raises:
         ExportError: it exists already.
+
+    Example:
+        >>> version_folder("a_new_model").name
+        '1'
     """
     path = pathlib.Path(destination)
     if not (path.name.isascii() and path.name.isdigit()):
@@ -94,9 +109,21 @@ def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
 def read_settings(source: pathlib.Path) -> dict:
     """Reads a model folder's tfsum.json; text settings that it lacks come from the folder's other files.
 
+    Args:
+        source: the model folder.
+
+    Returns:
+        The settings, with the section "text".
+
     Raises:
         ExportError: there is no vocabulary, or tfsum.json is invalid.
         CheckpointError: another file with text settings is broken.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nthe\\n")
+        ...     read_settings(pathlib.Path(folder))
+        {'text': {'lowercase': True, 'strip_accents': None}}
     """
     if not piece_file(source / "vocab.txt").is_file():
         raise ExportError(
@@ -129,7 +156,18 @@ def _describe(module: tf.Module, source: pathlib.Path, settings: dict, exported:
 
 
 def write_json(path: pathlib.Path, value: dict) -> None:
-    """Writes an object as indented JSON."""
+    """Writes an object as indented JSON.
+
+    Args:
+        path: of the file.
+        value: the object.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_json(pathlib.Path(folder, "a.json"), {"text": "안녕"})
+        ...     pathlib.Path(folder, "a.json").read_text(encoding="utf-8").split()
+        ['{', '"text":', '"안녕"', '}']
+    """
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
@@ -137,8 +175,21 @@ def write_json(path: pathlib.Path, value: dict) -> None:
 def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
     """Context manager of a temporary folder that is renamed to `destination`, or removed on failure.
 
+    Args:
+        destination: the folder to write.
+
+    Yields:
+        The temporary folder.
+
     Raises:
         ExportError: the folder cannot be written; errors of tfsum pass through.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with whole_or_nothing(pathlib.Path(folder, "model", "1")) as part:
+        ...         _ = (part / "file").write_text("content")
+        ...     pathlib.Path(folder, "model", "1", "file").read_text()
+        'content'
     """
     made = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
     part = None

@@ -33,6 +33,15 @@ class StoredWeights(tf.Module):
 
     Raises:
         ExportError: an unknown storage, or weights that are not finite in it.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.Transformer(20, 20, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                           feed_forward_width=16, start_id=1, end_id=2)
+        >>> model.build()
+        >>> weights = StoredWeights(model, "float16")
+        >>> sorted({dtype for dtype, shape in weights.table().values()})
+        ['float16']
     """
 
     def __init__(self, model: keras.Model, storage: str = "float32", tables: Sequence[str] = (),

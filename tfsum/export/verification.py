@@ -12,7 +12,13 @@ from tfsum.inference.saved_model import BROKEN, load_model, read_json
 
 
 class Report(dict):
-    """The report of `tfsum.verify`: a dict; as text, one line per entry."""
+    """The report of `tfsum.verify`: a dict; as text, one line per entry.
+
+    Example:
+        >>> print(Report(kind="extractive", weights=89))
+        kind: extractive
+        weights: 89
+    """
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.items())
@@ -32,6 +38,12 @@ def verify_export(folder: str | pathlib.Path, description: dict, task_golden: An
 
     Raises:
         ExportError: the first difference found.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> tfsum.verify(shipped_model())["ops"]  # doctest: +SKIP
+        'core'
     """
     folder = pathlib.Path(folder)
     weights = check_weights(folder, description["weights"])
@@ -54,10 +66,24 @@ def verify_export(folder: str | pathlib.Path, description: dict, task_golden: An
 
 
 def check_weights(folder: pathlib.Path, expected: dict) -> int:
-    """Checks that each weight is stored once and nothing else is; returns the number of weights.
+    """Checks that each weight is stored once and nothing else is.
+
+    Args:
+        folder: the SavedModel.
+        expected: name -> [dtype, shape] of each weight.
+
+    Returns:
+        The number of weights.
 
     Raises:
-        ExportError: the file cannot be read, or does not hold the weights expected.
+        ExportError: the file cannot be read, or does not hold the expected weights.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> weights = read_description(shipped_model())["weights"]
+        >>> check_weights(shipped_model(), weights) == len(weights)
+        True
     """
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
@@ -79,8 +105,19 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
 def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pathlib.Path) -> None:
     """Checks the signatures and their inputs.
 
+    Args:
+        loaded: the loaded SavedModel.
+        signatures: name -> input -> dtype.
+        folder: of the model, for messages.
+
     Raises:
         ExportError: one is missing, or takes something else.
+
+    Example:
+        >>> from tfsum.inference.saved_model import load_model
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> loaded = load_model(shipped_model(), {})
+        >>> check_signatures(loaded, {"score": {"text": tf.string}}, shipped_model())
     """
     for name, inputs in signatures.items():
         if name not in loaded.signatures:

@@ -28,7 +28,12 @@ FIELDS: dict[str, list[tuple[str, int, str | None]]] = {
 
 @functools.cache
 def prediction_log() -> type:
-    """The class of `tensorflow.serving.PredictionLog`, with only the fields that warm-up needs."""
+    """The class of `tensorflow.serving.PredictionLog`, with only the fields that warm-up needs.
+
+    Example:
+        >>> prediction_log().DESCRIPTOR.full_name
+        'tensorflow.serving.PredictionLog'
+    """
     pool = descriptor_pool.DescriptorPool()  # one of our own: the real messages may be in the default one
     tensor = tf.make_tensor_proto(0).DESCRIPTOR.file
     for file in _with_dependencies(tensor):
@@ -80,6 +85,14 @@ def request(name: str, signature: str, inputs: dict) -> bytes:
         name: the model's name on the server.
         signature: which signature to call.
         inputs: name -> array, the batch as dimension 0.
+
+    Returns:
+        The bytes of the message.
+
+    Example:
+        >>> log = prediction_log().FromString(request("news", "score", {"text": ["It rained."]}))
+        >>> log.predict_log.request.model_spec.signature_name
+        'score'
     """
     log = prediction_log()()
     log.predict_log.request.model_spec.name = name
@@ -97,6 +110,15 @@ def write_requests(path: pathlib.Path, name: str, requests: Iterable[tuple[str, 
         path: of the file.
         name: the model's name on the server.
         requests: (signature, inputs) of each request.
+
+    Source: tensorflow_serving/servables/tensorflow/saved_model_warmup.cc.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_requests(pathlib.Path(folder, "requests"), "news", [("score", {"text": ["It rained."]})])
+        ...     len(list(tf.data.TFRecordDataset(f"{folder}/requests")))
+        1
     """
     with tf.io.TFRecordWriter(str(path)) as file:
         for signature, inputs in requests:

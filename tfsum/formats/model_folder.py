@@ -75,7 +75,7 @@ class StoredModel(NamedTuple):
             those of the file.
 
     Example:
-        >>> stored = StoredModel("a file", {}, {"bert.pooler.dense.bias": np.zeros(8), "cls.predictions.bias": np.zeros(8)})
+        >>> stored = StoredModel("a file", {}, dict.fromkeys(["bert.pooler.dense.bias", "cls.predictions.bias"]))
         >>> stored.parts()
         'bert, cls'
     """

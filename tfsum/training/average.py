@@ -17,6 +17,17 @@ class WeightAverage(keras.callbacks.Callback):
         model: the built model; its trainable weights are averaged.
         optimizer: its built optimizer, whose `iterations` count t.
         decay: largest d, at least 0 and below 1; at 0 the average is the weights themselves.
+
+    Source: the decay is that of `tf.train.ExponentialMovingAverage` with `num_updates`.
+
+    Example:
+        >>> model = keras.Sequential([keras.layers.Dense(1)])
+        >>> model.build((None, 2))
+        >>> optimizer = keras.optimizers.SGD()
+        >>> optimizer.build(model.trainable_variables)
+        >>> average = WeightAverage(model, optimizer, decay=0.99)
+        >>> with average.applied():
+        ...     pass  # the model has the averaged weights here
     """
 
     def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer, decay: float) -> None:
@@ -35,6 +46,7 @@ class WeightAverage(keras.callbacks.Callback):
             average.value.assign_add((weight.value - average.value) * (1.0 - d))
 
     def on_train_batch_end(self, batch: int, logs: dict[str, Any] | None = None) -> None:
+        """Updates the average after a step."""
         self._update()
 
     @contextlib.contextmanager

@@ -27,6 +27,18 @@ class Checkpoints:
 
     Raises:
         CheckpointError: two variables of a group share a path.
+
+    Example:
+        >>> import keras, tempfile
+        >>> weight = keras.Variable([1.0, 2.0], name="weight")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoints = Checkpoints(folder, {"model": [weight]})
+        ...     checkpoints.save(10, {"best": None})
+        ...     _ = weight.assign([0.0, 0.0])
+        ...     checkpoints.restore()
+        {'best': None}
+        >>> weight.numpy().tolist()
+        [1.0, 2.0]
     """
 
     def __init__(self, folder: str | pathlib.Path, groups: dict[str, list]) -> None:

@@ -20,6 +20,10 @@ def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: b
 
     Returns:
         `lowercase` and `strip_accents`, the arguments of `WordPiece`.
+
+    Example:
+        >>> text_settings(pathlib.Path("no_folder"), lowercase=False, strip_accents=None)
+        {'lowercase': False, 'strip_accents': None}
     """
     settings = read_text_settings(folder)
     if lowercase is not None:
@@ -38,6 +42,9 @@ def check_segments(config: dict, what: str) -> None:
 
     Raises:
         RecipeError: it has one.
+
+    Example:
+        >>> check_segments({"type_vocab_size": 2}, "a pair of texts")
     """
     if config["type_vocab_size"] < 2:
         raise RecipeError(f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
@@ -45,7 +52,19 @@ def check_segments(config: dict, what: str) -> None:
 
 
 def freeze(bert: Bert, layers: int) -> None:
-    """Freezes the lowest encoder layers, and with at least one of them the embeddings."""
+    """Freezes the lowest encoder layers, and with at least one of them the embeddings.
+
+    Args:
+        bert: a built `Bert`.
+        layers: number of frozen encoder layers; 0 freezes nothing.
+
+    Example:
+        >>> bert = Bert(10, 8, 2, 2, 16)
+        >>> bert.build()
+        >>> freeze(bert, 1)
+        >>> bert.word_embeddings.trainable, bert.encoder.encoder_layers[1].trainable
+        (False, True)
+    """
     frozen = bert.encoder.encoder_layers[:layers]
     if layers:
         frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]

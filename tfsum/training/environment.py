@@ -13,6 +13,13 @@ def strategy_of(name: str) -> tf.distribute.Strategy:
 
     Raises:
         RecipeError: the name is unknown.
+
+    Args:
+        name: "one" or "mirrored".
+
+    Example:
+        >>> strategy_of("one").num_replicas_in_sync
+        1
     """
     if name == "one":
         return tf.distribute.get_strategy()
@@ -31,6 +38,11 @@ def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:
 
     Raises:
         RecipeError: the name is unknown.
+
+    Example:
+        >>> set_precision_and_seed("float32", seed=0)
+        >>> keras.config.dtype_policy().name
+        'float32'
     """
     if precision not in POLICIES:
         raise RecipeError(f"[train] precision is {precision!r}; expected {', '.join(POLICIES)}")

@@ -21,7 +21,14 @@ SUM = tf.distribute.ReduceOp.SUM
 
 
 def take_reduced_gradients(optimizer: keras.optimizers.Optimizer) -> None:
-    """Marks the gradients of an optimizer as global sums, which it must not reduce over replicas again."""
+    """Marks the gradients of an optimizer as global sums, which it must not reduce over replicas again.
+
+    Args:
+        optimizer: a Keras optimizer, or one that wraps another (`LossScaleOptimizer`).
+
+    Example:
+        >>> take_reduced_gradients(keras.optimizers.SGD())
+    """
     inner = getattr(optimizer, "inner_optimizer", optimizer)
     inner._all_reduce_sum_gradients = list  # a private method of Keras 3.15; tests/training pins it
 
@@ -35,6 +42,9 @@ def train_step(model: Model, data: Any) -> dict:
 
     Returns:
         dict of `loss_sum`, `weight` and `tokens` of this replica's part, to be summed over replicas.
+
+    Example:
+        >>> strategy.run(lambda batch: train_step(model, batch), args=(data,))  # doctest: +SKIP
     """
     x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
     context = tf.distribute.get_replica_context()
@@ -94,12 +104,26 @@ def _test_step(model: Model, data: Any) -> dict[str, tf.Tensor]:
 
 
 def train_function(model: Model) -> Callable:
-    """Returns the function that `fit` calls once per step: an iterator in, logs out."""
+    """Returns the function that `fit` calls once per step: an iterator in, logs out.
+
+    Args:
+        model: a compiled `tfsum.models.model.Model`.
+
+    Example:
+        >>> logs = train_function(model)(iterator)  # doctest: +SKIP
+    """
     return _function(model, train_step)
 
 
 def test_function(model: Model) -> Callable:
-    """Returns the function that `evaluate` calls once per step: an iterator in, logs out."""
+    """Returns the function that `evaluate` calls once per step: an iterator in, logs out.
+
+    Args:
+        model: a compiled `tfsum.models.model.Model`.
+
+    Example:
+        >>> logs = test_function(model)(iterator)  # doctest: +SKIP
+    """
     return _function(model, _test_step)
 
 

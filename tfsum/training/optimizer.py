@@ -19,6 +19,9 @@ def check_rate(learning_rate: float) -> None:
 
     Raises:
         Error: it is not above 0.
+
+    Example:
+        >>> check_rate(1e-4)
     """
     if not learning_rate > 0:
         raise Error(f"learning_rate is {learning_rate}; expected more than 0")
@@ -29,6 +32,10 @@ def encoder_factor(encoder_learning_rate: float, learning_rate: float) -> float:
 
     Raises:
         Error: a rate is not positive (the encoder's: negative).
+
+    Example:
+        >>> round(encoder_factor(5e-5, 1e-3), 3)
+        0.05
     """
     check_rate(learning_rate)
     if not encoder_learning_rate >= 0:
@@ -48,6 +55,11 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
         warmup_steps: number of steps of linear growth, at least 1.
         total_steps: where given, the rate also falls linearly to 0 at this step, instead of with
             the square root.
+
+    Example:
+        >>> schedule = WarmUp(1e-3, warmup_steps=100)
+        >>> [round(float(schedule(step)), 5) for step in (0, 99, 399)]
+        [1e-05, 0.001, 0.0005]
     """
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None) -> None:
@@ -66,6 +78,7 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
         return self.peak * ops.minimum(t / warmup, later)
 
     def get_config(self) -> dict:
+        """Returns the arguments of the schedule."""
         return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
 
 
@@ -80,6 +93,11 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
         peak: the target rate of the growth.
         warmup_steps: number of steps of growth; 0 for none.
         total_steps: the step at which the rate is 0.
+
+    Example:
+        >>> schedule = BertWarmUp(1e-3, warmup_steps=10, total_steps=100)
+        >>> [round(float(schedule(step)), 5) for step in (0, 5, 50, 100)]
+        [0.0, 0.0005, 0.0005, 0.0]
     """
 
     def __init__(self, peak: float, warmup_steps: int, total_steps: int) -> None:
@@ -94,6 +112,7 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
         return self.peak * ops.where(s < self.warmup_steps, growth, decay)
 
     def get_config(self) -> dict:
+        """Returns the arguments of the schedule."""
         return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
 
 
@@ -113,6 +132,10 @@ class Adam(keras.optimizers.Adam):
             epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
             `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
         weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
+
+    Example:
+        >>> optimizer = Adam(1e-3, factors={"bert": 0.05}, weight_decay=0.01)
+        >>> optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
     """
 
     def __init__(self, learning_rate: Any = 1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
@@ -123,6 +146,7 @@ class Adam(keras.optimizers.Adam):
         self.bias_correction = bias_correction
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
+        """Creates the moments, and looks up the factor and decay of each variable."""
         super().build(variables)
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
         self._factor_of = [self._factor(variable.path) for variable in variables]
@@ -153,4 +177,5 @@ class Adam(keras.optimizers.Adam):
         self.assign_sub(variable, change)
 
     def get_config(self) -> dict:
+        """Returns the arguments of the optimizer."""
         return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}

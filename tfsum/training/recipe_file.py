@@ -29,6 +29,12 @@ class Key:
         types: the Python types allowed; empty for any. `type(None)` among them means that it may stay unset.
         default: the value of an unset key, or `REQUIRED`.
         choices: the only values allowed; empty for any.
+
+    Example:
+        >>> Key((float,), 1e-3).accept(1)
+        1.0
+        >>> Key((str,), "one", ("one", "mirrored")).wants()
+        "'one' or 'mirrored'"
     """
 
     types: tuple[type, ...] = ()
@@ -69,6 +75,11 @@ def keys_of(function: Callable, *without: str) -> dict[str, Key]:
 
     Returns:
         A dict of argument name -> `Key`, in the order of the signature.
+
+    Example:
+        >>> def train(model, learning_rate: float = 1e-3, patience: int | None = None): ...
+        >>> keys_of(train, "model")["learning_rate"]
+        Key(types=(<class 'float'>,), default=0.001, choices=())
     """
     target = function.__init__ if inspect.isclass(function) else function
     hints = typing.get_type_hints(target)
@@ -100,6 +111,13 @@ def read_recipe(
 
     Raises:
         RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.toml").write_text("[train]\\nsteps = 100\\n")
+        ...     read_recipe(f"{folder}/a.toml", {"train": {"steps": int, "seed": 0}}, ["train.steps=50"])
+        {'train': {'steps': 50, 'seed': 0}}
     """
     path = pathlib.Path(path)
     given = _parse(path)
@@ -115,6 +133,14 @@ def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str,
 
     Returns:
         The recipe with its defaults filled in, and a list of errors (empty if it is valid).
+
+    Args:
+        given: the parsed recipe.
+        schema: section -> key -> see `read_recipe`.
+
+    Example:
+        >>> check({"train": {"step": 100}}, {"train": {"steps": 10}})
+        ({'train': {'steps': 10}}, ['[train] step: unknown key; did you mean steps?'])
     """
     errors = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
     resolved: dict[str, dict[str, Any]] = {}

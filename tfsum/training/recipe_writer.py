@@ -17,17 +17,24 @@ FIXED = ("data", "text", "model")
 
 
 def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path) -> pathlib.Path:
-    """Write a recipe as TOML; `read_recipe` gives the same back.
+    """Writes a recipe as TOML, which `read_recipe` reads.
 
     Args:
         recipe: section -> key -> value; values are plain scalars, paths, or lists of them.
-        path: the file, replaced as a whole or not at all.
+        path: of the file, replaced atomically.
 
     Returns:
         The path.
 
     Raises:
-        RecipeError: a value that TOML cannot hold.
+        RecipeError: a value has no form in TOML.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = write_recipe({"train": {"steps": 100}}, f"{folder}/recipe.toml")
+        ...     print(pathlib.Path(folder, "recipe.toml").read_text().splitlines()[-1])
+        steps = 100
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -36,7 +43,7 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
 
 
 def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Compares a recipe with the one that began the run in its folder.
+    """Compares a recipe with the one that started the run in its folder.
 
     Args:
         recipe: section -> key -> value, with every key.
@@ -46,6 +53,10 @@ def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[st
 
     Raises:
         RecipeError: the run there has checkpoints, and they were made from other data, texts or another model.
+
+    Example:
+        >>> compare_with_started_run({"train": {"folder": "no_such_run"}})
+        []
     """
     folder = pathlib.Path(recipe["train"]["folder"])
     file = folder / "recipe.toml"
@@ -70,13 +81,34 @@ def _shown(value: Any) -> str:
 
 
 def without_folders(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """A recipe less the folders of its records and of its run: what is learned depends on neither of them."""
+    """A recipe less the folders of its records and of its run: what is learned depends on neither of them.
+
+    Args:
+        recipe: section -> key -> value.
+
+    Example:
+        >>> without_folders({"train": {"folder": "runs/news", "steps": 100}})
+        {'train': {'steps': 100}}
+    """
     return {section: {k: v for k, v in table.items() if (section, k) not in FOLDERS}
             for section, table in recipe.items()}
 
 
 def to_toml(recipe: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of a recipe file."""
+    """The text of a recipe file.
+
+    Args:
+        recipe: section -> key -> value.
+
+    Raises:
+        RecipeError: a value has no form in TOML.
+
+    Example:
+        >>> print(to_toml({"train": {"steps": 100, "patience": None}}), end="")
+        [train]
+        steps = 100
+        # patience is not set
+    """
     lines = []
     for section, table in recipe.items():
         lines += ["", f"[{section}]"]

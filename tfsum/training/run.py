@@ -40,6 +40,10 @@ class RunSettings:
 
     Raises:
         Error: a number is too small, or a value is not among the choices of its key.
+
+    Example:
+        >>> RunSettings(folder="runs/news", steps=1000).validate_every
+        100
     """
 
     folder: str
@@ -79,6 +83,15 @@ class Run:
 
     Raises:
         Error: the folder is a file.
+
+    Example:
+        >>> class MyRun(Run):  # doctest: +SKIP
+        ...     def batches(self, done): return self.replicated(my_batches, done), self.settings.steps
+        ...     def measure(self): return {"accuracy": ...}
+        ...     def selection_score(self, scores): return scores["accuracy"]
+        ...     def save_best(self, folder): self.model.save_pretrained(folder)
+        >>> MyRun(model, optimizer, RunSettings(folder="runs/mine", steps=1000)).fit()  # doctest: +SKIP
+        PosixPath('runs/mine/best')
     """
 
     def __init__(self, model: Model, optimizer: keras.optimizers.Optimizer, settings: RunSettings) -> None:

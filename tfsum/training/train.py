@@ -14,7 +14,13 @@ Recipe = Mapping[str, Mapping[str, Any]]
 
 
 class TaskTraining(Protocol):
-    """The interface of a task's `train` part; the type of the data is the task's own."""
+    """The interface of a task's `train` part; the type of the data is the task's own.
+
+    Example:
+        >>> from tfsum.tasks import task
+        >>> hasattr(task("extractive").part("train"), "make_run")
+        True
+    """
 
     def prepare_data(self, recipe: Recipe) -> Any:
         """Reads or learns vocabularies, prepares missing records, and checks the recipe."""
@@ -39,6 +45,13 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
     Raises:
         Stopped: a signal asked the run to stop, and its state is saved.
         Error: the data, the model's files or the run folder do not fit.
+
+    Example:
+        >>> from tfsum.tasks import task
+        >>> from tfsum.tasks.recipes import load_recipe
+        >>> recipe = load_recipe("training/bert_sum_ext_news.toml")  # doctest: +SKIP
+        >>> train_task(recipe, task("extractive").part("train"))  # doctest: +SKIP
+        PosixPath('runs/bert_sum_ext_news/best')
     """
     for line in compare_with_started_run(recipe):
         log(line)

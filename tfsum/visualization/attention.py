@@ -19,6 +19,11 @@ class Attention:
         weights: float32 (L, H, Tq, Tk); each row, the weights of a query over the keys, sums to 1.
         queries: the Tq query tokens.
         keys: the Tk key tokens.
+
+    Example:
+        >>> attention = Attention("self-attention", np.full((1, 2, 1, 1), 1.0, np.float32), ["a"], ["a"])
+        >>> attention.of(layer=0).shape, attention.of(layer=0, head=1).tolist()
+        ((2, 1, 1), [[1.0]])
     """
 
     kind: str
@@ -53,6 +58,12 @@ def bert_attention(bert: Bert, word_piece: WordPiece, text: str, text_pair: str 
     Raises:
         Error: a text is not a str, there are more tokens than the model has positions, a pair is given to a model
             of one segment, or `bert` is not a `Bert`.
+
+    Example:
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> attention = bert_attention(Bert(5, 8, 1, 2, 16), word_piece, "rain")
+        >>> attention.queries, attention.weights.shape
+        (['[CLS]', 'rain', '[SEP]'], (1, 2, 3, 3))
     """
     for name, given in (("text", text), ("text_pair", "" if text_pair is None else text_pair)):
         if not isinstance(given, str):
@@ -92,6 +103,13 @@ def transformer_attention(model: Transformer, word_piece: WordPiece, source: str
     Returns:
         "encoder" and "decoder" (self-attention) and "cross". The target begins with the start token; the
         query of its last token predicts the end.
+
+    Example:
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> model = Transformer(5, 5, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                     feed_forward_width=16, start_id=2, end_id=3)
+        >>> transformer_attention(model, word_piece, "rain", "rain rain")["cross"].weights.shape
+        (1, 2, 3, 3)
     """
     model.build()
     target_word_piece = target_word_piece or word_piece

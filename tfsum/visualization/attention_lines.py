@@ -27,6 +27,10 @@ def plot_attention_lines(attention: Attention, layer: int, heads: int | Sequence
 
     Raises:
         Error: there is no such layer or head.
+
+    Example:
+        >>> attention = Attention("self-attention", np.full((1, 2, 2, 2), 0.5), ["a", "b"], ["a", "b"])
+        >>> figure = plot_attention_lines(attention, layer=0)
     """
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgb

@@ -26,6 +26,11 @@ def plot_attention(attention: Attention, layer: int, head: int | None = None) ->
 
     Raises:
         Error: there is no such layer or head.
+
+    Example:
+        >>> import numpy as np
+        >>> attention = Attention("self-attention", np.full((1, 2, 2, 2), 0.5), ["a", "b"], ["a", "b"])
+        >>> figure = plot_attention(attention, layer=0, head=1)
     """
     weights = attention.of(layer, head)
     maps = weights[None] if head is not None else weights

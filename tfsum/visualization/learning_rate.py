@@ -28,6 +28,10 @@ def plot_learning_rate(schedules: Mapping[str, Callable], steps: int) -> Figure:
 
     Raises:
         Error: no schedule, or no step.
+
+    Example:
+        >>> from tfsum.training.optimizer import WarmUp
+        >>> figure = plot_learning_rate({"paper": WarmUp(1e-3, 4000)}, steps=10_000)
     """
     if not schedules or steps < 1:
         raise Error(f"plot_learning_rate: {len(schedules)} schedules over {steps} steps; expected one or more of both")

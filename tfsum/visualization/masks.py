@@ -22,6 +22,9 @@ def plot_look_ahead_mask(length: int = 10) -> Figure:
 
     Returns:
         A matplotlib figure.
+
+    Example:
+        >>> figure = plot_look_ahead_mask(5)
     """
     mask = np.asarray(look_ahead_mask(length))
     return _plot(mask, "Look-ahead mask", "key position", "query position")
@@ -35,6 +38,9 @@ def plot_padding_mask(ids: ArrayLike) -> Figure:
 
     Returns:
         A matplotlib figure.
+
+    Example:
+        >>> figure = plot_padding_mask([[5, 6, 0], [7, 0, 0]])
     """
     return _plot(np.asarray(padding_mask(np.asarray(ids))), "Padding mask", "position (tokens)", "row of the batch")
 

@@ -28,6 +28,9 @@ def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequ
 
     Raises:
         Error: there is no such column.
+
+    Example:
+        >>> figure = plot_positional_encoding(length=50)
     """
     beyond = [i for i in columns if not 0 <= i < d_model]
     if beyond:
@@ -53,6 +56,9 @@ def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128) -> 
 
     Returns:
         A matplotlib figure.
+
+    Example:
+        >>> figure = plot_positional_encoding_heat_map(length=50, d_model=16)
     """
     figure, (ax,) = new_figure(8, 5)
     image = ax.imshow(np.asarray(positional_encoding(length, d_model)), cmap=SIGNED_MAP, vmin=-1, vmax=1,

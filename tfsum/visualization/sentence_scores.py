@@ -20,6 +20,11 @@ def plot_sentence_scores(explanation: Any) -> Figure:
 
     Returns:
         A matplotlib figure; with more than 60 sentences, numbers replace their texts.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.visualization import explain
+        >>> figure = plot_sentence_scores(explain("It rained. The bridge was closed.", tfsum.load()))
     """
     from matplotlib.patches import Patch
 

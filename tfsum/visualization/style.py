@@ -44,6 +44,11 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> 
 
     Raises:
         Error: matplotlib is not installed.
+
+    Example:
+        >>> figure, axes = new_figure(4, 3, columns=2)
+        >>> len(axes)
+        2
     """
     try:
         from matplotlib.figure import Figure
@@ -59,13 +64,31 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> 
 
 
 def show_tokens(axis: Axis, tokens: list[str], rotation: float = 0) -> None:
-    """Writes a token at each of the places 0, 1, 2, ... of a matplotlib axis."""
+    """Writes a token at each of the places 0, 1, 2, ... of a matplotlib axis.
+
+    Args:
+        axis: a matplotlib axis.
+        tokens: the labels.
+        rotation: degrees.
+
+    Example:
+        >>> figure, (ax,) = new_figure(4, 3)
+        >>> show_tokens(ax.xaxis, ["the", "cat"], rotation=90)
+    """
     size = 8 if len(tokens) <= 40 else 5
     axis.set_ticks(range(len(tokens)), plain(tokens), fontfamily=fonts_for(tokens), fontsize=size, rotation=rotation)
 
 
 def plain(texts: Iterable[str]) -> list[str]:
-    """Escapes texts for matplotlib, where a pair of dollars would begin a formula."""
+    """Escapes texts for matplotlib, where a pair of dollars would begin a formula.
+
+    Args:
+        texts: the texts.
+
+    Example:
+        >>> len(plain(["$5"])[0])
+        3
+    """
     return [text.replace("$", r"\$") for text in texts]
 
 
@@ -77,6 +100,10 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
 
     Returns:
         Families for `fontfamily`. A `UserWarning` reports characters that no installed font can draw, with a fix.
+
+    Example:
+        >>> fonts_for(["the", "cat"])
+        ['DejaVu Sans']
     """
     letters = {letter for text in texts for letter in text if letter.isprintable() and not letter.isspace()}
     families, missing = _cover(frozenset(letters - _letters_of(FONT)))
