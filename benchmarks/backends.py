@@ -31,7 +31,7 @@ TRANSFORMER = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 16, 
 
 def with_weights(model):
     """The model, built, with weights that depend only on their names."""
-    from tfsum.models.model_folder import variables_by_path
+    from tfsum.formats.model_folder import variables_by_path
 
     model.build()
     for path, variable in variables_by_path(model).items():

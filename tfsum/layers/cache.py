@@ -11,7 +11,7 @@ class Cache(NamedTuple):
     """Keys or values of one attention layer, with room for all positions of K hypotheses per source.
 
     A named tuple, so that every backend treats it as a structure of tensors: it can be a loop variable.
-    `write` returns a cache of the same class; a subclass may write in another way (`tfsum.export.in_place`).
+    `write` returns a cache of the same class; a subclass may write in another way (`tfsum.tasks.abstractive.in_place`).
 
     Attributes:
         tensor: float tensor (B, H, L, K, D/H).

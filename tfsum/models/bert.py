@@ -1,6 +1,9 @@
 """BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3)."""
 
+from typing import Any
+
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
@@ -48,7 +51,7 @@ class Bert(keras.Model):
         super().__init__(name=name, **kwargs)
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
-        self.config = {
+        self.config: dict[str, Any] = {
             "vocab_size": vocab_size,
             "hidden_size": hidden_size,
             "num_hidden_layers": num_hidden_layers,
@@ -171,11 +174,17 @@ class Bert(keras.Model):
         """
         return load_bert(cls, open_folder(folder), changes)
 
-    def save_pretrained(self, folder):
-        """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""
-        self.build()
-        model_folder.save(folder, {"model_type": "bert", "architectures": ["BertModel"], **self.config},
-                          model_folder.bert_tensors(self))
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under Hugging Face's names."""
+        return model_folder.bert_tensors(self)
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", "architectures": ["BertModel"], **self.config}
+
+    def save_pretrained(self, folder) -> None:
+        """Writes config.json and model.safetensors, which Hugging Face's `BertModel` reads too."""
+        model_folder.save_model(self, folder)
 
     def get_config(self):
         return {**super().get_config(), **self.config, "name": self.name}

@@ -1,9 +1,13 @@
 """What the models of tfsum share: an exact loss, and a `fit` that is exact on every strategy."""
 
+from collections.abc import Sequence
+
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
+from tfsum.formats import model_folder
 
 BACKENDS = ("tensorflow", "jax")
 
@@ -37,8 +41,8 @@ class Model(keras.Model):
 
     micro_batches = 1
     loss_reduction = "mean"
-    loss_terms = ()
-    measures = ()
+    loss_terms: Sequence[keras.metrics.Mean] = ()
+    measures: Sequence[keras.metrics.Mean] = ()
 
     def __init__(self, **kwargs):
         check_backend()
@@ -100,6 +104,27 @@ class Model(keras.Model):
         """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
         for i, mean in enumerate(self.loss_terms):
             mean.update_state(terms[i], sample_weight=weight[i])
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under their names in model.safetensors, where they have Hugging Face's form."""
+        raise NotImplementedError
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        raise NotImplementedError
+
+    def save_pretrained(self, folder, vocabulary: Sequence[str] | None = None, settings: dict | None = None) -> None:
+        """Writes a model folder, which `from_pretrained` and, for a BERT, transformers read.
+
+        Args:
+            folder: path; created if it does not exist.
+            vocabulary: the word pieces, for vocab.txt.
+            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+
+        Raises:
+            CheckpointError: a file cannot be written.
+        """
+        model_folder.save_model(self, folder, vocabulary, settings)
 
     def compile(self, *args, **kwargs):
         super().compile(*args, **kwargs)

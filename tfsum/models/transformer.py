@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
 import inspect
+from typing import Any
 
 import keras
 import numpy as np
@@ -59,7 +60,7 @@ class Transformer(GenerativeModel):
         super().__init__(name=name, **kwargs)
         if target_vocabulary_size is None:
             target_vocabulary_size = source_vocabulary_size
-        self.config = {
+        self.config: dict[str, Any] = {
             "source_vocabulary_size": source_vocabulary_size,
             "target_vocabulary_size": target_vocabulary_size,
             "num_encoder_layers": num_encoder_layers,
@@ -247,23 +248,28 @@ class Transformer(GenerativeModel):
         """(name in the file, path of the variable, transposed) of all weights."""
         return [(p.replace("/", "."), p, False) for p in model_folder.variables_by_path(self)]
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None,
-                        target_vocabulary: list[str] | None = None, settings: dict | None = None):
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under the names of their paths."""
+        return model_folder.named_tensors(model_folder.variables_by_path(self), self.weight_names())
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "transformer", **self.config}
+
+    def save_pretrained(self, folder, vocabulary: list[str] | None = None,  # type: ignore[override]
+                        target_vocabulary: list[str] | None = None, settings: dict | None = None) -> None:
         """Writes a model folder.
 
         Args:
-            folder: path.
+            folder: path; created if it does not exist.
             vocabulary: the word pieces of the source, for vocab.txt.
-            target_vocabulary: those of the target where they are others, for target_vocab.txt.
+            target_vocabulary: those of the target if they differ, for target_vocab.txt.
             settings: the content of tfsum.json (text settings under "text", recipe, scores).
+
+        Raises:
+            CheckpointError: a file cannot be written.
         """
-        self.build()
-        variables = model_folder.variables_by_path(self)
-        tensors = {name: np.asarray(variables[path]) for name, path, _ in self.weight_names()}
-        extra = model_folder.text_files(vocabulary, settings)
-        if target_vocabulary is not None:
-            extra["target_vocab.txt"] = "\n".join(target_vocabulary) + "\n"
-        model_folder.save(folder, {"model_type": "transformer", **self.config}, tensors, extra)
+        model_folder.save_model(self, folder, vocabulary, settings, target_vocabulary)
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, **self.config}

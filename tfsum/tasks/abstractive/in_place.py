@@ -1,4 +1,4 @@
-"""A Transformer whose steps write into their caches in place, as a served graph should."""
+"""A Transformer whose steps write into their caches in place, for exported graphs."""
 
 import tensorflow as tf
 
