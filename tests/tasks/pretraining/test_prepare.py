@@ -231,7 +231,8 @@ def test_reviews_keep_every_letter(shared, tmp_path):
     write_vocabulary(vocabulary, tmp_path / "vocab.txt")
     prepared(tmp_path / "ko.tsv", tmp_path, text="1", next_sentence="none", newline="space", short_share=0.0, **case)
     pairs = load_sentence_pairs(tmp_path / "out")
-    rows = [ids for batch in batches(pairs, tokens_per_batch=4000, masking=Masking(vocabulary)) for ids, _, _ in unmasked(batch)]
+    rows = [ids for batch in batches(pairs, tokens_per_batch=4000, masking=Masking(vocabulary))
+            for ids, _, _ in unmasked(batch)]
     found = Detokenizer(vocabulary).detokenize(tf.ragged.constant([list(ids) for ids in rows], tf.int32)).numpy()
     expected = [unicodedata.normalize("NFC", text).lower() for text in texts]
     assert sorted("".join(text.decode().split()) for text in found) == sorted("".join(t.split()) for t in expected)

@@ -24,7 +24,7 @@ class Pairs:
     Example:
         >>> pairs = Pairs(np.array([5, 6, 7]), np.array([2, 1]), np.array([8, 9]), np.array([1, 1]))
         >>> len(pairs), pairs.with_shuffled_sources(seed=0).sources.tolist()
-        (2, [7, 5, 6])
+        (2, [5, 6, 7])
     """
 
     sources: np.ndarray

@@ -35,7 +35,8 @@ class PairValidation:
     """
 
     def __init__(self, records: Paths, model: Transformer, target_vocabulary: list[str], tokens_per_batch: int,
-                 metric: str = "bleu", documents: int | None = None, tokenize: str = "13a", words: str = "english") -> None:
+                 metric: str = "bleu", documents: int | None = None, tokenize: str = "13a",
+                 words: str = "english") -> None:
         self.metric, self.signature = metric, None
         self._tokenize, self._english = tokenize, words == "english"
         self._pairs = load_pairs(records)
