@@ -19,7 +19,7 @@ import numpy as np
 
 from tfsum.evaluation.bootstrap import bootstrap_intervals
 from tfsum.models import Bert, BertForPretraining
-from tfsum.tasks.pretraining.batches import SentencePairs, load_sentence_pairs, pretraining_batches
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, SentencePairs, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.text.word_piece import WordPiece
 
@@ -34,9 +34,9 @@ def segments(pairs: SentencePairs) -> list[np.ndarray]:
 
 def answers(model: BertForPretraining, pairs: SentencePairs, word_piece: WordPiece, share: float):
     """The head's logit of "false" minus "true", and the labels, in the order of the batches."""
-    batches = pretraining_batches(pairs, training=False, tokens_per_batch=TOKENS_PER_BATCH,
-                                  masking=Masking(word_piece.vocabulary, share, 20), cls_id=word_piece.cls_id,
-                                  sep_id=word_piece.sep_id)
+    batcher = SentencePairBatcher(pairs, TOKENS_PER_BATCH, masking=Masking(word_piece.vocabulary, share, 20),
+                                  cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+    batches = batcher.dataset(training=False)
     found = [(model(batch, training=False)["next_sentence_logits"].numpy(), batch["next_sentence_labels"].numpy())
              for batch in batches]
     logits = np.concatenate([row for row, _ in found])

@@ -26,7 +26,7 @@ from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.models import BertForPretraining
-from tfsum.tasks.pretraining.batches import pretraining_batches
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.text.word_piece import Vocabulary
 from tfsum.training.environment import POLICIES
@@ -105,10 +105,11 @@ def report_waiting(config: dict, options: argparse.Namespace) -> None:
     words = Vocabulary.from_file(options.vocabulary)
     config = {**config, "vocab_size": len(words.words)}
 
+    batcher = SentencePairBatcher(load_sentence_pairs(options.records), options.rows * options.length,
+                                  masking=Masking(words.words), cls_id=words.cls_id, sep_id=words.sep_id)
+
     def batches():
-        return iter(pretraining_batches(
-            options.records, tokens_per_batch=options.rows * options.length, masking=Masking(words.words),
-            cls_id=words.cls_id, sep_id=words.sep_id, training=True))
+        return iter(batcher.dataset(training=True))
 
     for precision in PRECISIONS:
         step, source = our_step(config, precision), _Waiting(batches())
