@@ -1,15 +1,16 @@
 """The golden answers: requests, and what the model answered on the day of export.
 
-What is asked and how is the task's own: the `golden.py` of its folder gives `requests(description)` and
-`ask(model, requests)`.
+What is asked and how is the task's own: the `golden.py` of its folder gives `signatures`, `requests`, `warmup` and
+`ask`, see `tfsum.tasks`. A task whose exports take `text` and no more may have the first three from here.
 """
 
 from collections.abc import Callable
 
+import tensorflow as tf
+
 from tfsum.errors import ExportError
 
 SCORE_TOLERANCE = 1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
-MEASURED = ("score", "all_scores", "coverage", "log_probability", "probability")
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
     "Mayor Anna Holt said repairs would take at least six months and cost about $4.2 million. Buses will use the "
@@ -30,6 +31,21 @@ TEXTS = (
 )
 
 Ask = Callable[[object, list[dict]], list[dict]]
+
+
+def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+    """The signatures of an export that takes `text` and no more, by name, with the types of their inputs."""
+    return {"serving_default": {"text": tf.string}}
+
+
+def requests(description: dict) -> list[dict]:
+    """The golden requests to an export that takes `text` and no more."""
+    return [{"text": text} for text in TEXTS]
+
+
+def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
+    """The warm-up requests of some texts to such an export: (signature, inputs) each."""
+    return [("serving_default", {"text": texts})]
 
 
 def record(model, requests: list[dict], ask: Ask) -> dict:
@@ -59,25 +75,31 @@ def replay(model, recorded: dict, ask: Ask, source) -> float:
         The largest difference of a score.
 
     Raises:
-        ExportError: an answer differs: another text, other offsets, or a score beyond the tolerance.
+        ExportError: an answer differs: another text, other offsets, or a score (any float) beyond the tolerance.
     """
     worst = 0.0
     for i, (request, expected) in enumerate(zip(recorded["requests"], recorded["answers"], strict=True)):
         (found,) = ask(model, [request])
         for name, value in expected.items():
-            if name in MEASURED:
+            if _is_score(value):
                 scores, were = _list(found[name]), _list(value)
                 gaps = [abs(a - b) for a, b in zip(scores, were)]
-                far = len(scores) != len(were) or max(gaps, default=0.0) > recorded["score_tolerance"]
+                far = len(scores) != len(were) or not all(gap <= recorded["score_tolerance"] for gap in gaps)
                 worst = max([worst, *gaps])
             else:
                 far = found[name] != value
             if far:
+                asked = str(next(iter(request.values())))[:40]
                 raise ExportError(
-                    f"{source}: request {i} ({request['text'][:40]!r}): {name} is {found[name]!r}, and "
+                    f"{source}: request {i} ({asked!r}): {name} is {found[name]!r}, and "
                     f"was {value!r} on the day of export; the model was changed or runs wrongly here"
                 )
     return worst
+
+
+def _is_score(value) -> bool:
+    """Whether an answer was measured, a float or a list of them, rather than chosen."""
+    return isinstance(value, float) or (isinstance(value, list) and value and isinstance(value[0], float))
 
 
 def _list(value) -> list[float]:

@@ -23,18 +23,17 @@ class StoredWeights(tf.Module):
     """Each weight that a model reads, stored once, by the name of its variable.
 
     Args:
-        model: a built `BertSumExt` or `BertClassifier`, which is taken over: its word embedding is replaced; or a
-            `Transformer`.
+        model: a built model; one with a `bert`, such as a `BertSumExt`, is taken over: its word embedding is replaced.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: the paths of the embeddings that are read whole, such as one that is the output projection too;
             those that the model does not have are passed over.
-        pooler: whether the model reads what the encoder's pooler gives.
+        pooler: whether the model reads what the encoder's pooler gives; False does not store it.
 
     Raises:
         ExportError: an unknown storage, or weights that are not finite in it.
     """
 
-    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = (), pooler: bool = False):
+    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = (), pooler: bool = True):
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")

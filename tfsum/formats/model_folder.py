@@ -9,7 +9,7 @@ import json
 import pathlib
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import ml_dtypes
@@ -96,12 +96,19 @@ def variables_by_path(model) -> dict:
 
 def bert_tensors(bert, prefix: str = "") -> dict[str, np.ndarray]:
     """Collects the weights of a built `Bert` under the names of Hugging Face."""
-    variables = variables_by_path(bert)
-    tensors = {}
-    for name, path, transposed in bert_names(bert.config["num_hidden_layers"], prefix):
-        value = np.asarray(variables[path])
-        tensors[name] = np.ascontiguousarray(value.T if transposed else value)
-    return tensors
+    return tensors_by_name(bert, bert_names(bert.config["num_hidden_layers"], prefix))
+
+
+def tensors_by_name(model, names: Iterable[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
+    """Collects the weights of a built model or layer by a table of names, the way back of `assign`.
+
+    Args:
+        model: the model, or a layer of it such as its head.
+        names: (name in the file, path of the variable below `model`, transposed) of each.
+    """
+    variables = variables_by_path(model)
+    return {name: np.ascontiguousarray(np.asarray(variables[path]).T if transposed else np.asarray(variables[path]))
+            for name, path, transposed in names}
 
 
 @contextlib.contextmanager
@@ -134,6 +141,22 @@ def assign_bert(bert, stored: Stored) -> None:
         warnings.warn(f"{stored.source}: has no pooler; it begins anew, to be trained", stacklevel=4)
         names = [row for row in names if "pooler" not in row[0]]
     assign(variables_by_path(bert), names, tensors, stored.source)
+
+
+def assign_head(head, names: list[tuple[str, str, bool]], stored: Stored) -> None:
+    """Sets the weights of a built head, whose tensors `assign_bert` leaves unread (`OTHER_HEADS`).
+
+    Args:
+        head: the layer.
+        names: (Hugging Face's name, path of the variable below `head`, transposed) of each weight.
+        stored: the file.
+
+    Raises:
+        CheckpointError: the file lacks one of them, or it has another shape.
+    """
+    names = names_in(stored, names)
+    tensors = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
+    assign(variables_by_path(head), names, tensors, stored.source)
 
 
 def names_in(stored: Stored, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
