@@ -6,7 +6,7 @@ from typing import Any
 
 from tfsum.errors import ExportError
 from tfsum.formats.model_folder import read_json
-from tfsum.tasks import task_of_config
+from tfsum.tasks import task_of_config, tasks
 
 
 def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, **options: Any) -> pathlib.Path:
@@ -35,10 +35,12 @@ def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, **
     config = read_json(path)
     task = task_of_config(config)
     if task is None:
-        raise ExportError(f"{path}: model_type is {config.get('model_type')!r}; tfsum exports 'transformer', 'bert'")
+        known = ", ".join(task.name for task in tasks() if task.has("export"))
+        raise ExportError(f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks that "
+                          f"export ({known})")
     if task.module.EXPORT_KIND is None:
         what = ", ".join(config.get("architectures") or ["BertModel"])
-        raise ExportError(f"{path}: is of an encoder ({what}), without the head of a summarizer or a classifier; train "
+        raise ExportError(f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports; train "
                           "one on it (tfsum train), and give the folder that this writes")
     export = task.part("export").export_model
     known = list(inspect.signature(export).parameters)[2:]

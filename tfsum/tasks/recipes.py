@@ -18,6 +18,9 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
     Args:
         kind: the [model] kind of a task.
 
+    Raises:
+        RecipeError: no task has it.
+
     Example:
         >>> list(schema("bert_classifier"))
         ['data', 'text', 'model', 'train']
@@ -85,7 +88,7 @@ def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
     """The schema of a parsed recipe's kind; for an unknown kind, a schema in which this is the only error."""
     model = given.get("model")
     kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
-    if isinstance(kind, str) and task_of_recipe(kind) is not None:
+    if kind in [task.module.MODEL_KIND for task in tasks()]:
         return schema(kind)
     return {section: {**dict.fromkeys(table, Key()), **({"kind": _kind_key()} if section == "model" else {})}
             for section, table in given.items() if isinstance(table, dict)}

@@ -64,7 +64,7 @@ class ExtractiveSummarizer(tf.Module):
         self.default_sentences, self.default_block = sentences, block_trigrams
         self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
-        self.weights = StoredWeights(model, storage)
+        self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
 
     def signatures(self) -> dict:
