@@ -2,8 +2,7 @@
 
     python examples/keyword_tagging/keyword_tagging.py FOLDER
 
-trains by recipe.toml in FOLDER, exports, verifies, and tags a sentence. `tfsum.tasks` lists the parts of a task, which
-are functions of this module; one that outgrows a module becomes a folder with a file for each part.
+trains, exports, verifies, and tags a sentence. `tfsum.tasks` lists the parts of a task, here functions of one module.
 """
 
 import dataclasses
@@ -37,8 +36,7 @@ NONE, OTHER, KEYWORD = range(3)  # labels of tokens; 0 is padding's, so that a p
 HEAD = [(f"classifier.{name}", path, transposed) for name, path, transposed in model_folder.DENSE]
 
 
-def owns(config):  # whether a config.json is of this task's model
-    return "KeywordTagger" in (config.get("architectures") or [])
+def owns(config): return "KeywordTagger" in (config.get("architectures") or [])  # a config.json of this task's model
 
 
 class KeywordTagger(Model):
@@ -59,15 +57,13 @@ class KeywordTagger(Model):
         loss = keras.ops.binary_crossentropy(target, logits, from_logits=True)
         return keras.ops.sum(keras.ops.where(x["labels"] == NONE, 0.0, loss))
 
-    def loss_weight(self, x, y):
-        return keras.ops.sum(keras.ops.cast(x["labels"] != NONE, "float32"))
+    def loss_weight(self, x, y): return keras.ops.sum(keras.ops.cast(x["labels"] != NONE, "float32"))
 
-    def folder_config(self):  # config.json of the model folder, by which `owns` knows it
-        return {"model_type": "bert", "architectures": ["KeywordTagger"], **self.bert.config}
+    def folder_config(self): return {"model_type": "bert", "architectures": ["KeywordTagger"], **self.bert.config}
 
     def tensors(self):  # model.safetensors
-        head = model_folder.named_tensors(model_folder.variables_by_path(self.classifier), HEAD)
-        return {**model_folder.bert_tensors(self.bert, "bert."), **head}
+        head = model_folder.variables_by_path(self.classifier)
+        return model_folder.bert_tensors(self.bert, "bert.") | model_folder.named_tensors(head, HEAD)
 
 
 def lay_out(words, word_piece, length):
@@ -85,8 +81,8 @@ def read_tagged(length, corpus: str, validation_share: float = 0.2):
     rows = {"token_ids": lay_out(words, WordPiece(vocabulary), length), "labels": pack(labels, length, NONE, NONE)}
     rows = {name: packed["token_ids"].numpy() for name, packed in rows.items()}
     held = int(len(rows["labels"]) * validation_share)
-    return {"train": {name: part[held:] for name, part in rows.items()},
-            "validation": {name: part[:held] for name, part in rows.items()}, "vocabulary": vocabulary}
+    train, validation = ({name: row[part] for name, row in rows.items()} for part in (slice(held, None), slice(held)))
+    return {"train": train, "validation": validation, "vocabulary": vocabulary}
 
 
 class TaggedBatcher(Batcher):  # texts of like length in a budget of padded tokens
@@ -111,11 +107,10 @@ def schema():  # what a recipe may say: the arguments of what its sections confi
             "train": keys_of(TrainSettings)}
 
 
-def prepare_data(recipe):  # the first stage of training; the second and the third are given what it returns
-    return read_tagged(recipe["model"]["max_position_embeddings"], **recipe["data"])
+def prepare_data(recipe): return read_tagged(recipe["model"]["max_position_embeddings"], **recipe["data"])
 
 
-def build_model(recipe, data):
+def build_model(recipe, data):  # `data` is what the stage before it, `prepare_data`, returned
     sizes = {name: value for name, value in recipe["model"].items() if name != "kind"}
     return KeywordTagger(Bert(len(data["vocabulary"]), **sizes))  # or load_bert(...), for a pretrained encoder
 
@@ -128,21 +123,20 @@ class TaggingRun(run.Run):  # has checkpoints, resume, signals and the log; a ta
         super().__init__(model, optimizer, settings)
 
     def batches(self, done):  # a pure function of `done`, so that a run can resume
-        batcher = TaggedBatcher(self.data["train"], self.settings.tokens_per_batch)
-        return self.replicated(lambda skip: batcher.dataset(training=True, seed=self.settings.seed, skip_batches=skip),
-                               done), self.settings.steps
+        batcher, settings = TaggedBatcher(self.data["train"], self.settings.tokens_per_batch), self.settings
+        def following(skip): return batcher.dataset(training=True, seed=settings.seed, skip_batches=skip)
+        return self.replicated(following, done), settings.steps
 
     def measure(self):
         texts = self.data["validation"]
         true, found = texts["labels"] == KEYWORD, (self.model(texts).numpy() > 0) & (texts["labels"] != NONE)
         return {"f1": 200.0 * float((true & found).sum() / max(1, true.sum() + found.sum()))}
 
-    def selection_score(self, scores):
-        return scores["f1"]
+    def selection_score(self, scores): return scores["f1"]
 
     def save_best(self, folder):
-        self.model.save_pretrained(folder, self.data["vocabulary"], {"recipe": self.recipe,
-                                                                     "validation": self.state["best"]})
+        self.model.save_pretrained(folder, self.data["vocabulary"],
+                                   {"recipe": self.recipe, "validation": self.state["best"]})
 
 
 class TextTagger(tf.Module):  # the exported graph: raw strings in, words with probabilities out
@@ -160,8 +154,7 @@ class TextTagger(tf.Module):  # the exported graph: raw strings in, words with p
         return {"words": words.to_tensor(""), "probability": probability, "cut": rows["pieces_cut"],
                 "count": tf.cast(words.row_lengths(), tf.int32) - rows["pieces_cut"]}
 
-    def signatures(self):
-        return {"serving_default": self.serve}
+    def signatures(self): return {"serving_default": self.serve}
 
 
 def export_model(folder, destination, ops="core"):
@@ -180,8 +173,7 @@ def ask(model, requests):  # answers in JSON's types: `tfsum.verify` compares th
     return [{"probability": row[:count].tolist(), "cut": int(cut)} for row, count, cut in rows]
 
 
-def table(description, weights):
-    return f"| kind | {description['kind']} |\n| stored as | {description['storage']}; {weights:,} numbers |"
+def table(description, weights): return f"| stored as | {description['storage']}; {weights:,} numbers |"
 
 
 class Tagger(ExportedModel):  # texts in, the (word, probability) pairs of each out

@@ -439,7 +439,7 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
     """Writes the folder of a model: the `save_pretrained` of every class.
 
     Args:
-        model: has `build()`, `folder_config()` (the content of config.json) and `tensors()`.
+        model: a Keras model with `folder_config()` (the content of config.json) and `tensors()`.
         folder: path; created if it does not exist.
         vocabulary: the word pieces, for vocab.txt.
         settings: the content of tfsum.json (text settings under "text", recipe, scores).
@@ -455,7 +455,8 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
         ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
         ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
     """
-    model.build()
+    if not model.built:
+        model.build()
     files = {name: "\n".join(pieces) + "\n" for name, pieces in
              (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)) if pieces is not None}
     if settings is not None:
