@@ -59,6 +59,10 @@ def read_corpus(
 
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> list(read_corpus([{"text": "It rained.", "summary": "Rain."}]))
+        [{'id': '1', 'text': 'It rained.', 'summary': 'Rain.'}]
     """
     counts = collections.Counter() if counts is None else counts
     counts.update(documents=0, empty=0, without_summary=0, duplicates=0)
@@ -89,6 +93,10 @@ def read_columns(path: Corpus, columns: Sequence[str],
 
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> list(read_columns([{"text": "It rained.", "label": 1}], ("text", "label"), numbers=("label",)))
+        [('It rained.', '1')]
     """
     header = not all(name.isdecimal() for name in columns)
     path, rows = corpus_name(path), _rows(path, header)
@@ -101,6 +109,13 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
 
     Raises:
         DataError: if the file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = file.write_text("one\\ntwo\\n")
+        >>> list(read_lines(file))
+        ['one', 'two']
     """
     path = pathlib.Path(path)
     with _open(path, "text", newline="\n") as (file, count):
@@ -119,6 +134,13 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
 
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = file.write_text("It rained.\\nIt stopped.\\n\\nA dog ran.\\n")
+        >>> list(read_documents(file, "text"))
+        ['It rained.\\nIt stopped.', 'A dog ran.']
     """
     path = pathlib.Path(path)
     if _kind(path) in _KINDS:
@@ -130,14 +152,21 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
 
 
 class CorpusTexts:
-    """The texts of corpus files one after another, read anew with each loop.
+    """The texts of corpus files one after another, read again with each loop.
 
     Args:
         paths: files as `read_columns` reads them; those of other names hold a text a line.
         columns: the fields, see `read_columns`.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = file.write_text("one\\ntwo\\n")
+        >>> list(CorpusTexts([file], ["text"]))
+        ['one', 'two']
     """
 
-    def __init__(self, paths: Sequence[str | pathlib.Path], columns: Sequence[str]):
+    def __init__(self, paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> None:
         self._paths, self._columns = [pathlib.Path(path) for path in paths], columns
 
     def __iter__(self) -> Iterator[str]:
@@ -198,7 +227,7 @@ def _kind(path: pathlib.Path) -> str:
 
 @contextlib.contextmanager
 def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
-    """The open file, and what is told of each line that was read, so that errors name the place."""
+    """The open file, and a function to call with each line that was read, so that errors name the place."""
     opener, lines = gzip.open if path.suffix == ".gz" else open, [0]
 
     def reached(line: int | None = None) -> None:

@@ -31,7 +31,7 @@ class BertSumExt(Model):
         pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its tokens from
             its [CLS] to its [SEP].
         length_input: add to each sentence's vector a learned function of the logarithm of its number of tokens, which
-            neither pooling tells the head.
+            neither pooling gives the head.
         window_length: tokens in a window; the encoder's `max_position_embeddings` by default.
         head_layers: layers of the transformer head.
         head_num_heads: its attention heads.
@@ -151,7 +151,7 @@ class BertSumExt(Model):
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
 
     def summed_loss(self, x, y, training):
-        """Binary cross-entropy summed over the real sentences; labels may lie between 0 and 1."""
+        """Binary cross-entropy summed over the real sentences; labels may be between 0 and 1."""
         labels = ops.cast(x["labels"] if y is None else y, "float32")
         logits = ops.cast(self(x, training=training), "float32")
         # -(y ln p + (1-y) ln(1-p)) with p = sigmoid(logit), in the form that never overflows

@@ -27,6 +27,11 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
 
     Raises:
         tfsum.Error: `length` leaves no room for the special tokens.
+
+    Example:
+        >>> rows = pack(tf.ragged.constant([[5, 6], [7]], tf.int32), length=5, cls_id=2, sep_id=3)
+        >>> rows["token_ids"].numpy().tolist()
+        [[2, 5, 6, 3, 0], [2, 7, 3, 0, 0]]
     """
     special = 2 if pair is None else 3
     if length < special:
@@ -75,6 +80,12 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
 
     Raises:
         tfsum.Error: `window_length` has no room for a piece.
+
+    Example:
+        >>> pieces = tf.ragged.constant([[5, 6], [7], [8, 9]], tf.int32)
+        >>> windows = pack_windows(pieces, [3], window_length=8, cls_id=2, sep_id=3)
+        >>> windows["token_ids"].numpy().tolist(), windows["sentence_starts"].numpy().tolist()
+        ([[2, 5, 6, 3, 2, 7, 3], [2, 8, 9, 3, 0, 0, 0]], [[0, 4], [0, -1]])
     """
     pieces = pieces.with_row_splits_dtype(tf.int64)
     lengths = pieces.row_lengths()

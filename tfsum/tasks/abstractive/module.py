@@ -1,7 +1,7 @@
 """The abstractive summarizer as one module: strings in, the texts that a Transformer writes out.
 
 Text is read as `tfsum.tasks.abstractive.prepare` reads it, so that a served source is treated as a training source
-was; see `stored_weights` for how the weights lie in the file.
+was; see `stored_weights` for how the weights are stored in the file.
 """
 
 import tensorflow as tf
@@ -102,7 +102,7 @@ class AbstractiveSummarizer(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
     def attend(self, text):
-        """Writes as `serve` does, and tells how much each token written (B, L) looked at each one read (B, Ts).
+        """Writes as `serve` does, and returns how much each token written (B, L) looked at each one read (B, Ts).
 
         The cross-attention is the mean over layers and heads. All texts are worked on together: give a few.
         """

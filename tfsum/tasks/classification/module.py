@@ -1,7 +1,7 @@
 """A classifier as one module: strings in, one or two a text, labels with probabilities out.
 
 Text is packed as `tfsum.tasks.classification.batches` packs it, so that a served text is treated as a training text
-was; see `stored_weights` for how the weights lie in the file.
+was; see `stored_weights` for how the weights are stored in the file.
 """
 
 import tensorflow as tf

@@ -1,7 +1,7 @@
 """The extractive summarizer as one module: strings in, sentences with scores and offsets out.
 
 The same splitter, tokenizer and windows as in training, then BertSumExt, then the selection; see `documents` for
-how long documents are read and `stored_weights` for how the weights lie in the file.
+how long documents are read and `stored_weights` for how the weights are stored in the file.
 """
 
 import tensorflow as tf
