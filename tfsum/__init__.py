@@ -10,6 +10,7 @@ Example:
 
 import importlib
 import sys
+from typing import Any
 
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
 from tfsum.moved import MovedModules
@@ -59,7 +60,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Import the module behind a public name at its first use."""
     if name not in _LAZY:
         raise AttributeError(f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}")

@@ -14,7 +14,7 @@ def write_atomically(path: str | pathlib.Path, content: str | bytes) -> None:
         content: bytes, or text, which is written as UTF-8 with line ends as they are.
 
     Raises:
-        OSError: the file cannot be written; the old one is left as it was.
+        OSError: the file cannot be written; the old one is left unchanged.
 
     Example:
         >>> import pathlib, tempfile

@@ -80,7 +80,7 @@ NAMES = {  # public names that a module of 0.1.0 had -> where they are now
 
 
 def moved_name(module: str, name: str) -> str:
-    """What to say of a name that a module does not have.
+    """The message for a name that a module does not have.
 
     Args:
         module: the module's full name.
@@ -98,7 +98,13 @@ def moved_name(module: str, name: str) -> str:
 
 
 class MovedModules(importlib.abc.MetaPathFinder):
-    """Asked last, for what no other finder has found."""
+    """Asked last, for what no other finder has found.
+
+    Example:
+        >>> import tfsum.data.pairs
+        Traceback (most recent call last):
+        ImportError: tfsum.data.pairs is now tfsum.tasks.abstractive.prepare
+    """
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         """Raises ImportError for a module that moved."""

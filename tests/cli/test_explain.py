@@ -89,10 +89,10 @@ class Writer:
         return Generated("Oui.", -0.5, 1.0, True, [])
 
     def attend(self, text):
-        from tfsum.tasks.abstractive.generator import Looks
+        from tfsum.tasks.abstractive.generator import CrossAttention
 
         words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "oui"]
-        return Looks([4], words, [5], words, np.ones((1, 1), np.float32))
+        return CrossAttention([4], words, [5], words, np.ones((1, 1), np.float32))
 
 
 def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(asked, tmp_path, monkeypatch, capsys):

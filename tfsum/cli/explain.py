@@ -1,5 +1,5 @@
 """Explain an answer: one HTML page with the text, the score of each sentence and the sentences chosen, or, of a
-Transformer, with what it wrote and where each word of that looked."""
+Transformer, with its answer and the cross-attention of each word."""
 
 import argparse
 import inspect
@@ -9,6 +9,7 @@ import sys
 import tfsum
 from tfsum.cli.summarize import read_text
 from tfsum.errors import Error
+from tfsum.inference.exported_model import ExportedModel
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -45,14 +46,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def explain(text: str, model, title: str, arguments: argparse.Namespace) -> str:
+def explain(text: str, model: ExportedModel, title: str, arguments: argparse.Namespace) -> str:
     """The page about the answer of a model."""
     from tfsum.tasks.load import task_of
 
     task = task_of(model.path, model.description)
     if not task.has("explain"):
-        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected a model that chooses sentences "
-                    "or writes")
+        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected an extractive or "
+                    "abstractive model")
     page = task.part("explain").explain_page
     options = {} if arguments.sentences is None else {"sentences": arguments.sentences}
     if options and "sentences" not in inspect.signature(page).parameters:

@@ -1,4 +1,4 @@
-"""The options of `tfsum export` and `tfsum evaluate` that say how a Transformer searches for its answers."""
+"""The options of `tfsum export` and `tfsum evaluate` for the decoding of a Transformer."""
 
 import argparse
 
@@ -22,9 +22,10 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-repeat-ngram", type=int, default=UNSET, metavar="N", help="no N tokens in a row come twice (default off)")
     add("--min-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at least (default 0)")
     add("--temperature", type=float, default=UNSET, metavar="T", help="sampling: lower is nearer to greedy (default 1)")
-    add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: of the K likeliest tokens alone")
-    add("--top-p", type=float, default=UNSET, metavar="P", help="sampling: of the likeliest that hold this share")
-    add("--n-samples", type=int, default=UNSET, metavar="N", help="sampling: the likeliest of so many (default 1)")
+    add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: only from the K most probable tokens")
+    add("--top-p", type=float, default=UNSET, metavar="P",
+        help="sampling: only from the most probable tokens with this total probability")
+    add("--n-samples", type=int, default=UNSET, metavar="N", help="sampling: the best of N samples (default 1)")
     add("--search-seed", type=int, default=UNSET, metavar="N", help="sampling: of its numbers (default 0)")
 
 

@@ -1,14 +1,15 @@
-"""The golden answers: requests, and what the model answered on the day of export.
+"""The golden answers: requests, and the model's answers on the day of export.
 
-What is asked and how is the task's own: the `golden.py` of its folder gives `requests(description)` and
-`ask(model, requests)`.
+The `golden` part of a task has `requests(description)` and `ask(model, requests)`.
 """
 
+import pathlib
 from collections.abc import Callable
+from typing import Any
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = 1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
+SCORE_TOLERANCE = 1e-3  # other processors sum in another order; a wrong weight or kernel differs far more
 MEASURED = ("score", "all_scores", "coverage", "log_probability", "probability")
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
@@ -32,34 +33,44 @@ TEXTS = (
 Ask = Callable[[object, list[dict]], list[dict]]
 
 
-def record(model, requests: list[dict], ask: Ask) -> dict:
-    """Asks a loaded model.
+def record(model: Any, requests: list[dict], ask: Ask) -> dict:
+    """Records the answers of a loaded model.
 
     Args:
         model: a loaded SavedModel.
-        requests: what is asked, in JSON's types.
+        requests: the requests, in JSON's types.
         ask: the task's function from a model and requests to answers in JSON's types.
 
     Returns:
         The content of golden.json.
+
+    Example:
+        >>> record(None, [{"text": "It rained."}], lambda model, requests: [{"score": 0.5}])["answers"]
+        [{'score': 0.5}]
     """
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": ask(model, requests)}
 
 
-def replay(model, recorded: dict, ask: Ask, source) -> float:
-    """Asks again and compares.
+def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> float:
+    """Repeats the requests and compares the answers.
 
     Args:
         model: a loaded SavedModel.
         recorded: the content of golden.json.
         ask: see `record`.
-        source: what a message calls the model.
+        source: name of the model in messages.
 
     Returns:
         The largest difference of a score.
 
     Raises:
         ExportError: an answer differs: another text, other offsets, or a score beyond the tolerance.
+
+    Example:
+        >>> def ask(model, requests):
+        ...     return [{"score": model}]
+        >>> replay(0.75, record(0.75, [{"text": "It rained."}], ask), ask, "a model")
+        0.0
     """
     worst = 0.0
     for i, (request, expected) in enumerate(zip(recorded["requests"], recorded["answers"], strict=True)):
@@ -80,5 +91,5 @@ def replay(model, recorded: dict, ask: Ask, source) -> float:
     return worst
 
 
-def _list(value) -> list[float]:
+def _list(value: Any) -> list[float]:
     return value if isinstance(value, list) else [value]

@@ -2,6 +2,7 @@
 
 import math
 import pathlib
+from typing import Any
 
 from tfsum.atomic_files import write_atomically
 
@@ -25,10 +26,10 @@ CARD = """# {name}
 
 {licence}
 """
-UNSAID = "The model folder does not say."
+NOT_STATED = "Not stated in the model folder."
 
 
-def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card) -> None:
+def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any) -> None:
     """Writes the card where there is none yet: the model folder's own README.md, or one made of the description.
 
     Args:
@@ -36,6 +37,17 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
         description: the content of assets.extra/tfsum.json.
         source: the model folder.
         task_card: the `card` part of the model's task.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder)
+        ...     write_card(path / "1", read_description(shipped_model()), path, task("extractive").part("card"))
+        ...     (path / "README.md").is_file()
+        True
     """
     card = destination.parent / "README.md"
     if card.exists():
@@ -44,8 +56,25 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
     write_atomically(card, own.read_bytes() if own.is_file() else text(destination.parent.name, description, task_card))
 
 
-def text(name: str, description: dict, task_card) -> str:
-    """The card made of assets.extra/tfsum.json; for the arguments see `write_card`."""
+def text(name: str, description: dict, task_card: Any) -> str:
+    """Renders the card of a description.
+
+    Args:
+        name: of the model.
+        description: the content of assets.extra/tfsum.json.
+        task_card: the `card` part of the model's task.
+
+    Returns:
+        Markdown.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> card = text("news", read_description(shipped_model()), task("extractive").part("card"))
+        >>> card.splitlines()[0]
+        '# news'
+    """
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
@@ -86,7 +115,7 @@ def _validated(description: dict) -> str:
 
 
 def _scores(scores: dict) -> str:
-    """The metrics in words; a classifier's stand with their intervals, its counts are no metrics."""
+    """The metrics in words; a classifier's come with intervals, its counts are not metrics."""
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
     return ", ".join(f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float))
 
@@ -97,7 +126,7 @@ def _section(settings: dict, name: str) -> dict:
     return value if isinstance(value, dict) else {}
 
 
-def _stated(value) -> str:
+def _stated(value: Any) -> str:
     if not value:
-        return UNSAID
+        return NOT_STATED
     return "\n".join(f"- {k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)

@@ -36,17 +36,28 @@ ALLOWED = (
 
 
 class Parameter(np.ndarray):
-    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are."""
+    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are.
 
-    __hash__ = object.__hash__
+    Example:
+        >>> parameter = np.zeros(2).view(Parameter)
+        >>> {parameter: "momentum"}[parameter]
+        'momentum'
+    """
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # numpy's own is None
 
 
 class StorageId(NamedTuple):
-    """What a pickle says of one storage: class, name in the file, elements, and the part that is meant."""
+    """What a pickle says of one storage: class, name in the file, elements, and the part that is meant.
+
+    Example:
+        >>> StorageId("FloatStorage", "0", 3, slice(0, 3)).byte_count()
+        12
+    """
 
     kind: str
     key: str
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count is not needed
     part: slice
 
     def byte_count(self) -> int:
@@ -55,7 +66,12 @@ class StorageId(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The elements of one storage, or None while they have not been found in the file."""
+    """The elements of one storage, or None while they have not been found in the file.
+
+    Example:
+        >>> Storage("FloatStorage", None).elements is None
+        True
+    """
 
     kind: str
     elements: np.ndarray | None
@@ -74,6 +90,13 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview | None]
 
     Raises:
         CheckpointError: An object beyond `ALLOWED`, a storage of wrong size, a tensor outside its storage.
+
+    Source: torch/serialization.py and torch/_utils.py.
+
+    Example:
+        >>> import io, pickle
+        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda asked: None)
+        {'step': 1}
     """
 
     def persistent(identity: Any) -> Storage:
@@ -111,7 +134,7 @@ def _part(rest: list[Any], count: int) -> tuple[int, int]:
     return -1, 0
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> np.ndarray | None:
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Any:
     """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
     numbers = (offset, *size, *stride)
     sound = isinstance(storage, Storage) and len(size) == len(stride) and all(type(n) is int for n in numbers)
@@ -122,8 +145,8 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> np.nd
     count, available = math.prod(size), len(storage.elements)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if count else offset - 1
     if last >= available or count > max(available, LARGEST_REPEAT):
-        view = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
-        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {view}")
+        found = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
+        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {found}")
     steps = [step * storage.elements.itemsize for step in stride]
     view = np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
     if storage.kind == "BFloat16Storage":

@@ -1,12 +1,16 @@
 """BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3)."""
 
+from typing import Any
+
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
 from tfsum.formats import model_folder
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.layers import Dropout, Encoder, padding_mask
+from tfsum.models.model import check_backend
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_tanh": "gelu_tanh", "relu": "relu"}
@@ -43,10 +47,11 @@ class Bert(keras.Model):
                  hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
                  max_position_embeddings: int = 512, type_vocab_size: int = 2,
                  initializer_range: float = 0.02, layer_norm_eps: float = 1e-12, name: str = "bert", **kwargs):
+        check_backend()
         super().__init__(name=name, **kwargs)
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
-        self.config = {
+        self.config: dict[str, Any] = {
             "vocab_size": vocab_size,
             "hidden_size": hidden_size,
             "num_hidden_layers": num_hidden_layers,
@@ -169,11 +174,17 @@ class Bert(keras.Model):
         """
         return load_bert(cls, open_folder(folder), changes)
 
-    def save_pretrained(self, folder):
-        """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""
-        self.build()
-        model_folder.save(folder, {"model_type": "bert", "architectures": ["BertModel"], **self.config},
-                          model_folder.bert_tensors(self))
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under Hugging Face's names."""
+        return model_folder.bert_tensors(self)
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", "architectures": ["BertModel"], **self.config}
+
+    def save_pretrained(self, folder) -> None:
+        """Writes config.json and model.safetensors, which Hugging Face's `BertModel` reads too."""
+        model_folder.save_model(self, folder)
 
     def get_config(self):
         return {**super().get_config(), **self.config, "name": self.name}

@@ -10,7 +10,7 @@ from keras import ops
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import model_folder
 from tfsum.formats.bert_config import config_file
-from tfsum.formats.model_folder import DENSE, Stored
+from tfsum.formats.model_folder import DENSE, StoredModel
 from tfsum.formats.open_folder import open_folder
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
@@ -71,9 +71,8 @@ class BertClassifier(Model):
         pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)["pooled_output"]
         return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs):
         """Probabilities of the labels, float32 (B, C): what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return ops.softmax(self(inputs, training=False))
 
     def summed_loss(self, x, y, training):
@@ -111,7 +110,7 @@ class BertClassifier(Model):
         return cls.from_stored(open_folder(folder), label_names, classifier_dropout, **changes)
 
     @classmethod
-    def from_stored(cls, stored: Stored, label_names: Sequence[str] | None = None,
+    def from_stored(cls, stored: StoredModel, label_names: Sequence[str] | None = None,
                     classifier_dropout: float | None = None, **changes):
         """`from_pretrained` of what `model_folder.read` gave."""
         names = model_folder.names_in(stored, HEAD)
@@ -137,10 +136,9 @@ class BertClassifier(Model):
         return model
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The weights under Hugging Face's names."""
-        head = model_folder.variables_by_path(self.classifier)
-        return model_folder.bert_tensors(self.bert, "bert.") | {
-            name: np.ascontiguousarray(np.asarray(head[path]).T) for name, path, _ in HEAD}
+        """Returns the weights under Hugging Face's names."""
+        head = model_folder.named_tensors(model_folder.variables_by_path(self.classifier), HEAD)
+        return model_folder.bert_tensors(self.bert, "bert.") | head
 
     def head_config(self) -> dict:
         """What config.json says of the head, in Hugging Face's words."""
@@ -148,25 +146,17 @@ class BertClassifier(Model):
         return {"classifier_dropout": self.classifier_dropout, "id2label": {str(i): name for i, name in names.items()},
                 "label2id": {name: i for i, name in names.items()}}
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder that transformers' `BertForSequenceClassification` reads too.
-
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
-                  **self.head_config()}
-        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
+    def folder_config(self) -> dict:
+        """Returns the content of config.json; transformers' `BertForSequenceClassification` reads the folder too."""
+        return {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
+                **self.head_config()}
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config,
                 "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
 
 
-def other_head(stored: Stored) -> str | None:
+def other_head(stored: StoredModel) -> str | None:
     """What the dense layer of a file does where it is not that of a `BertClassifier`; None where it is."""
     config = model_folder.read_json(_config_file(stored))
     name, _ = stored.name(HEAD[0][0], True)
@@ -180,12 +170,12 @@ def other_head(stored: Stored) -> str | None:
     return None
 
 
-def _config_file(stored: Stored) -> pathlib.Path:
+def _config_file(stored: StoredModel) -> pathlib.Path:
     source = pathlib.Path(stored.source)  # that of a Google folder is a prefix in it
     return config_file(source) if source.is_dir() else source.parent / "bert_config.json"
 
 
-def _told(stored: Stored, rows: int) -> tuple[list[str], float | None]:
+def _told(stored: StoredModel, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout that a folder's configuration says; it may say neither."""
     path = _config_file(stored)
     config = model_folder.read_json(path)

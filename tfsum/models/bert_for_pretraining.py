@@ -9,7 +9,7 @@ from keras import ops
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder
-from tfsum.formats.model_folder import DENSE, NORM, TIED, Stored
+from tfsum.formats.model_folder import DENSE, NORM, TIED, StoredModel
 from tfsum.formats.open_folder import open_folder
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
@@ -190,7 +190,7 @@ class BertForPretraining(Model):
         return cls.from_stored(open_folder(folder), **changes)
 
     @classmethod
-    def from_stored(cls, stored: Stored, warn: bool = True, **changes):
+    def from_stored(cls, stored: StoredModel, warn: bool = True, **changes):
         """`from_pretrained` of what `model_folder.read` gave; `warn` of heads that it lacks."""
         with model_folder.errors_named(stored.source):
             model = cls({**stored.config, **changes})
@@ -219,30 +219,19 @@ class BertForPretraining(Model):
                 for path, variable in model_folder.variables_by_path(part).items()}
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The weights under Hugging Face's names."""
-        tensors, variables = model_folder.bert_tensors(self.bert, "bert."), self.head_variables()
-        for name, path, transposed in itertools.chain(*self.head_names().values()):
-            value = np.asarray(variables[path])
-            tensors[name] = np.ascontiguousarray(value.T if transposed else value)
-        return tensors
+        """Returns the weights under Hugging Face's names."""
+        names = list(itertools.chain(*self.head_names().values()))
+        return model_folder.bert_tensors(self.bert, "bert.") | model_folder.named_tensors(self.head_variables(), names)
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder that transformers' `BertForPreTraining` and `BertModel` read too.
-
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        config = {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
-        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
+    def folder_config(self) -> dict:
+        """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel` read the folder."""
+        return {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config}
 
 
-def _untied(tensors: dict, stored: Stored) -> dict:
+def _untied(tensors: dict, stored: StoredModel) -> dict:
     """Leaves out what is stored twice, after a look that both are equal."""
     for name, twin in TIED.items():
         copy = tensors.pop(name, None)

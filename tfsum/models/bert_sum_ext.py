@@ -1,7 +1,10 @@
 """BertSumExt: BERT that scores the sentences of a document (Liu 2019, "Fine-tune BERT for Extractive
 Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
 
+from typing import Any
+
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
@@ -62,7 +65,7 @@ class BertSumExt(Model):
                         f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}")
         self.pooling = pooling
         self.loss_reduction = loss_reduction
-        self.config = {"head": head, "pooling": pooling, "length_input": length_input,
+        self.config: dict[str, Any] = {"head": head, "pooling": pooling, "length_input": length_input,
                        "window_length": self.window_length, "head_layers": head_layers,
                        "head_num_heads": head_num_heads,
                        "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
@@ -144,9 +147,8 @@ class BertSumExt(Model):
         """Applies the head: vectors (B, S, D), bool mask (B, S), places (B,) -> float32 logits (B, S)."""
         return self.head(vectors, sentence_mask, first_position=first_position, training=training)
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs):
         """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         probabilities = ops.sigmoid(self(inputs, training=False))
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
 
@@ -186,7 +188,7 @@ class BertSumExt(Model):
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}
-        model_folder.assign_bert(model.bert, model_folder.Stored(folder, config, encoder))
+        model_folder.assign_bert(model.bert, model_folder.StoredModel(folder, config, encoder))
         model_folder.assign(model.head_variables(), model.head_names(), head, folder)
         return model
 
@@ -200,20 +202,14 @@ class BertSumExt(Model):
         """(name in the file, path of the variable, transposed) of the weights above the encoder."""
         return [(path.replace("/", "."), path, False) for path in self.head_variables()]
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder.
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the encoder's weights under Hugging Face's names, and those above it."""
+        head = model_folder.named_tensors(self.head_variables(), self.head_names())
+        return model_folder.bert_tensors(self.bert, "bert.") | head
 
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        variables = self.head_variables()
-        tensors = model_folder.bert_tensors(self.bert, "bert.")
-        tensors |= {name: variables[path].numpy() for name, path, _ in self.head_names()}
-        config = {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
-        model_folder.save(folder, config, tensors, model_folder.text_files(vocabulary, settings))
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}

@@ -1,7 +1,29 @@
 """What the models of tfsum share: an exact loss, and a `fit` that is exact on every strategy."""
 
+from collections.abc import Sequence
+
 import keras
+import numpy as np
 from keras import ops
+
+from tfsum.errors import Error
+from tfsum.formats import model_folder
+
+BACKENDS = ("tensorflow", "jax")
+
+
+def check_backend() -> None:
+    """Checks that Keras runs on a backend that the models are tested on.
+
+    Raises:
+        Error: another backend, such as torch.
+
+    >>> check_backend()
+    """
+    name = keras.backend.backend()
+    if name not in BACKENDS:
+        raise Error(f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set KERAS_BACKEND to "
+                    f"one of {', '.join(BACKENDS)} before Keras is imported")
 
 
 class Model(keras.Model):
@@ -19,8 +41,34 @@ class Model(keras.Model):
 
     micro_batches = 1
     loss_reduction = "mean"
-    loss_terms = ()
-    measures = ()
+    loss_terms: Sequence[keras.metrics.Mean] = ()
+    measures: Sequence[keras.metrics.Mean] = ()
+
+    def __init__(self, **kwargs):
+        check_backend()
+        super().__init__(**kwargs)
+
+    def predict_outputs(self, inputs):
+        """Computes what `predict` returns for a batch: by default the outputs of `call`.
+
+        Args:
+            inputs: the inputs of a batch, those of `call` unless a subclass says otherwise.
+
+        Returns:
+            a tensor or a structure of tensors, with the batch as dimension 0.
+        """
+        return self(inputs, training=False)
+
+    def predict_step(self, *arguments):
+        """Keras's hook of `predict`: takes the data under TensorFlow, and the state and the data under JAX."""
+        *state, data = arguments
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        if not state:
+            return self.predict_outputs(inputs)
+        (trainable, non_trainable), = state
+        values = zip((*self.trainable_variables, *self.non_trainable_variables), (*trainable, *non_trainable))
+        with keras.StatelessScope(state_mapping=list(values)):
+            return self.predict_outputs(inputs), non_trainable
 
     def summed_loss(self, x, y, training):
         """Sums the losses of the real targets of a batch.
@@ -56,6 +104,27 @@ class Model(keras.Model):
         """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
         for i, mean in enumerate(self.loss_terms):
             mean.update_state(terms[i], sample_weight=weight[i])
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under their names in model.safetensors, where they have Hugging Face's form."""
+        raise NotImplementedError
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        raise NotImplementedError
+
+    def save_pretrained(self, folder, vocabulary: Sequence[str] | None = None, settings: dict | None = None) -> None:
+        """Writes a model folder, which `from_pretrained` and, for a BERT, transformers read.
+
+        Args:
+            folder: path; created if it does not exist.
+            vocabulary: the word pieces, for vocab.txt.
+            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+
+        Raises:
+            CheckpointError: a file cannot be written.
+        """
+        model_folder.save_model(self, folder, vocabulary, settings)
 
     def compile(self, *args, **kwargs):
         super().compile(*args, **kwargs)

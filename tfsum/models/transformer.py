@@ -1,6 +1,7 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
 import inspect
+from typing import Any
 
 import keras
 import numpy as np
@@ -8,9 +9,10 @@ from keras import ops
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import model_folder
-from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask, write_position
+from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask
 from tfsum.models.generation import GenerativeModel
 from tfsum.models.label_smoothing import label_smoothing_loss
+from tfsum.tensor import Tensor
 
 PRESETS = {
     # The paper's base model, and one that two CPU cores train in an hour or two.
@@ -58,7 +60,7 @@ class Transformer(GenerativeModel):
         super().__init__(name=name, **kwargs)
         if target_vocabulary_size is None:
             target_vocabulary_size = source_vocabulary_size
-        self.config = {
+        self.config: dict[str, Any] = {
             "source_vocabulary_size": source_vocabulary_size,
             "target_vocabulary_size": target_vocabulary_size,
             "num_encoder_layers": num_encoder_layers,
@@ -166,15 +168,15 @@ class Transformer(GenerativeModel):
     def _logits(self, x):
         """float tensor (..., D) -> float32 (..., V)."""
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
-        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + self.output_bias
+        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
 
-    def start(self, source_ids, max_length: int, width: int = 1):
+    def start(self, source_ids: Tensor, max_length: int, num_beams: int = 1) -> dict:
         """Encodes the sources and makes room for their targets: the first half of what a strategy needs.
 
         Args:
             source_ids: int tensor (B, Ts).
             max_length: L, the most steps that follow.
-            width: K, hypotheses of a source.
+            num_beams: K, hypotheses per source.
 
         Returns:
             dict of `source_mask` (B, Ts), `layers`, each decoder layer's cache, and `hypotheses`, a dict of `slots`
@@ -184,17 +186,16 @@ class Transformer(GenerativeModel):
             raise Error(f"Transformer: max_length is {max_length}; at least one token must fit")
         self.build()
         source, source_mask = self._read(source_ids, training=False)
-        slots, layers = self.decoder.start(source, max_length, width)
+        slots, layers = self.decoder.start(source, max_length, num_beams)
         return {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
 
-    def step(self, token_ids, position, state, write=write_position):
+    def step(self, token_ids: Tensor, position: Tensor, state: dict) -> tuple[Tensor, dict]:
         """Reads one token of each hypothesis and predicts the next: the second half.
 
         Args:
             token_ids: int tensor (B * K,), the tokens at `position`; the start token at 0.
             position: int scalar, below L.
             state: what `start` gave, with the positions before this one filled in.
-            write: how keys and values come into the caches; a function with the arguments of `write_position`.
 
         Returns:
             float32 logits (B * K, V) and the state with this position filled in.
@@ -202,7 +203,7 @@ class Transformer(GenerativeModel):
         x = self.target_embedding(token_ids)[:, None, :]
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
-                                             state["source_mask"], write)
+                                             state["source_mask"])
         return self._logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
 
     def summed_loss(self, x, y, training):
@@ -247,23 +248,28 @@ class Transformer(GenerativeModel):
         """(name in the file, path of the variable, transposed) of all weights."""
         return [(p.replace("/", "."), p, False) for p in model_folder.variables_by_path(self)]
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None,
-                        target_vocabulary: list[str] | None = None, settings: dict | None = None):
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under the names of their paths."""
+        return model_folder.named_tensors(model_folder.variables_by_path(self), self.weight_names())
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "transformer", **self.config}
+
+    def save_pretrained(self, folder, vocabulary: list[str] | None = None,  # type: ignore[override]
+                        target_vocabulary: list[str] | None = None, settings: dict | None = None) -> None:
         """Writes a model folder.
 
         Args:
-            folder: path.
+            folder: path; created if it does not exist.
             vocabulary: the word pieces of the source, for vocab.txt.
-            target_vocabulary: those of the target where they are others, for target_vocab.txt.
+            target_vocabulary: those of the target if they differ, for target_vocab.txt.
             settings: the content of tfsum.json (text settings under "text", recipe, scores).
+
+        Raises:
+            CheckpointError: a file cannot be written.
         """
-        self.build()
-        variables = model_folder.variables_by_path(self)
-        tensors = {name: np.asarray(variables[path]) for name, path, _ in self.weight_names()}
-        extra = model_folder.text_files(vocabulary, settings)
-        if target_vocabulary is not None:
-            extra["target_vocab.txt"] = "\n".join(target_vocabulary) + "\n"
-        model_folder.save(folder, {"model_type": "transformer", **self.config}, tensors, extra)
+        model_folder.save_model(self, folder, vocabulary, settings, target_vocabulary)
 
     def get_config(self):
         return {**super().get_config(), "name": self.name, **self.config}

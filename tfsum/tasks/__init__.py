@@ -61,10 +61,11 @@ class Task:
             >>> task("extractive").part("card").ANSWERS
             'sentences with scores and byte offsets'
         """
-        if not self.has(part):
+        module = self._module_of(part)
+        if module is None or not hasattr(module, PARTS[part]):
             having = ", ".join(other.name for other in tasks() if other.has(part))
             raise Error(f"the task {self.name!r} has no {part!r}; tasks that have one: {having}")
-        return self._module_of(part)
+        return module
 
     def _module_of(self, part: str) -> types.ModuleType | None:
         """The file of a part, or the one module of a task without files; None where there is none."""

@@ -4,6 +4,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tfsum.errors import RecipeError
 from tfsum.tasks import task_of_recipe, tasks
 from tfsum.training.recipe_file import Key, read_recipe
 from tfsum.training.train import train_task
@@ -12,7 +13,7 @@ DEFAULT = "bert_sum_ext"
 
 
 def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`.
+    """The schema of a recipe: section -> key -> `Key`.
 
     Args:
         kind: the [model] kind of a task.
@@ -21,7 +22,7 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
         >>> list(schema("bert_classifier"))
         ['data', 'text', 'model', 'train']
     """
-    sections = task_of_recipe(kind).part("train").schema()
+    sections = _training(kind).schema()
     return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
 
 
@@ -30,7 +31,7 @@ def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict
 
     Args:
         path: the TOML file.
-        overrides: texts `section.key=VALUE`; without a VALUE the key is taken out, and its default holds.
+        overrides: texts `section.key=VALUE`; without a VALUE the key is reset to its default.
 
     Returns:
         section -> key -> value, with every key.
@@ -45,11 +46,11 @@ def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict
 
 
 def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], overrides: Iterable[str] = ()) -> pathlib.Path:
-    """Prepares the data of a recipe where that is still to do, and trains; resumes where a run was stopped.
+    """Prepares the data of a recipe unless that is done, and trains; resumes a stopped run.
 
     Args:
         recipe: a TOML file, or what `load_recipe` gave.
-        overrides: see `load_recipe`; for a file alone.
+        overrides: see `load_recipe`; only for a file.
 
     Returns:
         The folder of the best model.
@@ -65,7 +66,15 @@ def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], override
     """
     if not isinstance(recipe, Mapping):
         recipe = load_recipe(recipe, overrides)
-    return train_task(recipe, task_of_recipe(recipe["model"]["kind"]).part("train"))
+    return train_task(recipe, _training(recipe["model"]["kind"]))
+
+
+def _training(kind: str) -> Any:
+    """The `train` part of the task with a [model] kind."""
+    task = task_of_recipe(kind)
+    if task is None:
+        raise RecipeError(f"[model] kind is {kind!r}; expected {_kind_key().wants()}")
+    return task.part("train")
 
 
 def _kind_key() -> Key:
@@ -73,7 +82,7 @@ def _kind_key() -> Key:
 
 
 def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
-    """The schema of a parsed recipe's kind; where that is none, a schema in which this is the only mistake."""
+    """The schema of a parsed recipe's kind; for an unknown kind, a schema in which this is the only error."""
     model = given.get("model")
     kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
     if isinstance(kind, str) and task_of_recipe(kind) is not None:

@@ -14,13 +14,13 @@ from tfsum.tasks.abstractive.prepare import prepare
 from tfsum.tasks.abstractive.validation import PairValidation
 from tfsum.tasks.abstractive.vocabularies import pair_vocabularies
 from tfsum.text.word_piece import WordPiece
+from tfsum.training.encoder import CASE_KEYS
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import Adam, WarmUp
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
 
-CASE = ("lowercase", "strip_accents")
 VOCABULARIES = ("vocabulary", "target_vocabulary", "vocabulary_size", "target_vocabulary_size")
 # What a folder's weights depend on; dropout and the like may differ.
 SHAPE = ("num_encoder_layers", "num_decoder_layers", "d_model", "num_heads", "feed_forward_width", "activation", "norm",
@@ -66,15 +66,15 @@ class EvaluateSettings:
 
 
 def schema() -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`."""
+    """The schema of a recipe: section -> key -> `Key`."""
     vocabularies = keys_of(pair_vocabularies)
     other = Key((str, type(None)), None)
     return {
         "data": {"train": Key((str,)), "train_target": other, "validation": Key((str,)), "validation_target": other,
                  "records": Key((str,)),
-                 **keys_of(prepare, "corpus", "target_corpus", "out_dir", *VOCABULARIES, *CASE, "shards", "processes",
-                           "progress")},
-        "text": {k: vocabularies[k] for k in (*VOCABULARIES, *CASE)},
+                 **keys_of(prepare, "corpus", "target_corpus", "out_dir", *VOCABULARIES, *CASE_KEYS, "shards",
+                           "processes", "progress")},
+        "text": {k: vocabularies[k] for k in (*VOCABULARIES, *CASE_KEYS)},
         "model": {"start": other, **keys_of(Transformer, "source_vocabulary_size", "target_vocabulary_size",
                                             "start_id", "end_id", "name")},
         "train": keys_of(TrainSettings),
@@ -84,7 +84,7 @@ def schema() -> dict[str, dict[str, Key]]:
 
 @dataclasses.dataclass
 class TrainingData:
-    """What the stages after the preparation need.
+    """The result of `prepare_data`.
 
     Attributes:
         text: the text settings that the model folder will hold.
@@ -98,7 +98,7 @@ class TrainingData:
 
 
 def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
-    """Learns the vocabularies of a recipe and prepares its records, where that is still to do."""
+    """Learns the vocabularies of a recipe and prepares its records, unless that is done."""
     data, text = recipe["data"], recipe["text"]
     folder = pathlib.Path(data["records"])
     files = pair_vocabularies(
@@ -114,7 +114,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             source=data["source"], target=data["target"], max_source_length=data["max_source_length"],
             max_target_length=data["max_target_length"], cut_sources=data["cut_sources"],
             target_lines=data["target_lines"],
-            # Measured is what the model is for: the pairs that somebody wrote.
+            # Validation uses the original pairs, not windows of them.
             window_sentences=data["window_sentences"] if split == "train" else None,
             window_targets=data["window_targets"], lowercase=text["lowercase"], strip_accents=text["strip_accents"])
         log(f"{split}: {format_counts(counts)}")
@@ -204,14 +204,14 @@ class PairRun(Run):
         train_records: folder of the training records.
         validation_records: folder of the validation records.
         vocabularies: the word pieces of source and target.
-        model_settings: what tfsum.json of the best model says.
+        model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
     """
 
     def __init__(self, model: Transformer, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
                  vocabularies: list[list[str]], model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings):
+                 evaluate: EvaluateSettings) -> None:
         with model.distribute_strategy.scope():
             schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
                               settings.steps if settings.decay == "linear" else None)
@@ -227,7 +227,7 @@ class PairRun(Run):
                                          evaluate.metric, evaluate.documents, evaluate.tokenize, evaluate.words)
 
     def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs what a pass over the pairs holds."""
+        """See `Run.fit`; first logs the size of one pass over the pairs."""
         report = self._batcher.report()
         log(f"one pass: {report['pairs']} pairs, {report['batches']} batches, {report['source_tokens']} source and "
             f"{report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %")

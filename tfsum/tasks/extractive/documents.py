@@ -20,8 +20,8 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
 
     Args:
         weights: the model.
-        values: what `weights.read()` gave.
-        windows: what `tfsum.text.packing.pack_windows` gave.
+        values: the result of `weights.read()`.
+        windows: the result of `tfsum.text.packing.pack_windows`.
         width: D.
 
     Returns:
@@ -58,7 +58,7 @@ def score_documents(
 
     Args:
         weights: the model.
-        values: what `weights.read()` gave.
+        values: the result of `weights.read()`.
         vectors: float32 (N, D), document by document.
         per_document: int (B,), sentences of each; they sum to N.
 

@@ -1,11 +1,11 @@
 """Sentences of documents as pairs of segments for BERT's next-sentence task.
 
-The way is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original" the same
-generator gives the same pairs. There a sentence left alone at the end of a document has no next one and always gets a
-false one, so that more than half of the pairs are false: 64 % of those of 64 positions and 55 % of 128, in its own
-sample text. "even" leaves such a sentence out instead, and half of the pairs are true. There a pair that is too
-long loses pieces also where its segments meet, so that many true second segments do not quite follow the first; "even"
-loses them on the outside.
+The algorithm is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original"
+the same generator gives the same pairs. In it a single sentence at the end of a document has no next one and always
+gets a false one, so that more than half of the pairs are false: 64 % with 64 positions and 55 % with 128, in its own
+sample text. "even" leaves out such a sentence, so that half of the pairs are true. The original also cuts pieces
+of a long pair where the segments meet, so that many true second segments do not directly follow the first; "even"
+cuts at the outer ends.
 """
 
 import collections
@@ -34,7 +34,7 @@ class PairOptions:
         next_sentence: "even": half of the second segments are what follows the first, without a gap; "original": as
             google-research/bert; "none": one segment of whole sentences, for masked words alone.
         same_document_share: share of the false second segments that come from the same document, which is harder
-            to tell than another document's.
+            to recognize than another document's.
         short_share: chance that the pairs of a document aim at a shorter length, drawn evenly from 2 pieces up.
     """
 
@@ -45,7 +45,7 @@ class PairOptions:
 
     @property
     def max_pieces(self) -> int:
-        """The word pieces that fit beside the special tokens."""
+        """The number of word pieces that fit beside the special tokens."""
         return self.max_length - (2 if self.next_sentence == "none" else 3)
 
 
@@ -66,13 +66,13 @@ class Pair:
 
 def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, rng: random.Random,
                counts: collections.Counter) -> Iterator[Pair]:
-    """Goes once through a document.
+    """Draws the segment pairs of one pass over a document.
 
     Args:
         documents: all documents, from which false second segments come.
         index: of the document.
         options: see `PairOptions`.
-        rng: draws are taken from it between two pairs and at no other time.
+        rng: used only between two pairs.
         counts: `COUNTS` are added to: pairs by kind; pieces cut from pairs that are too long, and such pairs; sentences
             left at the end without a next one.
 
@@ -97,12 +97,12 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
         middle = end
         if pairs:
             middle = start + (rng.randint(1, end - start - 1) if end - start > 1 else 1)
-        first = _joined(document[start:middle])
+        first, second = _joined(document[start:middle]), list[int]()
         if not pairs:
-            second, kind = [], "one_segment"
+            kind = "one_segment"
         elif end - start == 1 or rng.random() < 0.5:
             second, kind = _false_second(documents, index, (start, middle), target - len(first), options, rng)
-            end = middle  # the sentences of the true second segment serve once more
+            end = middle  # the sentences of the true second segment are used again
         else:
             second, kind = _joined(document[middle:end]), "next"
         cut = truncate_pair(first, second, options.max_pieces, None if options.next_sentence == "even" else rng)
@@ -113,7 +113,7 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
 
 
 def one_document(source: str) -> str:
-    """What to say of a corpus of one document."""
+    """The message for a corpus of one document."""
     return (f"{source}: found one document, expected two or more: a false next sentence comes from another document; "
             "add documents (those of a text file are parted by an empty line), or take next_sentence 'none' for masked "
             "words alone")
@@ -162,7 +162,7 @@ def _joined(sentences: Document) -> list[int]:
 
 
 def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: random.Random | None = None) -> int:
-    """Takes pieces off the longer segment until both fit.
+    """Removes pieces of the longer segment until both fit.
 
     Args:
         first, second: changed in place.
@@ -171,7 +171,7 @@ def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: ran
             second its end, and what followed without a gap still does.
 
     Returns:
-        How many pieces were taken off.
+        The number of pieces removed.
 
     Source: google-research/bert, create_pretraining_data.py, `truncate_seq_pair`; with `rng` it is that.
     """

@@ -19,12 +19,14 @@ from tfsum.tasks.pretraining.prepare import prepare
 from tfsum.tasks.pretraining.validation import PretrainingValidation
 from tfsum.tasks.pretraining.vocabulary import corpus_vocabulary
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, check_segments, text_settings
+from tfsum.training.encoder import CASE_KEYS, check_segments, text_settings
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
+
+Size = Literal["tiny", "mini", "small", "medium", "base", "large"]  # the keys of PRESETS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -35,15 +37,15 @@ class TrainSettings(RunSettings):
         tokens_per_batch: padded tokens of a step's batch, of each replica.
         masked_share, max_predictions, whole_words: see `Masking`.
         static_masks: see `tfsum.tasks.pretraining.batches.SentencePairBatcher`.
-        learning_rate: the rate that the warm-up aims at; it falls linearly to 0 at the last step (`BertWarmUp`).
+        learning_rate: the target rate of the warm-up; it falls linearly to 0 at the last step (`BertWarmUp`).
         encoder_learning_rate: the same of a trained encoder without its pooler, which may want less than new heads;
             None is `learning_rate`.
         warmup_steps: steps of linear growth of the rates.
-        weight_decay: of AdamW; biases and normalizations are spared.
-        bias_correction: False leaves Adam's moments as they are, as google-research/bert does.
+        weight_decay: of AdamW; biases and normalizations are excluded.
+        bias_correction: False omits Adam's bias correction, as google-research/bert does.
         clip_norm: largest global norm of the gradients; 0 never clips.
-        next_sentence_weight: what the loss of the pairs is multiplied by; the original's is 1. Pairs are learned late
-            where the far larger gradients of the masks are all that the encoder feels at first.
+        next_sentence_weight: factor of the next-sentence loss; the original's is 1. The pair task is
+            learned late if the far larger gradients of the masks dominate at first.
 
     Raises:
         Error: `next_sentence_weight` is negative.
@@ -62,7 +64,7 @@ class TrainSettings(RunSettings):
     clip_norm: float = 1.0
     next_sentence_weight: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.next_sentence_weight < 0:
             raise Error(f"next_sentence_weight is {self.next_sentence_weight}; expected 0 or more")
@@ -73,7 +75,7 @@ class EvaluateSettings:
     """[evaluate] of a recipe for a BertForPretraining.
 
     Attributes:
-        pairs: how many held-out pairs a validation reads of each folder; None is all.
+        pairs: held-out pairs that a validation reads of each folder; None is all.
 
     Raises:
         Error: fewer than one.
@@ -81,19 +83,19 @@ class EvaluateSettings:
 
     pairs: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.pairs is not None and self.pairs < 1:
             raise Error(f"pairs is {self.pairs}; expected 1 or more, or none for all of them")
 
 
 def schema() -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`."""
-    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "part", "held_out_share", "progress", *CASE)
+    """The schema of a recipe: section -> key -> `Key`."""
+    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "part", "held_out_share", "progress", *CASE_KEYS)
     return {
         "data": {"train": Key((str,)), "validation": Key((str, type(None)), None),
                  "validation_share": Key((float,), 0.02), "records": Key((str,)),
                  **{k: v for k, v in prepared.items() if k != "newline"}},
-        "text": {**CASE, "newline": prepared["newline"],
+        "text": {**CASE_KEYS, "newline": prepared["newline"],
                  "vocabulary": Key((str, type(None)), None), "vocabulary_size": Key((int, type(None)), None),
                  "reversible": Key((bool,), True)},
         "model": keys_of(make_model, "vocabulary_size"),
@@ -104,7 +106,7 @@ def schema() -> dict[str, dict[str, Key]]:
 
 @dataclasses.dataclass
 class TrainingData:
-    """What the stages after the preparation need.
+    """The result of `prepare_data`.
 
     Attributes:
         text: the text settings that the model folder will hold.
@@ -119,7 +121,7 @@ class TrainingData:
 
 
 def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
-    """Learns the vocabulary of a recipe and prepares its records, where that is still to do."""
+    """Learns the vocabulary of a recipe and prepares its records, unless that is done."""
     data, text, model = (recipe[section] for section in ("data", "text", "model"))
     vocabulary, settings = _vocabulary(data, text, model["encoder"])
     config = None if model["encoder"] is None else open_folder(model["encoder"]).config
@@ -188,7 +190,7 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertF
                           EvaluateSettings(**recipe["evaluate"]))
 
 
-def make_model(vocabulary_size: int, encoder: str | None = None, size: Literal[tuple(PRESETS)] = "mini",
+def make_model(vocabulary_size: int, encoder: str | None = None, size: Size = "mini",
                max_position_embeddings: int = 512, hidden_dropout_prob: float = 0.1,
                attention_probs_dropout_prob: float = 0.1) -> BertForPretraining:
     """Builds a BertForPretraining with new weights, or with those of an encoder and, where it has none, new heads.
@@ -214,19 +216,19 @@ def make_model(vocabulary_size: int, encoder: str | None = None, size: Literal[t
 
 
 class PretrainingRun(Run):
-    """A `Run` that trains a BertForPretraining and validates it by what it guesses.
+    """A `Run` that trains a BertForPretraining and validates it by its predictions.
 
     Args:
         model: a built `BertForPretraining`.
         records: folders of prepared pairs, see `TrainingData`.
         word_piece: the tokenizer.
-        model_settings: what tfsum.json of the best model says.
+        model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
     """
 
     def __init__(self, model: BertForPretraining, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings):
+                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings) -> None:
         encoder_rate = settings.encoder_learning_rate
         factor = encoder_factor(settings.learning_rate if encoder_rate is None else encoder_rate,
                                 settings.learning_rate)
