@@ -9,8 +9,8 @@ import itertools
 import json
 import pathlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
 
 from tfsum.errors import DataError
 
@@ -250,7 +250,7 @@ def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
                         "file to UTF-8") from error
 
 
-def _broken_line(path: pathlib.Path, opener) -> int:
+def _broken_line(path: pathlib.Path, opener: Callable[..., IO]) -> int:
     """The number of the first line that is not UTF-8; the file is decoded in blocks, which end in no line's end."""
     with opener(path, "rb") as file:
         return next(line for line, content in enumerate(file, start=1) if not _is_utf8(content))
@@ -264,7 +264,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
+def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
     for line, content in enumerate(file, start=1):
         if not content.strip():
             continue
@@ -282,7 +282,7 @@ def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
         yield line, row
 
 
-def _table_rows(path: pathlib.Path, file, kind: str, header: bool) -> Iterator[tuple[int, dict]]:
+def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> Iterator[tuple[int, dict]]:
     csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
     quoting = csv.QUOTE_MINIMAL if header or kind == ".csv" else csv.QUOTE_NONE
     dialect = "excel-tab" if kind == ".tsv" else "excel"
