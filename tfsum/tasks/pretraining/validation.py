@@ -31,7 +31,8 @@ class PretrainingValidation:
     """
 
     def __init__(self, model: BertForPretraining, records: str | pathlib.Path,
-                 same_document_records: str | pathlib.Path | None, masking: Masking, tokens_per_batch: int, cls_id: int, sep_id: int, pairs: int | None = None) -> None:
+                 same_document_records: str | pathlib.Path | None, masking: Masking, tokens_per_batch: int,
+                 cls_id: int, sep_id: int, pairs: int | None = None) -> None:
         batchers = [SentencePairBatcher(load_sentence_pairs(folder).some(pairs), tokens_per_batch, masking=masking,
                                         cls_id=cls_id, sep_id=sep_id)
                     for folder in (records, same_document_records) if folder is not None]
