@@ -45,10 +45,10 @@ class Batcher:
         >>> [batch["ids"].shape for batch in numbers.dataset(training=False).as_numpy_iterator()]
         [(2, 2), (2, 3)]
         >>> numbers.report()
-        {'batches': 2, 'tokens': 9, 'padded_tokens': 10, 'padding': 0.1}
+        {'batches': 2, 'tokens': 9, 'padded_tokens': 10, 'padding': 0.09999999999999998}
         >>> Numbers(np.array([7]), tokens_per_batch=6)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.DataError: batches: tokens_per_batch 6 was given; the longest number takes 7 tokens; ...
+        tfsum.errors.DataError: batches: tokens_per_batch 6 was given; the longest number takes 7 tokens and ...
     """
 
     row: str = "row"
@@ -61,7 +61,7 @@ class Batcher:
         self.counts: dict[str, int] = {}
         if (longest := int(length.max())) > tokens_per_batch:
             raise DataError(f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row} takes "
-                            f"{longest} tokens; raise the budget or lower {self.lower}")
+                            f"{longest} tokens and is never split; raise the budget or lower {self.lower}")
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         """The arrays of the batch of some rows (B,), as `signature` says; few tasks have others in another epoch."""

@@ -56,6 +56,11 @@ def make_record(
 
     Raises:
         DataError: if the numbers of pieces, labels and sentences differ.
+
+    Example:
+        >>> record = make_record("a", [[5, 6]], [1.0], [b"It rained."], "Rain.")
+        >>> tf.train.Example.FromString(record).features.feature["pieces"].int64_list.value
+        [5, 6]
     """
     if not len(pieces) == len(labels) == len(sentences):
         raise DataError(
@@ -75,7 +80,13 @@ def make_record(
 
 
 def make_pair_record(source: Sequence[int], target: Sequence[int], source_text: str, target_text: str) -> bytes:
-    """A pair of texts as a serialized `tf.train.Example`: its word piece ids, without special tokens, and itself."""
+    """A pair of texts as a serialized `tf.train.Example`: its word piece ids, without special tokens, and itself.
+
+    Example:
+        >>> record = make_pair_record([5, 6], [7], "the cat", "chat")
+        >>> tf.train.Example.FromString(record).features.feature["target_text"].bytes_list.value
+        [b'chat']
+    """
     return _serialized(
         {
             "source": _ints(source),
@@ -93,6 +104,11 @@ def make_sentence_pair_record(pieces: Sequence[int], first_pieces: int, next_sen
         pieces: word piece ids of the first segment and of the second, without special tokens.
         first_pieces: how many are of the first.
         next_sentence_label: 0 where the second follows the first, 1 where it does not, -1 for one segment.
+
+    Example:
+        >>> record = make_sentence_pair_record([5, 6, 7], 2, 0)
+        >>> tf.train.Example.FromString(record).features.feature["first_pieces"].int64_list.value
+        [2]
     """
     features = {"pieces": pieces, "first_pieces": [first_pieces], "next_sentence_label": [next_sentence_label]}
     return _serialized({name: _ints(values) for name, values in features.items()})
@@ -107,6 +123,11 @@ def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
 
     Returns:
         How many were written. Nothing is left under `path` if `records` fails.
+
+    Example:
+        >>> import tempfile
+        >>> write_shard(tempfile.mkdtemp() + "/a.tfrecord", [b"one", b"two"])
+        2
     """
     count = 0
     with atomic_path(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
@@ -129,6 +150,14 @@ def read_records(paths: Paths, features: Sequence[str] | None = None) -> tf.data
 
     Raises:
         DataError: if a file is missing or a folder holds no shard.
+
+    Example:
+        >>> import tempfile
+        >>> path = tempfile.mkdtemp() + "/a.tfrecord"
+        >>> write_shard(path, [make_record("a", [[5, 6]], [1.0], [b"It rained."], "Rain.")])
+        1
+        >>> [batch["pieces"].to_list() for batch in read_records(path, ["pieces"])]
+        [[[5, 6]]]
     """
     names = [str(path) for path in shard_paths(paths)]
     known = _FEATURES | _PAIR_FEATURES | _SENTENCE_PAIR_FEATURES
@@ -180,6 +209,11 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
 
     Raises:
         DataError: if one is missing or a folder holds none.
+
+    Example:
+        >>> shard_paths("no_such_file.tfrecord")
+        Traceback (most recent call last):
+        tfsum.errors.DataError: records: no_such_file.tfrecord not found; write them with `tfsum prepare`
     """
     if isinstance(paths, str | pathlib.Path):
         folder = pathlib.Path(paths)

@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from typing import get_args
 
 import numpy as np
@@ -98,6 +100,48 @@ def test_records_hold_ids_and_texts_and_all_is_counted(corpus, tmp_path):
     assert (tmp_path / "out" / "pairs.tfrecord").stat().st_mtime_ns == before
     with pytest.raises(Error, match=r"prepared with other settings: cut_sources False \(now True\)"):
         prepare(corpus, tmp_path / "out", tmp_path, cut_sources=True, **options)
+
+
+def test_shards_hold_what_one_file_holds(corpus, tmp_path):
+    """Duplicates are dropped across shards, and a shard that is gone is written again."""
+    options = {"source": "1", "target": "2", "max_source_length": 6, "max_target_length": 5, "progress": False}
+    counts = prepare(corpus, tmp_path / "one", tmp_path, **options)
+    assert prepare(corpus, tmp_path / "three", tmp_path, shards=3, **options) == counts
+    assert list(pair_texts(tmp_path / "three")) == list(pair_texts(tmp_path / "one"))
+    files = sorted((tmp_path / "three").glob("*.tfrecord"))
+    before = [file.read_bytes() for file in files]
+    assert len(files) == 3
+    files[1].unlink()
+    assert prepare(corpus, tmp_path / "three", tmp_path, shards=3, **options) == counts
+    assert [file.read_bytes() for file in files] == before
+    with pytest.raises(Error, match=r"prepared with other settings: shards 3 \(now None\)"):
+        prepare(corpus, tmp_path / "three", tmp_path, **options)
+
+
+def test_a_folder_of_the_first_version_is_found_done(corpus, tmp_path):
+    """One file, and a manifest whose settings say nothing of shards."""
+    prepare(corpus, tmp_path / "out", tmp_path, source="1", target="2", progress=False)
+    content = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert set(content["settings"]) == {
+        "source", "target", "max_source_length", "max_target_length", "cut_sources", "target_lines", "window_sentences",
+        "window_targets", "lowercase", "strip_accents", "corpus", "vocabulary", "target_vocabulary", "target_corpus"}
+    assert list(content["shards"]) == ["pairs.tfrecord"] and content["shards"]["pairs.tfrecord"] == {
+        "pairs": 5, "source_pieces": 14, "target_pieces": 14, "unknown_pieces": 2, "lines_beyond": 0, "sources_cut": 0,
+        "pieces_cut": 0, "read": 8, "empty_source": 1, "empty_target": 1, "duplicates": 1, "long_source": 0,
+        "long_target": 0}
+
+
+@pytest.mark.slow
+def test_processes_write_the_same(corpus, tmp_path):
+    counts = prepare(corpus, tmp_path / "one", tmp_path, source="1", target="2", shards=2, progress=False)
+    call = ("import sys; from tfsum.tasks.abstractive.prepare import prepare\n"
+            "if __name__ == '__main__': prepare(*sys.argv[1:4], source='1', target='2', shards=2, processes=2)")
+    (tmp_path / "run.py").write_text(call)
+    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "two"), str(tmp_path)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
+    for file in (tmp_path / "one").glob("*.tfrecord"):
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
 
 
 def test_sources_are_cut_and_first_lines_kept_where_asked_for(tmp_path):

@@ -51,16 +51,16 @@ def pair_vocabularies(
     if files[0]:
         found = [vocabulary_file(file) for file in files if file is not None]
         return found[0], found[-1]
-    sizes = [size for size in sizes if size is not None]
+    pieces = [size for size in sizes if size is not None]
     case = {"lowercase": lowercase, "strip_accents": strip_accents}
-    settings = {"source": source, "target": target, "sizes": sizes, "lowercase": lowercase,
+    settings = {"source": source, "target": target, "sizes": pieces, "lowercase": lowercase,
                 "strip_accents": lowercase if strip_accents is None else strip_accents}
 
     def texts(*sides: int) -> RereadTexts:
         return RereadTexts(lambda: (pair[side] for pair in read_pairs(corpus, target_corpus, source=source,
                                                                       target=target) for side in sides))
 
-    both = {"vocab.txt": texts(0, 1)} if len(sizes) == 1 else {"vocab.txt": texts(0), "target_vocab.txt": texts(1)}
-    wanted = {name: (some, size) for (name, some), size in zip(both.items(), sizes, strict=True)}
+    both = {"vocab.txt": texts(0, 1)} if len(pieces) == 1 else {"vocab.txt": texts(0), "target_vocab.txt": texts(1)}
+    wanted = {name: (some, size) for (name, some), size in zip(both.items(), pieces, strict=True)}
     found = learned_vocabularies(folder, settings, {"corpus": corpus, "target_corpus": target_corpus}, wanted, **case)
     return found[0], found[-1]

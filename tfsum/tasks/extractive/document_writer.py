@@ -2,7 +2,7 @@
 
 import collections
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tfsum.data.oracle import greedy_labels, soft_labels
@@ -30,7 +30,8 @@ class DocumentWriter(RecordWriter):
         super().__init__(settings, vocabularies)
         self._splitter = SentenceSplitter(newline=settings["newline"])
         options = {"temperature": settings["temperature"]} if settings["labels"] == "soft" else {}
-        self._label = functools.partial(LABELS[settings["labels"]], size=settings["summary_sentences"], **options)
+        self._label: Callable[..., list[float]] = functools.partial(
+            LABELS[settings["labels"]], size=settings["summary_sentences"], **options)
 
     def records(self, name: str, documents: Iterator[dict[str, str]], counts: collections.Counter) -> Iterator[bytes]:
         for batch in batched(documents, _SPLIT_TOGETHER):

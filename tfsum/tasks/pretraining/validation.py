@@ -6,6 +6,7 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
+from tfsum.models import BertForPretraining
 from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 
@@ -29,8 +30,9 @@ class PretrainingValidation:
         {'masked_lm_accuracy': 41.7, 'loss': 3.05}
     """
 
-    def __init__(self, model, records: str | pathlib.Path, same_document_records: str | pathlib.Path | None,
-                 masking: Masking, tokens_per_batch: int, cls_id: int, sep_id: int, pairs: int | None = None):
+    def __init__(self, model: BertForPretraining, records: str | pathlib.Path,
+                 same_document_records: str | pathlib.Path | None, masking: Masking, tokens_per_batch: int,
+                 cls_id: int, sep_id: int, pairs: int | None = None) -> None:
         batchers = [SentencePairBatcher(load_sentence_pairs(folder).some(pairs), tokens_per_batch, masking=masking,
                                         cls_id=cls_id, sep_id=sep_id)
                     for folder in (records, same_document_records) if folder is not None]
@@ -63,7 +65,7 @@ class PretrainingValidation:
         return float(100 * right / masks)
 
 
-def _sums(model, batch):
+def _sums(model: BertForPretraining, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     """Rows for masks and pairs: how many, how many right, their summed cross-entropy; float32 (2, 3)."""
     outputs = model(batch, training=False)
     labels = batch["next_sentence_labels"]
