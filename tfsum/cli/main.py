@@ -41,6 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status.
+
+    Example:
+        >>> main(["--version"])
+        tfsum 0.1.0
+        0
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # The level is read when TensorFlow is loaded, which no verb has done yet.
@@ -68,7 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The verb's arguments, with the verb's `run` among them."""
+    """The verb's arguments, with the verb's `run` among them.
+
+    Args:
+        argv: the words after `tfsum`.
+
+    Example:
+        >>> parse(["summarize", "-n", "2", "article.txt"]).sentences
+        2
+    """
     verb = next((word for word in argv if not word.startswith("-")), None)
     parser = argparse.ArgumentParser(
         prog="tfsum",
@@ -101,7 +114,15 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def unknown_verb(word: str) -> str:
-    """The message for an unknown verb."""
+    """The message for an unknown verb.
+
+    Args:
+        word: the word.
+
+    Example:
+        >>> unknown_verb("sumarize")
+        "unknown verb 'sumarize'; did you mean 'summarize'?"
+    """
     near = difflib.get_close_matches(word, VERBS, n=1)
     cure = f"did you mean {near[0]!r}?" if near else "the verbs are " + ", ".join(VERBS)
     return f"unknown verb {word!r}; {cure}"

@@ -69,7 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def batches(names: list[str], size: int) -> Iterator[list[str]]:
-    """Groups of names, each of at most `size`."""
+    """Groups of names, each of at most `size`.
+
+    Args:
+        names: of files.
+        size: of a group.
+
+    Example:
+        >>> list(batches(["a", "b", "c"], 2))
+        [['a', 'b'], ['c']]
+    """
     for first in range(0, len(names), size):
         yield names[first : first + size]
 

@@ -37,6 +37,10 @@ class Task:
     Attributes:
         name: of the task.
         module: what holds it.
+
+    Example:
+        >>> task("extractive").name
+        'extractive'
     """
 
     name: str
@@ -127,18 +131,42 @@ def tasks() -> list[Task]:
 
 
 def task_of_recipe(kind: str) -> Task | None:
-    """The task whose recipes say `kind` under [model]; None where there is none."""
+    """The task whose recipes say `kind` under [model]; None where there is none.
+
+    Args:
+        kind: the [model] kind.
+
+    Example:
+        >>> task_of_recipe("transformer").name
+        'abstractive'
+    """
     return next((found for found in tasks() if kind == found.module.MODEL_KIND), None)
 
 
 def task_of_export(description: dict) -> Task | None:
-    """The task of an exported model with this assets.extra/tfsum.json; None where there is none."""
+    """The task of an exported model with this assets.extra/tfsum.json; None where there is none.
+
+    Args:
+        description: the content of assets.extra/tfsum.json.
+
+    Example:
+        >>> task_of_export({"kind": "classifier"}).name
+        'classification'
+    """
     kind = description.get("kind")
     return next((found for found in tasks() if kind and kind == found.module.EXPORT_KIND), None)
 
 
 def task_of_config(config: dict) -> Task | None:
-    """The task of a model folder with this config.json; None where there is none."""
+    """The task of a model folder with this config.json; None where there is none.
+
+    Args:
+        config: the content of config.json.
+
+    Example:
+        >>> task_of_config({"model_type": "bert"}).name
+        'pretraining'
+    """
     return next((found for found in tasks() if found.module.owns(config)), None)
 
 

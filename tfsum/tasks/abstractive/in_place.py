@@ -13,6 +13,15 @@ class InPlace:
 
     Args:
         model: a `Transformer`.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.decoding import Greedy
+        >>> model = tfsum.Transformer(9, 9, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                           feed_forward_width=16, start_id=2, end_id=3)
+        >>> ids, *_ = Greedy()(InPlace(model), tf.constant([[2, 5, 3]]), 4)
+        >>> tuple(ids.shape)
+        (1, 1, 4)
     """
 
     def __init__(self, model: Transformer) -> None:
@@ -26,7 +35,12 @@ class InPlace:
 def write_position_in_place(cache: tf.Tensor, position: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
     """Returns a cache with one position set, in place unless something else needs its old value.
 
-    Args, returns: those of `write_position`.
+    Args, returns: those of `tfsum.layers.write_position`.
+
+    Example:
+        >>> cache = write_position_in_place(tf.zeros((1, 1, 3, 1, 1)), 1, tf.ones((1, 1, 1, 1, 1)))
+        >>> tf.reshape(cache, [-1]).numpy().tolist()
+        [0.0, 1.0, 0.0]
     """
     _, _, length, width, size = cache.shape
     # In three dimensions: the time of this operation goes into the indices that it computes for each number.

@@ -37,6 +37,16 @@ class ExtractiveSummarizer(tf.Module):
 
     Raises:
         ExportError: the numbers of sentences do not fit each other, or an unknown selection or storage.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertSumExt({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                           "num_attention_heads": 2, "intermediate_size": 16}, head="classifier")
+        >>> model.build()
+        >>> words = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> module = ExtractiveSummarizer(model, words, SentenceSplitter(), window_length=32)
+        >>> module.score(tf.constant(["Rain. Rain."]))["count"].numpy().tolist()
+        [2]
     """
 
     def __init__(

@@ -35,6 +35,12 @@ class Masking:
 
     Raises:
         Error: an argument is invalid, or the vocabulary has no [MASK].
+
+    Example:
+        >>> masking = Masking(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "snow"])
+        >>> masked = masking(tf.constant([[2, 5, 6, 5, 3]]), tf.constant(0, tf.int64), tf.constant([7], tf.int64))
+        >>> masked["masked_lm_positions"].shape.as_list()
+        [1, 1]
     """
 
     def __init__(self, vocabulary: Sequence[str], share: float = 0.15, max_predictions: int = 20,
@@ -150,6 +156,13 @@ def mix(numbers: tf.Tensor) -> tf.Tensor:
     """SplitMix64's output function: uint64 to uint64, each bit of the one changes half of the other's.
 
     Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, figure 17.
+
+    Args:
+        numbers: uint64 of any shape.
+
+    Example:
+        >>> hex(mix(tf.constant(0, tf.uint64)).numpy())
+        '0xe220a8397b1dcdaf'
     """
     numbers = numbers + tf.constant(_GOLDEN, tf.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -162,5 +175,14 @@ _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio
 
 
 def stream(key: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
-    """The numbers at some places (from 0) of SplitMix64's sequence for a key: uint64 of the shape both broadcast to."""
+    """The numbers at some places (from 0) of SplitMix64's sequence for a key: uint64 of the shape both broadcast to.
+
+    Args:
+        key: uint64.
+        places: int64, from 0.
+
+    Example:
+        >>> stream(tf.constant(0, tf.uint64), tf.range(3)).shape.as_list()
+        [3]
+    """
     return mix(key + tf.cast(places, tf.uint64) * tf.constant(_GOLDEN, tf.uint64))
