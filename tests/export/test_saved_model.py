@@ -321,7 +321,7 @@ def test_a_broken_file(transformer, tmp_path, name, spoil):
 def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
     card = (exported.folder.parent / "README.md").read_text()
     assert card.startswith("# news\n") and "Apache-2.0" in card and f"text ops | {exported.ops}" in card
-    assert "The model folder does not say." in card  # of data and scores
+    assert "Not stated in the model folder." in card  # of data and scores
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "README.md").write_text("own")
     (tmp_path / "news").mkdir()

@@ -200,7 +200,7 @@ def test_names_that_do_not_fit_at_all_are_shown(folder, change):
 def test_without_a_pooler_it_begins_anew(folder, change, expected):
     """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
     change(lambda t: {k: v for k, v in t.items() if "pooler" not in k})
-    with pytest.warns(UserWarning, match="has no pooler; it begins anew"):
+    with pytest.warns(UserWarning, match="has no pooler; it is initialized at random"):
         found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])["sequence_output"]
     real = expected["token_ids"] != 0
     np.testing.assert_allclose(np.asarray(found)[real], expected["hidden_states"][-1][real], atol=2e-5)

@@ -1,16 +1,21 @@
 """Explain an answer: one HTML page with the text, the score of each sentence and the sentences chosen, or, of a
 Transformer, with its answer and the cross-attention of each word."""
 
+from __future__ import annotations
+
 import argparse
 import inspect
 import pathlib
 import sys
+from typing import TYPE_CHECKING
 
 import tfsum
 from tfsum.cli.summarize import read_text
 from tfsum.errors import Error
-from tfsum.inference.exported_model import ExportedModel
 from tfsum.quiet_tensorflow import load_tensorflow
+
+if TYPE_CHECKING:
+    from tfsum.inference.exported_model import ExportedModel
 
 EXAMPLES = """examples:
   tfsum explain article.txt -o report.html

@@ -174,7 +174,7 @@ class BertForPretraining(Model):
     def from_pretrained(cls, folder, **changes):
         """Reads a BERT of tfsum, Hugging Face or Google with the heads that it has.
 
-        A head that the file lacks altogether keeps its initial weights, which a warning says.
+        A head that the file lacks keeps its initial weights, with a warning.
 
         Args:
             folder: see `Bert.from_pretrained`.
@@ -203,7 +203,7 @@ class BertForPretraining(Model):
             if any(name in tensors for name, _, _ in rows):
                 names += rows
             elif warn:
-                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it begins anew", stacklevel=3)
+                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random", stacklevel=3)
         model_folder.assign(model.head_variables(), names, tensors, stored.source)
         return model
 
