@@ -102,7 +102,7 @@ def test_a_model_that_writes(asked, article, capsys):
     said = {"file": str(article), "summary": TEXT.upper(), "log_probability": -1.234568, "coverage": 0.5, "ended": True}
     assert json.loads(capsys.readouterr().out) == {**said, "warnings": ["cut"]}
     assert main(["summarize", str(article), "--model", "writer", "-n", "2"]) == 2
-    assert "--sentences 2: writer chooses no sentences" in capsys.readouterr().err
+    assert "--sentences 2: writer is not extractive" in capsys.readouterr().err
 
 
 def test_several_files_have_headings_and_json_lines(asked, article, tmp_path, capsys):

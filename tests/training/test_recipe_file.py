@@ -88,7 +88,7 @@ def test_overrides_are_toml_values_and_bare_words_are_strings(recipe):
 def test_an_override_without_a_value_takes_the_key_out(recipe):
     read = read_recipe(recipe(RIGHT + "whole = false"), schema_of, ["export.whole=", "data.corpus=mine"])
     assert read["export"]["whole"] is True and read["data"]["corpus"] == "mine"
-    with pytest.raises(RecipeError, match=r"--set export.wohle=: takes a key out .* has no \[export\] wohle"):
+    with pytest.raises(RecipeError, match=r"--set export.wohle=: removes a key.* has no \[export\] wohle"):
         read_recipe(recipe(RIGHT), schema_of, ["export.wohle="])
     with pytest.raises(RecipeError, match="corpus is missing"):
         read_recipe(recipe(RIGHT), schema_of, ["data.corpus="])

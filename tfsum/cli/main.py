@@ -25,7 +25,7 @@ VERBS = {
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "explain": "explain an answer: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
-    "classify": "label texts, a line each, by a classifier",
+    "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "show what is installed, which devices there are, and what is wrong",
 }

@@ -1,8 +1,8 @@
-"""The table of tasks: what each is called, and the module that holds everything particular to it.
+"""The table of tasks: the name of each, and the module with everything specific to it.
 
 A task is a folder (or one module) that is registered here. Recipes, export, load, evaluate, golden answers, `explain`
-and the command line look tasks up in this table and call the same functions of each; nothing else in the package asks
-which task it has. A task's module offers:
+and the command line look tasks up in this table and call the same functions of each; nothing else in the package
+depends on the task. A task's module offers:
 
 - itself: `MODEL_KIND` ([model] kind of its recipes), `EXPORT_KIND` (`kind` of its exports; None where there are none),
   `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
@@ -16,7 +16,7 @@ which task it has. A task's module offers:
 - `explain`: `explain_page(answer, text, title, **options)`, the page about one answer.
 
 In a folder these are its files; a task in one module has the functions side by side. A part that a task does not have
-is reported where somebody asks for it.
+is an error when it is needed.
 """
 
 import dataclasses

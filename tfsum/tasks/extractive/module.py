@@ -179,8 +179,8 @@ class ExtractiveSummarizer(tf.Module):
                 tf.sigmoid(ranks), present, pieces, self.words, max_sentences, self.max_sentences
             )
         chosen, count = select(ranks, present, ragged, max_sentences, block_trigrams, self.max_sentences)
-        nothing = tf.size(read["logits"])  # the place behind the last sentence holds the filling
-        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, nothing)
+        padding = tf.size(read["logits"])  # the index after the last sentence, where `pick` appends the fill
+        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, padding)
 
         def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
             return tf.gather(tf.concat([values, [fill]], 0), flat)

@@ -93,7 +93,7 @@ class Masking:
         return tf.reshape(stream(key[:, None], places), tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
 
     def _chosen(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
-        """Which tokens are to be predicted: bool (B, T)."""
+        """The tokens to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
         # A piece inside a word joins the word before it, unless a special token is between them.
         joins = tf.gather(tf.constant(self._inside), token_ids) & candidate & tf.roll(candidate, 1, 1)
@@ -106,13 +106,13 @@ class Masking:
         return tf.gather(taken, tf.maximum(word, 0), batch_dims=1) & candidate
 
     def _number(self, token_ids: tf.Tensor) -> tf.Tensor:
-        """How many tokens of each row are to be chosen: int32 (B,)."""
+        """The number of tokens to choose in each row: int32 (B,)."""
         length = tf.math.count_nonzero(token_ids, 1, dtype=tf.float64)
         number = tf.cast(tf.round(length * tf.constant(self._share, tf.float64)), tf.int32)
         return tf.minimum(self._most, tf.maximum(1, number))
 
     def _hidden(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
-        """What the model sees in the place of each token if it is chosen: int32 (B, T)."""
+        """The replacement of each token if it is chosen: int32 (B, T)."""
         shift = tf.constant(32, tf.uint64)
         fate = tf.cast(tf.bitwise.right_shift(random[..., 1], shift), tf.float64) / 2**32
         # The upper half of a number times the count, halved again: evenly from 0 to below the count.
@@ -131,7 +131,7 @@ def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
 
 
 def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-    """Goes through words in order and takes each that still fits.
+    """Takes words in order, as long as they fit.
 
     Args:
         sizes: (B, W) int32, 0 for no word.
