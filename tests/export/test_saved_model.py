@@ -172,7 +172,7 @@ def test_versions_count_on_and_never_change(tmp_path):
         (tmp_path / "news" / name).mkdir(parents=True)
     assert saved_model.version_folder(tmp_path / "news") == tmp_path / "news" / "11"
     assert saved_model.version_folder(tmp_path / "news" / "7") == tmp_path / "news" / "7"
-    with pytest.raises(ExportError, match="is there already; a version never changes"):
+    with pytest.raises(ExportError, match="already exists; a version never changes"):
         saved_model.version_folder(tmp_path / "news" / "2")
 
 

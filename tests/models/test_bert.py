@@ -190,7 +190,7 @@ def test_all_wrong_tensors_are_told_at_once(folder, change):
 def test_names_that_do_not_fit_at_all_are_shown(folder, change):
     """As torch's DataParallel stores them: what is missing must not hide what there is."""
     change(lambda t: {f"module.{k}": v for k, v in t.items()})
-    with pytest.raises(CheckpointError, match="none has a name that it knows: .*DataParallel") as caught:
+    with pytest.raises(CheckpointError, match="none has a known name: .*DataParallel") as caught:
         Bert.from_pretrained(folder)
     lines = str(caught.value).split("\n  ")
     assert sum(line.startswith("missing: ") for line in lines) == 7
