@@ -25,10 +25,10 @@ TASK_PARTS = {  # a part has the same functions in every task; `tfsum.tasks` and
 }
 OTHERS = {"tasks/evaluate.py": {"Report"}}  # an interface
 # Methods that Keras documents, and that mean the same here.
-KERAS = {"build", "call", "compile", "get_config", "make_test_function", "make_train_function"}
-STRATEGY = {"search"}  # of a decoding strategy: `Strategy` documents it
+KERAS = {"build", "call", "compile", "get_config", "make_test_function", "make_train_function", "predict",
+         "predict_on_batch"}
 # Rooms whose examples are still to be written; a room leaves this list when the last of them is.
-UNFINISHED = ("data", "decoding", "layers", "models", "text")
+UNFINISHED = ("data",)
 UNFINISHED_PARTS = ("batches", "document_writer", "pair_writer", "prepare", "validation", "vocabularies", "vocabulary",
                     "windows")
 
@@ -52,17 +52,28 @@ def needs_no_example(path: pathlib.Path, name: str) -> bool:
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
+def methods(node: ast.ClassDef | ast.FunctionDef) -> Iterator[ast.FunctionDef]:
+    """The public methods of a class, without those that Keras documents."""
+    for child in node.body if isinstance(node, ast.ClassDef) else ():
+        if isinstance(child, ast.FunctionDef) and not child.name.startswith("_") and child.name not in KERAS:
+            yield child
+
+
+@pytest.fixture(scope="module")
+def documented() -> set[str]:
+    """Names of methods that some class documents: one that inherits may implement them in silence."""
+    return {method.name for path in FILES for node in public(path) for method in methods(node)
+            if ast.get_docstring(method)}
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
-def test_public_names_have_a_docstring(path):
+def test_public_names_have_a_docstring(path, documented):
     missing = []
     for node in public(path):
-        inside = node.body if isinstance(node, ast.ClassDef) else []
-        methods = [child for child in inside if isinstance(child, ast.FunctionDef)
-                   and not child.name.startswith("_") and child.name not in KERAS | STRATEGY]
-        for name, documented in ((node.name, node), *((f"{node.name}.{m.name}", m) for m in methods)):
-            verb = path.parent.name == "cli" and node.name in VERBS
-            if not verb and ast.get_docstring(documented) is None:
-                missing.append(name)
+        if ast.get_docstring(node) is None and not (path.parent.name == "cli" and node.name in VERBS):
+            missing.append(node.name)
+        missing += [f"{node.name}.{method.name}" for method in methods(node)
+                    if ast.get_docstring(method) is None and not (node.bases and method.name in documented)]
     assert not missing, f"{path}: a docstring is missing at {', '.join(missing)}"
 
 

@@ -16,6 +16,7 @@ from tfsum import export_model, verify
 from tfsum.errors import Error, ExportError
 from tfsum.export import allowed_operations, model_card, saved_model, warmup
 from tfsum.export.verification import check_weights
+from tfsum.tasks.extractive import export as extractive
 
 
 def extra(exported, name: str) -> pathlib.Path:
@@ -326,7 +327,7 @@ def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
     (tmp_path / "source" / "README.md").write_text("own")
     (tmp_path / "news").mkdir()
     for _ in range(2):  # a card that is there already stays
-        model_card.write(tmp_path / "news" / "1", {}, tmp_path / "source")
+        model_card.write_card(tmp_path / "news" / "1", {}, tmp_path / "source", None)
         assert [p.name for p in (tmp_path / "news").iterdir()] == ["README.md"]
         assert (tmp_path / "news" / "README.md").read_text() == "own"
         (tmp_path / "source" / "README.md").write_text("another")
@@ -334,7 +335,7 @@ def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
 
 def test_how_sentences_are_chosen_by_default_is_the_recipe_s(write_model_folder, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(saved_model, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
+    monkeypatch.setattr(extractive, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
     other = {"selection": "expected_rouge", "block_trigrams": False}
     for settings in ({}, {"recipe": {"evaluate": other}}, {"recipe": {}}):
         folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)

@@ -58,6 +58,7 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
     destination = pathlib.Path(destination)
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
+    _refuse_checkpoint(pathlib.Path(source))
     stored = open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
@@ -73,6 +74,18 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
         raise CheckpointError(f"{destination}: cannot be written ({error.strerror}); free space or choose another "
                               "folder") from None
     return _notes(stored, tensors, config, to)
+
+
+def _refuse_checkpoint(source: pathlib.Path) -> None:
+    """Raises CheckpointError for a BertSum or PreSumm checkpoint, or a folder that holds nothing else."""
+    files = [source] if source.suffix == ".pt" and source.is_file() else []
+    if source.is_dir() and not any((source / name).is_file() for name in ("config.json", "bert_config.json")):
+        files = sorted(source.glob("*.pt"))
+    if files:
+        raise CheckpointError(
+            f"{files[0]}: is a checkpoint of torch, and `tfsum convert` reads model folders (of tfsum, Hugging Face or "
+            "Google). An extractive checkpoint of BertSum or PreSumm is read in Python: "
+            f"tfsum.conversion.bertsum.read_bertsum({str(files[0])!r}).save_pretrained(FOLDER) writes a model folder")
 
 
 def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:

@@ -149,9 +149,14 @@ class CorpusTexts:
                 yield from read_lines(path)
 
 
-def fingerprint(document: dict[str, str]) -> bytes:
-    """A short hash of what makes two documents the same: text and summary, blanks at the ends aside."""
-    content = f"{document['text'].strip()}\0{document['summary'].strip()}"
+def fingerprint(text: str, summary: str = "") -> bytes:
+    """A short hash of what makes two documents the same: text and summary, blanks at the ends aside.
+
+    Example:
+        >>> fingerprint("It rained. ") == fingerprint("It rained."), len(fingerprint("It rained."))
+        (True, 16)
+    """
+    content = f"{text.strip()}\0{summary.strip()}"
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -159,7 +164,7 @@ def _count(document: dict[str, str], counts: collections.Counter, seen: set[byte
     counts["documents"] += 1
     counts["empty"] += not document["text"].strip()
     counts["without_summary"] += not document["summary"].strip()
-    key = fingerprint(document)
+    key = fingerprint(document["text"], document["summary"])
     counts["duplicates"] += key in seen
     seen.add(key)
 

@@ -10,6 +10,7 @@ from tfsum.errors import Error
 from tfsum.formats import model_folder
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.layers import Dropout, Encoder, padding_mask
+from tfsum.models.model import check_backend
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_tanh": "gelu_tanh", "relu": "relu"}
@@ -39,6 +40,12 @@ class Bert(keras.Model):
 
     Raises:
         Error: an unknown `hidden_act`.
+
+    Example:
+        >>> import numpy as np
+        >>> bert = Bert(vocab_size=100, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+        >>> tuple(bert(np.array([[2, 5, 3]]))["sequence_output"].shape)
+        (1, 3, 8)
     """
 
     def __init__(self, vocab_size: int = 30522, hidden_size: int = 768, num_hidden_layers: int = 12,
@@ -46,6 +53,7 @@ class Bert(keras.Model):
                  hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
                  max_position_embeddings: int = 512, type_vocab_size: int = 2,
                  initializer_range: float = 0.02, layer_norm_eps: float = 1e-12, name: str = "bert", **kwargs):
+        check_backend()
         super().__init__(name=name, **kwargs)
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")

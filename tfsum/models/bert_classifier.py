@@ -35,6 +35,12 @@ class BertClassifier(Model):
 
     Raises:
         Error: fewer than two labels, or one of them twice.
+
+    Example:
+        >>> model = BertClassifier({"vocab_size": 100, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                         "num_attention_heads": 2, "intermediate_size": 16}, ["no", "yes"])
+        >>> model.predict({"token_ids": np.array([[2, 5, 3]])}, verbose=0).shape
+        (1, 2)
     """
 
     def __init__(self, bert, label_names: Sequence[str], classifier_dropout: float | None = None,
@@ -71,9 +77,8 @@ class BertClassifier(Model):
         pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)["pooled_output"]
         return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs):
         """Probabilities of the labels, float32 (B, C): what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return ops.softmax(self(inputs, training=False))
 
     def summed_loss(self, x, y, training):
@@ -158,7 +163,16 @@ class BertClassifier(Model):
 
 
 def other_head(stored: StoredModel) -> str | None:
-    """What the dense layer of a file does where it is not that of a `BertClassifier`; None where it is."""
+    """What the dense layer of a checkpoint does if it is not that of a `BertClassifier`; None if it is.
+
+    Args:
+        stored: the contents of a checkpoint.
+
+    Example:
+        >>> from tfsum.formats.open_folder import open_folder
+        >>> other_head(open_folder("bert-base-ner"))  # doctest: +SKIP
+        'its classifier.weight is of a BertForTokenClassification'
+    """
     config = model_folder.read_json(_config_file(stored))
     name, _ = stored.name(HEAD[0][0], True)
     kind = next((kind for kind in OTHERS if kind in str(config.get("architectures"))), None)

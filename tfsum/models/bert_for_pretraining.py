@@ -43,6 +43,12 @@ class MaskedLanguageModel(keras.layers.Layer):
         activation: of the dense layer, a name of `PositionwiseFeedForward`'s.
         epsilon: of the normalization.
         initializer_range: standard deviation of the truncated normal that initializes the kernel.
+
+    Example:
+        >>> bert = Bert(vocab_size=100, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16)
+        >>> head = BertForPretraining(bert).masked_lm
+        >>> type(head).__name__
+        'MaskedLanguageModel'
     """
 
     def __init__(self, width: int, vocab_size: int, activation: str = "gelu", epsilon: float = 1e-12,
@@ -95,6 +101,12 @@ class BertForPretraining(Model):
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
+
+    Example:
+        >>> model = BertForPretraining({**PRESETS["tiny"], "vocab_size": 100})
+        >>> outputs = model({"token_ids": np.array([[2, 5, 3]]), "masked_lm_positions": np.array([[1]])})
+        >>> tuple(outputs["masked_lm_logits"].shape)
+        (1, 1, 100)
     """
 
     next_sentence_weight = 1.0

@@ -44,6 +44,14 @@ class BertSumExt(Model):
 
     Raises:
         Error: an unknown head, pooling or reduction, or windows longer than the encoder.
+
+    Example:
+        >>> model = BertSumExt({"vocab_size": 100, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...                     "intermediate_size": 16}, head="classifier")
+        >>> inputs = {"token_ids": np.array([[2, 5, 3, 2, 6, 3]]), "segment_ids": np.array([[0, 0, 0, 1, 1, 1]]),
+        ...           "sentence_starts": np.array([[0, 3, -1]])}
+        >>> model.predict(inputs, verbose=0).shape
+        (1, 3)
     """
 
     def __init__(self, bert, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
@@ -147,9 +155,8 @@ class BertSumExt(Model):
         """Applies the head: vectors (B, S, D), bool mask (B, S), places (B,) -> float32 logits (B, S)."""
         return self.head(vectors, sentence_mask, first_position=first_position, training=training)
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs):
         """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         probabilities = ops.sigmoid(self(inputs, training=False))
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
 

@@ -15,6 +15,11 @@ class GenerativeModel(Model):
 
     Subclasses have `start` and `step`, as `tfsum.decoding.Strategy` says, and the attributes `start_id`, `end_id`
     and `max_length`, the tokens of an answer of `predict`.
+
+    Example:
+        >>> from tfsum.models import Transformer
+        >>> issubclass(Transformer, GenerativeModel)
+        True
     """
 
     def __init__(self, **kwargs):
@@ -22,10 +27,26 @@ class GenerativeModel(Model):
         # In a cache and not in a dict, which Keras would take for a part of the model.
         self._compiled = functools.lru_cache(maxsize=8)(functools.partial(_Generation, self))
 
-    def predict_step(self, data):
-        """Greedy ids (B, max_length), padded with 0 after the end token: what `predict` returns."""
-        x, _, _ = keras.utils.unpack_x_y_sample_weight(data)
-        source_ids = x["source_ids"] if isinstance(x, dict) else x
+    def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
+        self._build_for_jax()
+        return super().predict(x, batch_size=batch_size, verbose=verbose, steps=steps, callbacks=callbacks)
+
+    def predict_on_batch(self, x):
+        self._build_for_jax()
+        return super().predict_on_batch(x)
+
+    def _build_for_jax(self):
+        # Keras on JAX builds a model by calling it on the batch, and `call` needs more than the source.
+        if keras.backend.backend() == "jax":
+            self.build()
+
+    def predict_outputs(self, inputs):
+        """Greedy ids (B, max_length), padded with 0 after the end token: what `predict` returns.
+
+        Args:
+            inputs: source ids (B, Ts), or a dict with `source_ids`.
+        """
+        source_ids = inputs["source_ids"] if isinstance(inputs, dict) else inputs
         ids, _, _ = Greedy()(self, source_ids, self.max_length)
         return ids[:, 0]
 
@@ -60,14 +81,13 @@ class GenerativeModel(Model):
         return graph.predict_on_batch(source_ids.astype(np.int32))
 
 
-class _Generation(keras.Model):
-    """A strategy on a model; Keras compiles it on every backend as it compiles `predict`."""
+class _Generation(Model):
+    """A strategy applied to a model; Keras compiles it on every backend as it compiles `predict`."""
 
     def __init__(self, model, strategy, max_length):
         super().__init__(name="generation")
         self.model, self.strategy, self.max_length = model, strategy, max_length
         self.built = True
 
-    def predict_step(self, data):
-        source_ids, _, _ = keras.utils.unpack_x_y_sample_weight(data)
-        return self.strategy(self.model, source_ids, self.max_length)
+    def predict_outputs(self, inputs):
+        return self.strategy(self.model, inputs, self.max_length)

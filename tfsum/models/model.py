@@ -6,7 +6,24 @@ import keras
 import numpy as np
 from keras import ops
 
+from tfsum.errors import Error
 from tfsum.formats import model_folder
+
+BACKENDS = ("tensorflow", "jax")
+
+
+def check_backend() -> None:
+    """Checks that Keras runs on a backend that the models are tested on.
+
+    Raises:
+        Error: another backend, such as torch.
+
+    >>> check_backend()
+    """
+    name = keras.backend.backend()
+    if name not in BACKENDS:
+        raise Error(f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set KERAS_BACKEND to "
+                    f"one of {', '.join(BACKENDS)} before Keras is imported")
 
 
 class Model(keras.Model):
@@ -20,12 +37,43 @@ class Model(keras.Model):
     A loss of several terms, each divided by a number of its own, is a vector in both; `loss_terms` are the
     `keras.metrics.Mean`s that follow them, `measures` those of anything else that `summed_loss` measures by the way.
     `fit` and `evaluate` report all of them beside the loss.
+
+    Example:
+        >>> from tfsum.models import BertClassifier
+        >>> issubclass(BertClassifier, Model)
+        True
     """
 
     micro_batches = 1
     loss_reduction = "mean"
     loss_terms: Sequence[keras.metrics.Mean] = ()
     measures: Sequence[keras.metrics.Mean] = ()
+
+    def __init__(self, **kwargs):
+        check_backend()
+        super().__init__(**kwargs)
+
+    def predict_outputs(self, inputs):
+        """Computes what `predict` returns for a batch: by default the outputs of `call`.
+
+        Args:
+            inputs: the inputs of a batch, those of `call` unless a subclass says otherwise.
+
+        Returns:
+            a tensor or a structure of tensors, with the batch as dimension 0.
+        """
+        return self(inputs, training=False)
+
+    def predict_step(self, *arguments):
+        """Keras's hook of `predict`: takes the data under TensorFlow, and the state and the data under JAX."""
+        *state, data = arguments
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        if not state:
+            return self.predict_outputs(inputs)
+        (trainable, non_trainable), = state
+        values = zip((*self.trainable_variables, *self.non_trainable_variables), (*trainable, *non_trainable))
+        with keras.StatelessScope(state_mapping=list(values)):
+            return self.predict_outputs(inputs), non_trainable
 
     def summed_loss(self, x, y, training):
         """Sums the losses of the real targets of a batch.

@@ -12,6 +12,11 @@ class ClassifierHead(keras.layers.Layer):
 
     Args:
         d_model: width D of the sentence vectors.
+
+    Example:
+        >>> import numpy as np
+        >>> tuple(ClassifierHead(8)(np.zeros((1, 3, 8)), np.ones((1, 3), bool)).shape)
+        (1, 3)
     """
 
     def __init__(self, d_model: int, **kwargs):
@@ -44,6 +49,12 @@ class InterSentenceTransformer(keras.layers.Layer):
         num_heads: H.
         feed_forward_width: F.
         dropout: everywhere in the layers.
+
+    Example:
+        >>> import numpy as np
+        >>> head = InterSentenceTransformer(8, 1, 2, 16, 0.1)
+        >>> tuple(head(np.zeros((1, 3, 8), "float32"), np.ones((1, 3), bool)).shape)
+        (1, 3)
     """
 
     def __init__(self, d_model: int, num_layers: int = 2, num_heads: int = 8, feed_forward_width: int = 2048,

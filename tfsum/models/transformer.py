@@ -9,9 +9,10 @@ from keras import ops
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import model_folder
-from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask, write_position
+from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask
 from tfsum.models.generation import GenerativeModel
 from tfsum.models.label_smoothing import label_smoothing_loss
+from tfsum.tensor import Tensor
 
 PRESETS = {
     # The paper's base model, and one that two CPU cores train in an hour or two.
@@ -48,6 +49,14 @@ class Transformer(GenerativeModel):
     Raises:
         Error: a size below 1, vocabularies of two sizes in one table, special tokens outside of them or both the same,
             or a label smoothing out of range.
+
+    Example:
+        >>> from tfsum.decoding import Greedy
+        >>> model = Transformer(100, 100, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                     feed_forward_width=16, start_id=2, end_id=3)
+        >>> ids, log_probabilities, lengths = model.generate(np.array([[2, 5, 3]]), Greedy(), max_length=4)
+        >>> tuple(ids.shape)
+        (1, 1, 4)
     """
 
     def __init__(self, source_vocabulary_size: int, target_vocabulary_size: int | None = None,
@@ -167,15 +176,15 @@ class Transformer(GenerativeModel):
     def _logits(self, x):
         """float tensor (..., D) -> float32 (..., V)."""
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
-        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + self.output_bias
+        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
 
-    def start(self, source_ids, max_length: int, width: int = 1):
+    def start(self, source_ids: Tensor, max_length: int, num_beams: int = 1) -> dict:
         """Encodes the sources and makes room for their targets: the first half of what a strategy needs.
 
         Args:
             source_ids: int tensor (B, Ts).
             max_length: L, the most steps that follow.
-            width: K, hypotheses of a source.
+            num_beams: K, hypotheses per source.
 
         Returns:
             dict of `source_mask` (B, Ts), `layers`, each decoder layer's cache, and `hypotheses`, a dict of `slots`
@@ -185,17 +194,16 @@ class Transformer(GenerativeModel):
             raise Error(f"Transformer: max_length is {max_length}; at least one token must fit")
         self.build()
         source, source_mask = self._read(source_ids, training=False)
-        slots, layers = self.decoder.start(source, max_length, width)
+        slots, layers = self.decoder.start(source, max_length, num_beams)
         return {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
 
-    def step(self, token_ids, position, state, write=write_position):
+    def step(self, token_ids: Tensor, position: Tensor, state: dict) -> tuple[Tensor, dict]:
         """Reads one token of each hypothesis and predicts the next: the second half.
 
         Args:
             token_ids: int tensor (B * K,), the tokens at `position`; the start token at 0.
             position: int scalar, below L.
             state: what `start` gave, with the positions before this one filled in.
-            write: how keys and values come into the caches; a function with the arguments of `write_position`.
 
         Returns:
             float32 logits (B * K, V) and the state with this position filled in.
@@ -203,7 +211,7 @@ class Transformer(GenerativeModel):
         x = self.target_embedding(token_ids)[:, None, :]
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
-                                             state["source_mask"], write)
+                                             state["source_mask"])
         return self._logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
 
     def summed_loss(self, x, y, training):

@@ -23,11 +23,13 @@ import dataclasses
 import importlib
 import types
 
-from tfsum.errors import Error
+from tfsum.errors import Error, RecipeError
 
 PARTS = {"prepare": "prepare", "train": "make_run", "export": "export_model", "golden": "ask", "card": "table",
          "evaluate": "evaluate", "explain": "explain_page"}
 """Part -> the function by which it is known."""
+OFFERED = ("MODEL_KIND", "EXPORT_KIND", "VERB", "owns")
+"""What every task's module has itself."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,13 +55,15 @@ class Task:
             >>> task("extractive").has("explain"), task("classification").has("explain")
             (True, False)
         """
+        if part not in PARTS:
+            raise Error(f"a task has no part {part!r}; known are {', '.join(PARTS)}")
         return hasattr(self._module_of(part), PARTS[part])
 
     def part(self, part: str) -> types.ModuleType:
         """The module with a part of the task, such as "train".
 
         Raises:
-            Error: the task has no such part.
+            Error: the task has no such part, or there is none of this name.
 
         Example:
             >>> task("extractive").part("card").ANSWERS
@@ -68,7 +72,8 @@ class Task:
         module = self._module_of(part)
         if module is None or not hasattr(module, PARTS[part]):
             having = ", ".join(other.name for other in tasks() if other.has(part))
-            raise Error(f"the task {self.name!r} has no {part!r}; tasks that have one: {having}")
+            raise Error(f"the task {self.name!r} has no part {part!r} (no function {PARTS[part]!r}); tasks that have "
+                        f"it: {having}")
         return module
 
     def _module_of(self, part: str) -> types.ModuleType | None:
@@ -108,7 +113,7 @@ def task(name: str) -> Task:
     """The task of a name.
 
     Raises:
-        Error: there is none.
+        Error: there is none, or its module lacks what every task offers.
 
     Example:
         >>> task("classification").module.MODEL_KIND
@@ -117,7 +122,11 @@ def task(name: str) -> Task:
     if name not in _MODULES:
         raise Error(f"no task {name!r}; known are {', '.join(_MODULES)}")
     module = _MODULES[name]
-    return Task(name, importlib.import_module(module) if isinstance(module, str) else module)
+    module = importlib.import_module(module) if isinstance(module, str) else module
+    if missing := [offered for offered in OFFERED if not hasattr(module, offered)]:
+        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; tfsum.tasks tells what a task "
+                    "offers")
+    return Task(name, module)
 
 
 def tasks() -> list[Task]:
@@ -130,17 +139,23 @@ def tasks() -> list[Task]:
     return [task(name) for name in _MODULES]
 
 
-def task_of_recipe(kind: str) -> Task | None:
-    """The task whose recipes say `kind` under [model]; None where there is none.
+def task_of_recipe(kind: str) -> Task:
+    """The task whose recipes have this [model] kind.
 
     Args:
         kind: the [model] kind.
+
+    Raises:
+        RecipeError: there is none.
 
     Example:
         >>> task_of_recipe("transformer").name
         'abstractive'
     """
-    return next((found for found in tasks() if kind == found.module.MODEL_KIND), None)
+    for found in tasks():
+        if kind == found.module.MODEL_KIND:
+            return found
+    raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(found.module.MODEL_KIND for found in tasks())}")
 
 
 def task_of_export(description: dict) -> Task | None:
@@ -160,6 +175,9 @@ def task_of_export(description: dict) -> Task | None:
 def task_of_config(config: dict) -> Task | None:
     """The task of a model folder with this config.json; None where there is none.
 
+    A task whose models are exported precedes one whose are not: a BERT with a head belongs to the task of the head, and
+    what no other task owns is an encoder.
+
     Args:
         config: the content of config.json.
 
@@ -167,7 +185,8 @@ def task_of_config(config: dict) -> Task | None:
         >>> task_of_config({"model_type": "bert"}).name
         'pretraining'
     """
-    return next((found for found in tasks() if found.module.owns(config)), None)
+    owners = [found for found in tasks() if found.module.owns(config)]
+    return min(owners, key=lambda found: found.module.EXPORT_KIND is None, default=None)
 
 
 for _name in ("extractive", "abstractive", "classification", "pretraining"):

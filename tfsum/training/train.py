@@ -4,6 +4,8 @@ import pathlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import keras
+
 from tfsum.models.model import Model
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.log import log
@@ -56,10 +58,13 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
     for line in compare_with_started_run(recipe):
         log(line)
     data = task.prepare_data(recipe)
-    train = recipe["train"]
-    set_precision_and_seed(train["precision"], train["seed"])
-    with strategy_of(train["strategy"]).scope():
-        model = task.build_model(recipe, data)
-    run = task.make_run(recipe, data, model)
-    write_recipe(recipe, run.folder / "recipe.toml")
-    return run.fit()
+    train, policy = recipe["train"], keras.config.dtype_policy()
+    try:
+        set_precision_and_seed(train["precision"], train["seed"])
+        with strategy_of(train["strategy"]).scope():
+            model = task.build_model(recipe, data)
+        run = task.make_run(recipe, data, model)
+        write_recipe(recipe, run.folder / "recipe.toml")
+        return run.fit()
+    finally:
+        keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision

@@ -9,7 +9,7 @@ import pytest
 
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import DataError, Error
-from tfsum.tasks.abstractive.batches import load_pairs, pair_batches, pair_batches_report, pair_texts
+from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.tasks.abstractive.prepare import WindowTargets, prepare, read_pairs, sentence_windows
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "le", "chat", "##s", ".", "é"]
@@ -177,11 +177,15 @@ def _unpadded(row):
     return row[:length].tolist()
 
 
+def _batcher(path, tokens_per_batch=300):
+    return PairBatcher(load_pairs(path), tokens_per_batch, cls_id=CLS, sep_id=SEP)
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_every_pair_comes_once_with_its_start_and_end(records, training):
     pairs, path = records
     found = []
-    for batch in pair_batches(path, tokens_per_batch=300, cls_id=CLS, sep_id=SEP, training=training, epochs=1):
+    for batch in _batcher(path).dataset(training=training, epochs=1):
         arrays = [batch[name].numpy() for name in ("source_ids", "target_ids", "target_labels")]
         assert all(a.dtype == np.int32 and a.size <= 300 and a[:, -1].any() for a in arrays)
         found += [tuple(map(_unpadded, rows)) for rows in zip(*arrays, strict=True)]
@@ -189,14 +193,14 @@ def test_every_pair_comes_once_with_its_start_and_end(records, training):
 
 
 def _passes(path, **options):
-    batches = pair_batches(path, tokens_per_batch=300, cls_id=CLS, sep_id=SEP, training=True, **options)
+    batches = _batcher(path).dataset(training=True, **options)
     return [{k: v.numpy().tobytes() for k, v in batch.items()} for batch in batches]
 
 
 def test_a_resume_gives_the_rest_exactly_and_epochs_differ(records):
-    pairs = load_pairs(records[1])
+    pairs = records[1]
     whole = _passes(pairs, seed=7, epochs=3)
-    assert whole == _passes(records[1], seed=7, epochs=3)
+    assert whole == _passes(pairs, seed=7, epochs=3)
     for skip in (1, len(whole) // 3 + 2, len(whole) - 1):
         assert _passes(pairs, seed=7, epochs=3, skip_batches=skip) == whole[skip:]
     one = _passes(pairs, seed=7, epochs=1)
@@ -207,8 +211,8 @@ def test_a_resume_gives_the_rest_exactly_and_epochs_differ(records):
 def test_the_report_counts_tokens_and_padding(tmp_path):
     pairs = [([5] * 8, [6] * 3), ([5] * 6, [6] * 9)]
     write_shard(tmp_path / "p.tfrecord", (make_pair_record(s, t, "a", "b") for s, t in pairs))
-    report = pair_batches_report(tmp_path, tokens_per_batch=20)
-    assert report == {"pairs": 2, "batches": 1, "source_tokens": 18, "target_tokens": 14, "padded_tokens": 40,
-                      "padding": pytest.approx(0.2)}
+    report = _batcher(tmp_path, 20).report()
+    assert report == {"pairs": 2, "batches": 1, "source_tokens": 18, "target_tokens": 14, "tokens": 32,
+                      "padded_tokens": 40, "padding": pytest.approx(0.2)}
     with pytest.raises(DataError, match="tokens_per_batch 9 .* the longest pair takes 10 tokens"):
-        pair_batches_report(tmp_path, tokens_per_batch=9)
+        _batcher(tmp_path, 9)

@@ -119,7 +119,7 @@ def test_mistakes_are_named(material, override, error, says, tmp_path):
 
 
 @pytest.mark.parametrize(("override", "says"), [
-    ('data.label="1"', r"started with \[data\] label = '2', and the recipe now has '1'; to start over, choose another \[train\] folder"),
+    ('data.label="1"', r"started with \[data\] label = '2', and the recipe now has '1'; to start over, choose"),
     ('data.labels=["there", "not"]', r"\[data\] labels = nothing, and the recipe now has \['there', 'not'\]"),
     ("text.max_length=11", r"\[text\] max_length = 12, and the recipe now has 11"),
     ("model.freeze_layers=1", r"\[model\] freeze_layers = 0"),

@@ -1,15 +1,37 @@
 """A Transformer whose steps write into their caches in place, for exported graphs."""
 
+from typing import Any
+
 import tensorflow as tf
 
+from tfsum.layers import Cache
 from tfsum.models import Transformer
 
 
-class InPlace:
-    """A Transformer as a `Strategy` needs it, without a copy of the caches at each token.
+class InPlaceCache(Cache):
+    """A cache that is written in place, for exported graphs of TensorFlow only.
 
-    TensorFlow's scatter, which `write_position` becomes, copies its input on a CPU. The operation used here does not
-    compile under XLA, so it is for exported graphs only.
+    TensorFlow's scatter, which `Cache.write` uses, copies its input on a CPU. The operation used here does not, and
+    it does not compile under XLA.
+
+    Example:
+        >>> cache = InPlaceCache(tf.zeros((1, 1, 3, 1, 1))).write(1, tf.ones((1, 1, 1, 1, 1)))
+        >>> tf.reshape(cache.tensor, [-1]).numpy().tolist()
+        [0.0, 1.0, 0.0]
+    """
+
+    def write(self, position: tf.Tensor, values: tf.Tensor) -> Cache:
+        """Sets one position, in place unless something else needs the old cache; see `Cache.write`."""
+        _, _, length, beams, size = self.tensor.shape
+        # In three dimensions: the time of this operation is spent on the indices that it computes for each number.
+        written = tf.raw_ops.TensorStridedSliceUpdate(
+            input=tf.reshape(self.tensor, [-1, length, beams * size]), value=tf.reshape(values, [-1, 1, beams * size]),
+            begin=[0, position], end=[0, position + 1], strides=[1, 1], begin_mask=1, end_mask=1)  # all of dimension 0
+        return type(self)(tf.reshape(written, [-1, *self.tensor.shape[1:]]))
+
+
+class InPlace:
+    """What a strategy needs of a Transformer (see `Strategy`), with caches of class `InPlaceCache`.
 
     Args:
         model: a `Transformer`.
@@ -25,26 +47,11 @@ class InPlace:
     """
 
     def __init__(self, model: Transformer) -> None:
-        self._model, self.start_id, self.end_id, self.start = model, model.start_id, model.end_id, model.start
+        self._model, self.start_id, self.end_id, self.step = model, model.start_id, model.end_id, model.step
 
-    def step(self, token_ids: tf.Tensor, position: tf.Tensor, state: dict) -> tuple[tf.Tensor, dict]:
-        """See `Transformer.step`."""
-        return self._model.step(token_ids, position, state, write=write_position_in_place)
-
-
-def write_position_in_place(cache: tf.Tensor, position: tf.Tensor, values: tf.Tensor) -> tf.Tensor:
-    """Returns a cache with one position set, in place unless something else needs its old value.
-
-    Args, returns: those of `tfsum.layers.write_position`.
-
-    Example:
-        >>> cache = write_position_in_place(tf.zeros((1, 1, 3, 1, 1)), 1, tf.ones((1, 1, 1, 1, 1)))
-        >>> tf.reshape(cache, [-1]).numpy().tolist()
-        [0.0, 1.0, 0.0]
-    """
-    _, _, length, width, size = cache.shape
-    # In three dimensions: the time of this operation goes into the indices that it computes for each number.
-    written = tf.raw_ops.TensorStridedSliceUpdate(
-        input=tf.reshape(cache, [-1, length, width * size]), value=tf.reshape(values, [-1, 1, width * size]),
-        begin=[0, position], end=[0, position + 1], strides=[1, 1], begin_mask=1, end_mask=1)  # all of dimension 0
-    return tf.reshape(written, [-1, *cache.shape[1:]])
+    def start(self, source_ids: tf.Tensor, max_length: int, num_beams: int) -> dict[str, Any]:
+        """See `Transformer.start`."""
+        state = self._model.start(source_ids, max_length, num_beams)
+        layers = {layer: {name: InPlaceCache(*part) if isinstance(part, Cache) else part
+                          for name, part in parts.items()} for layer, parts in state["layers"].items()}
+        return {**state, "layers": layers}

@@ -9,7 +9,7 @@ import tensorflow as tf
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import variables_by_path
 from tfsum.models import Transformer
-from tfsum.tasks.abstractive.batches import load_pairs, pair_batches, pair_batches_report
+from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs
 from tfsum.tasks.abstractive.prepare import prepare
 from tfsum.tasks.abstractive.validation import PairValidation
 from tfsum.tasks.abstractive.vocabularies import pair_vocabularies
@@ -249,12 +249,13 @@ class PairRun(Run):
         self._pairs = load_pairs(train_records)
         if settings.shuffle_sources:
             self._pairs = self._pairs.with_shuffled_sources(settings.seed)
+        self._batcher = PairBatcher(self._pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)
         self.validation = PairValidation(validation_records, model, vocabularies[1], settings.tokens_per_batch,
                                          evaluate.metric, evaluate.documents, evaluate.tokenize, evaluate.words)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of one pass over the pairs."""
-        report = pair_batches_report(self._pairs, tokens_per_batch=self.settings.tokens_per_batch)
+        report = self._batcher.report()
         log(f"one pass: {report['pairs']} pairs, {report['batches']} batches, {report['source_tokens']} source and "
             f"{report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %")
         most = self.model.max_length
@@ -264,12 +265,8 @@ class PairRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Token batches of pairs of about equal lengths; see `Run.batches`."""
-        def batches(skip: int) -> tf.data.Dataset:
-            return pair_batches(self._pairs, tokens_per_batch=self.settings.tokens_per_batch,
-                                cls_id=self.model.start_id, sep_id=self.model.end_id, training=True,
-                                seed=self.settings.seed, skip_batches=skip)
-
-        return self.replicated(batches, done), self.settings.steps
+        return self.replicated(lambda skip: self._batcher.dataset(
+            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
     def measure(self) -> dict[str, float]:
         """The loss on the validation pairs, and BLEU or ROUGE of the greedy answers."""

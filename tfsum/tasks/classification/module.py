@@ -49,7 +49,7 @@ class TextClassifier(tf.Module):
         self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
         self.label_names = list(model.label_names)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
-        self.weights = StoredWeights(model, storage, pooler=True)
+        self.weights = StoredWeights(model, storage)
         names = ("text", "text_pair") if pair else ("text",)
         self.serve = tf.function(self._classify, input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
 

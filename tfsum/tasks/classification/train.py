@@ -11,7 +11,7 @@ from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.models import Bert, BertClassifier
-from tfsum.tasks.classification.batches import PackedTexts, labelled_batches, pack_texts
+from tfsum.tasks.classification.batches import PackedTexts, TextBatcher, pack_texts
 from tfsum.tasks.classification.prepare import read_labelled, read_splits
 from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
 from tfsum.tasks.classification.validation import probabilities
@@ -180,16 +180,13 @@ class ClassificationRun(Run):
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, settings)
         self.model_settings, self._vocabulary = model_settings, vocabulary
-        self._train, self._validation = train, validation
+        self._batcher, self._validation = TextBatcher(train, settings.tokens_per_batch), validation
         self._report: ClassificationReport | None = None  # of the newest validation
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """See `Run.batches`."""
-        def batches(skip: int) -> tf.data.Dataset:
-            return labelled_batches(self._train, tokens_per_batch=self.settings.tokens_per_batch, training=True,
-                                    seed=self.settings.seed, skip_batches=skip)
-
-        return self.replicated(batches, done), self.settings.steps
+        return self.replicated(lambda skip: self._batcher.dataset(
+            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
     def measure(self) -> dict[str, float]:
         """Accuracy and F1 on the validation texts, in points."""

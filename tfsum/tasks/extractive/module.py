@@ -10,11 +10,11 @@ from tfsum.errors import ExportError
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
 from tfsum.tasks.extractive.documents import score_documents, sentence_vectors
-from tfsum.text.expected_rouge import SELECTIONS, expected_rouge_ranks, is_word
+from tfsum.text.expected_rouge import SELECTIONS, is_word
 from tfsum.text.known_words import known_words
 from tfsum.text.packing import pack_windows
 from tfsum.text.repeat import row_ids
-from tfsum.text.selection import select
+from tfsum.text.selection import select_sentences
 from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
@@ -74,7 +74,7 @@ class ExtractiveSummarizer(tf.Module):
         self.default_sentences, self.default_block = sentences, block_trigrams
         self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
-        self.weights = StoredWeights(model, storage)
+        self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
 
     def signatures(self) -> dict:
@@ -167,18 +167,14 @@ class ExtractiveSummarizer(tf.Module):
             "known": self.known_words.share(pieces, owner, documents),
         }
 
-    def _summarize(self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _summarize(self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
         read = self._read(text)
         splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
-        ragged = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
-        ranks = ragged.with_flat_values(read["logits"]).to_tensor(0.0)
-        present = tf.sequence_mask(read["count"], tf.shape(ranks)[1])
-        if self.words is not None:
-            pieces = ragged.with_values(read["pieces"])
-            ranks = expected_rouge_ranks(
-                tf.sigmoid(ranks), present, pieces, self.words, max_sentences, self.max_sentences
-            )
-        chosen, count = select(ranks, present, ragged, max_sentences, block_trigrams, self.max_sentences)
+        texts = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
+        by_rouge = self.words is not None
+        chosen, count = select_sentences(
+            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]), texts, most,
+            block_trigrams, self.max_sentences, texts.with_values(read["pieces"]) if by_rouge else None, self.words)
         padding = tf.size(read["logits"])  # the index after the last sentence, where `pick` appends the fill
         flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, padding)
 

@@ -12,7 +12,7 @@ from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import rounded_rows
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertSumExt
-from tfsum.tasks.extractive.batches import batches_report, extractive_batches
+from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
 from tfsum.tasks.extractive.windows import load_windows
@@ -220,16 +220,14 @@ class ExtractiveRun(Run):
         self._word_piece = WordPiece.from_file(pathlib.Path(vocabulary) / "vocab.txt")
         self._train_records = train_records
         # Read once for each of the two numbers of windows; the first is not needed after the second is read.
-        self._documents = functools.lru_cache(maxsize=1)(
-            functools.partial(load_windows, train_records, model.window_length))
+        self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
         self.validation = ExtractiveValidation(
             validation_records, model.window_length, settings.max_windows, self._word_piece, settings.tokens_per_batch,
             evaluate.sentences, evaluate.selection, evaluate.block_trigrams, evaluate.documents)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of a pass and the scores of the lead baseline."""
-        report = batches_report(self._train_records, tokens_per_batch=self.settings.tokens_per_batch,
-                                window_length=self.model.window_length, max_windows=self.settings.max_windows)
+        report = self._batcher(self.settings.max_windows).report()
         log(f"one pass: {report['documents']} documents, {report['batches']} batches, padding "
             f"{100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond max_windows, "
             f"{report['sentences_cut']} cut")
@@ -237,21 +235,21 @@ class ExtractiveRun(Run):
         log(f"lead: {format_scores(self.state['lead'])}")
         return super().fit()
 
+    def _make_batcher(self, max_windows: int) -> DocumentBatcher:
+        """The batches of the training documents, so many windows of each."""
+        documents = load_windows(self._train_records, self.model.window_length, max_windows)
+        return DocumentBatcher(documents, self.settings.tokens_per_batch, cls_id=self._word_piece.cls_id,
+                               sep_id=self._word_piece.sep_id)
+
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Only first windows, then up to `max_windows` of each document; see `Run.batches`."""
         settings = self.settings
         first = done < settings.first_window_steps
         windows, since = (1, 0) if first else (settings.max_windows, settings.first_window_steps)
-        documents = self._documents(windows)
-
-        def batches(skip: int) -> tf.data.Dataset:
-            return extractive_batches(
-                documents, tokens_per_batch=settings.tokens_per_batch, window_length=self.model.window_length,
-                max_windows=windows, cls_id=self._word_piece.cls_id, sep_id=self._word_piece.sep_id, training=True,
-                seed=settings.seed, skip_batches=skip)
-
+        batcher = self._batcher(windows)
         until = min(settings.first_window_steps, settings.steps) if first else settings.steps
-        return self.replicated(batches, done - since), until
+        return self.replicated(lambda skip: batcher.dataset(
+            training=True, seed=settings.seed, skip_batches=skip), done - since), until
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""

@@ -13,7 +13,7 @@ from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import BertForPretraining
 from tfsum.models.bert_for_pretraining import PRESETS
-from tfsum.tasks.pretraining.batches import load_sentence_pairs, pretraining_batches, pretraining_report
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.tasks.pretraining.prepare import prepare
 from tfsum.tasks.pretraining.validation import PretrainingValidation
@@ -36,7 +36,7 @@ class TrainSettings(RunSettings):
     Attributes:
         tokens_per_batch: padded tokens of a step's batch, of each replica.
         masked_share, max_predictions, whole_words: see `Masking`.
-        static_masks: see `tfsum.tasks.pretraining.batches.pretraining_batches`.
+        static_masks: see `tfsum.tasks.pretraining.batches.SentencePairBatcher`.
         learning_rate: the target rate of the warm-up; it falls linearly to 0 at the last step (`BertWarmUp`).
         encoder_learning_rate: the same of a trained encoder without its pooler, which may want less than new heads;
             None is `learning_rate`.
@@ -261,15 +261,17 @@ class PretrainingRun(Run):
         super().__init__(model, optimizer, settings)
         self.model_settings, self._word_piece = model_settings, word_piece
         self._pairs = load_sentence_pairs(records["train"])
-        self._masking = Masking(word_piece.vocabulary, settings.masked_share, settings.max_predictions,
-                                settings.whole_words, settings.seed)
-        self.validation = PretrainingValidation(
-            model, records["validation"], records.get("same_document"), self._masking, settings.tokens_per_batch,
-            word_piece.cls_id, word_piece.sep_id, evaluate.pairs)
+        masking = Masking(word_piece.vocabulary, settings.masked_share, settings.max_predictions, settings.whole_words,
+                          settings.seed)
+        ids = {"cls_id": word_piece.cls_id, "sep_id": word_piece.sep_id}
+        self._batcher = SentencePairBatcher(self._pairs, settings.tokens_per_batch, masking=masking,
+                                            static_masks=settings.static_masks, **ids)
+        self.validation = PretrainingValidation(model, records["validation"], records.get("same_document"), masking,
+                                                settings.tokens_per_batch, pairs=evaluate.pairs, **ids)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs what a pass over the pairs holds, and what the most frequent piece scores."""
-        report = pretraining_report(self._pairs, tokens_per_batch=self.settings.tokens_per_batch)
+        report = self._batcher.report()
         log(f"one pass: {report['pairs']} pairs, {report['tokens']} tokens, {report['batches']} batches, padding "
             f"{100 * report['padding']:.1f} %")
         guess = int(np.bincount(self._pairs.pieces).argmax())
@@ -282,13 +284,8 @@ class PretrainingRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Token batches of pairs of about equal lengths, with new masks in each epoch; see `Run.batches`."""
-        def batches(skip: int) -> tf.data.Dataset:
-            return pretraining_batches(
-                self._pairs, tokens_per_batch=self.settings.tokens_per_batch, masking=self._masking,
-                cls_id=self._word_piece.cls_id, sep_id=self._word_piece.sep_id, training=True,
-                static_masks=self.settings.static_masks, seed=self.settings.seed, skip_batches=skip)
-
-        return self.replicated(batches, done), self.settings.steps
+        return self.replicated(lambda skip: self._batcher.dataset(
+            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
     def measure(self) -> dict[str, float]:
         """See `PretrainingValidation.scores`."""
