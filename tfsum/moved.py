@@ -84,7 +84,7 @@ def moved_name(module: str, name: str) -> str:
 
     Args:
         module: the module's full name.
-        name: what was looked for.
+        name: the name.
 
     Returns:
         The message, with the new name where there is one.
@@ -98,7 +98,7 @@ def moved_name(module: str, name: str) -> str:
 
 
 class MovedModules(importlib.abc.MetaPathFinder):
-    """Asked last, for what no other finder has found.
+    """The last finder, for modules that no other finder has found.
 
     Example:
         >>> import tfsum.data.pairs

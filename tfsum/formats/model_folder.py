@@ -251,7 +251,7 @@ def assign_head(head: Any, names: list[tuple[str, str, bool]], stored: StoredMod
 
 
 def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
-    """The rows of a table of names, with the names of a file in the place of Hugging Face's.
+    """The rows of a table of names, with the names of a file instead of Hugging Face's.
 
     Args:
         stored: the contents of a checkpoint.

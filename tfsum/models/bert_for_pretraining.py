@@ -224,7 +224,8 @@ class BertForPretraining(Model):
             if any(name in tensors for name, _, _ in rows):
                 names += rows
             elif warn:
-                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it begins anew", stacklevel=3)
+                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random",
+                              stacklevel=3)
         model_folder.assign(model.head_variables(), names, tensors, stored.source)
         return model
 

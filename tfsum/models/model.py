@@ -45,9 +45,7 @@ class Model(keras.Model):
 
     Example:
 
-    >>> from typing import Any
-
-import keras
+    >>> import keras
     >>> import numpy as np
     >>> from keras import ops
     >>> from tfsum.models.model import Model

@@ -1,8 +1,8 @@
-"""The table of tasks: what each is called, and the module that holds everything particular to it.
+"""The table of tasks: the name of each, and the module with everything specific to it.
 
 A task is a folder (or one module) that is registered here. Recipes, export, load, evaluate, golden answers, `explain`
-and the command line look tasks up in this table and call the same functions of each; nothing else in the package asks
-which task it has. A task's module offers:
+and the command line look tasks up in this table and call the same functions of each; nothing else in the package
+depends on the task. A task's module offers:
 
 - itself: `MODEL_KIND` ([model] kind of its recipes), `EXPORT_KIND` (`kind` of its exports; None where there are none),
   `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
@@ -16,7 +16,7 @@ which task it has. A task's module offers:
 - `explain`: `explain_page(answer, text, title, **options)`, the page about one answer.
 
 In a folder these are its files; a task in one module has the functions side by side. A part that a task does not have
-is reported where somebody asks for it.
+is an error when it is needed.
 """
 
 import dataclasses
@@ -39,6 +39,10 @@ class Task:
     Attributes:
         name: of the task.
         module: what holds it.
+
+    Example:
+        >>> task("extractive").name
+        'extractive'
     """
 
     name: str
@@ -136,10 +140,17 @@ def tasks() -> list[Task]:
 
 
 def task_of_recipe(kind: str) -> Task:
-    """The task whose recipes say `kind` under [model].
+    """The task whose recipes have this [model] kind.
+
+    Args:
+        kind: the [model] kind.
 
     Raises:
         RecipeError: there is none.
+
+    Example:
+        >>> task_of_recipe("transformer").name
+        'abstractive'
     """
     for found in tasks():
         if kind == found.module.MODEL_KIND:
@@ -148,7 +159,15 @@ def task_of_recipe(kind: str) -> Task:
 
 
 def task_of_export(description: dict) -> Task | None:
-    """The task of an exported model with this assets.extra/tfsum.json; None where there is none."""
+    """The task of an exported model with this assets.extra/tfsum.json; None where there is none.
+
+    Args:
+        description: the content of assets.extra/tfsum.json.
+
+    Example:
+        >>> task_of_export({"kind": "classifier"}).name
+        'classification'
+    """
     kind = description.get("kind")
     return next((found for found in tasks() if kind and kind == found.module.EXPORT_KIND), None)
 
@@ -156,8 +175,15 @@ def task_of_export(description: dict) -> Task | None:
 def task_of_config(config: dict) -> Task | None:
     """The task of a model folder with this config.json; None where there is none.
 
-    A task whose models are exported goes before one whose are not: a BERT with a head is of the task of the head, and
+    A task whose models are exported precedes one whose are not: a BERT with a head belongs to the task of the head, and
     what no other task owns is an encoder.
+
+    Args:
+        config: the content of config.json.
+
+    Example:
+        >>> task_of_config({"model_type": "bert"}).name
+        'pretraining'
     """
     owners = [found for found in tasks() if found.module.owns(config)]
     return min(owners, key=lambda found: found.module.EXPORT_KIND is None, default=None)

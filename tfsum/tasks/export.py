@@ -43,9 +43,9 @@ def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, **
         raise ExportError(f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports; train "
                           "one on it (tfsum train), and give the folder that this writes")
     export = task.part("export").export_model
-    known = list(inspect.signature(export).parameters)[2:]
-    if unknown := sorted(options.keys() - set(known)):
-        given, may = (", ".join(map(_option, names)) for names in (unknown, known))
+    names = list(inspect.signature(export).parameters)[2:]
+    if unknown := sorted(options.keys() - set(names)):
+        given, may = (", ".join(map(_option, kind)) for kind in (unknown, names))
         raise ExportError(f"{folder}: a model of type {config.get('model_type')!r} is not exported with {given}; its "
                           f"options are {may}")
     return export(folder, destination, **options)

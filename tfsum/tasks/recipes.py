@@ -4,7 +4,6 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfsum.errors import RecipeError
 from tfsum.tasks import task_of_recipe, tasks
 from tfsum.training.recipe_file import Key, read_recipe
 from tfsum.training.train import train_task
@@ -25,7 +24,7 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
         >>> list(schema("bert_classifier"))
         ['data', 'text', 'model', 'train']
     """
-    sections = _training(kind).schema()
+    sections = task_of_recipe(kind).part("train").schema()
     return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
 
 
@@ -69,15 +68,7 @@ def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], override
     """
     if not isinstance(recipe, Mapping):
         recipe = load_recipe(recipe, overrides)
-    return train_task(recipe, _training(recipe["model"]["kind"]))
-
-
-def _training(kind: str) -> Any:
-    """The `train` part of the task with a [model] kind."""
-    task = task_of_recipe(kind)
-    if task is None:
-        raise RecipeError(f"[model] kind is {kind!r}; expected {_kind_key().wants()}")
-    return task.part("train")
+    return train_task(recipe, task_of_recipe(recipe["model"]["kind"]).part("train"))
 
 
 def _kind_key() -> Key:

@@ -29,6 +29,15 @@ class TextClassifier(tf.Module):
 
     Raises:
         ExportError: an unknown storage, or rows longer than the encoder.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertClassifier({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                               "num_attention_heads": 2, "intermediate_size": 16}, ["no", "yes"])
+        >>> model.build()
+        >>> module = TextClassifier(model, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]), max_length=16)
+        >>> module.serve(tf.constant(["rain"]))["labels"].numpy().tolist()
+        [[b'no', b'yes']]
     """
 
     def __init__(self, model: BertClassifier, word_piece: WordPiece, max_length: int, pair: bool = False,
