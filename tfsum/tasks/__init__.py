@@ -9,14 +9,15 @@ depends on the task. A task's module offers:
   `load(folder)` (the Python callable of an export);
 - `prepare`: `prepare(corpus, out_dir, vocabulary, **options)`, a corpus as records;
 - `train`: `schema()`, `prepare_data(recipe)`, `build_model(recipe, data)`, `make_run(recipe, data, model)`;
-- `export`: `export_model(folder, destination, **options)`;
-- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`, `warmup(description, texts)`;
+- `export`: `export_model(folder, destination, **options)`, `ops` among the options;
+- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`, `warmup(description, texts)`; of
+  `ask`'s answers floats are compared within a tolerance, and `tfsum.export.golden` has the others for plain texts;
 - `card`: `WHAT`, `ANSWERS` and `table(description, weights)`, its part of a model card;
 - `evaluate`: `evaluate(answer, corpus, **options)`, the report on a loaded model;
 - `explain`: `explain_page(answer, text, title, **options)`, the page about one answer.
 
-In a folder these are its files; a task in one module has the functions side by side. A part that a task does not have
-is an error when it is needed.
+In a folder these are its files; a task in one module has the functions side by side, as in examples/keyword_tagging. A
+part that a task does not have is an error when it is needed.
 """
 
 import dataclasses
