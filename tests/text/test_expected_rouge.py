@@ -1,5 +1,6 @@
 """`expected_rouge_ranks` against the same rule with Python's counters, and what must change nothing."""
 
+import functools
 from collections import Counter
 
 import hypothesis.strategies as st
@@ -16,6 +17,14 @@ SENTENCE = st.tuples(st.lists(st.integers(0, 5), max_size=7), st.integers(0, 64)
 DOCUMENT = st.tuples(st.lists(SENTENCE, max_size=7), st.integers(0, 4))
 
 
+@functools.cache
+def _graph(limit):
+    return tf.function(lambda p, present, pieces, most: expected_rouge_ranks(p, present, pieces, WORDS, most, limit),
+                       input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.bool),
+                                        tf.RaggedTensorSpec([None, None, None], tf.int32),
+                                        tf.TensorSpec([None], tf.int32)])
+
+
 def _ranks(documents, limit, more=0):
     """Pads documents of ([(pieces, probability)], most) into one batch; the ranks of each one's sentences."""
     width = max([len(d) for d, _ in documents], default=0) + more
@@ -27,7 +36,7 @@ def _ranks(documents, limit, more=0):
     for i, (document, _) in enumerate(documents):
         p[i, :len(document)] = [s[1] for s in document]
     present = tf.sequence_mask([len(d) for d, _ in documents], width)
-    ranks = expected_rouge_ranks(tf.constant(p), present, pieces, WORDS, tf.constant([m for _, m in documents]), limit)
+    ranks = _graph(limit)(tf.constant(p), present, pieces, tf.constant([m for _, m in documents], tf.int32))
     return [row[:len(d)] for row, (d, _) in zip(ranks.numpy(), documents)]
 
 
