@@ -125,7 +125,7 @@ def task(name: str) -> Task:
     module = _MODULES[name]
     module = importlib.import_module(module) if isinstance(module, str) else module
     if missing := [offered for offered in OFFERED if not hasattr(module, offered)]:
-        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; tfsum.tasks tells what a task "
+        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a task "
                     "offers")
     return Task(name, module)
 
