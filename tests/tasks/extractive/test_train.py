@@ -110,7 +110,7 @@ def test_frozen_layers_keep_their_weights(material, tmp_path):
     ([], False, True), (["text.lowercase=true"], True, None), (["text.strip_accents=false"], False, False)])
 def test_case_and_accents_are_the_encoder_s_unless_the_recipe_says(material, tmp_path, monkeypatch, overrides,
                                                                    lowercase, strip_accents):
-    monkeypatch.setattr(ExtractiveRun, "fit", lambda run: run.settings["text"])
+    monkeypatch.setattr(ExtractiveRun, "fit", lambda run: run.model_settings["text"])
     shutil.copytree(material / "encoder", tmp_path / "cased")
     (tmp_path / "cased" / "tfsum.json").write_text('{"text": {"lowercase": false, "strip_accents": true}}')
     (tmp_path / "corpus.jsonl").write_text('{"text": "w1 w2. w3 w4.", "summary": "w3 w4"}\n')
