@@ -15,7 +15,7 @@ from typing import Any
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
 from tfsum.moved import MovedModules
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 sys.meta_path.append(MovedModules())
 

@@ -1,8 +1,8 @@
-"""The exceptions of tfsum: one class to catch, a few children that say where to look."""
+"""The exceptions of tfsum: one base class and a subclass for each area."""
 
 
 class Error(Exception):
-    """Any mistake that tfsum can name: the thing, what was found, what was expected and how to fix it.
+    """The base class of tfsum's errors, whose messages name what was found, what was expected, and the fix.
 
     Example:
         >>> import tfsum
@@ -15,7 +15,7 @@ class Error(Exception):
 
 
 class DataError(Error):
-    """A corpus, a record or a text that cannot be read as what it should be.
+    """A corpus, a record or a text is missing or malformed.
 
     Example:
         >>> from tfsum.data.readers import read_corpus
@@ -26,7 +26,7 @@ class DataError(Error):
 
 
 class CheckpointError(Error):
-    """Weights, a configuration or a vocabulary that are missing, broken or do not fit each other.
+    """Weights, a configuration or a vocabulary are missing, broken or do not match.
 
     Example:
         >>> import tfsum
@@ -37,7 +37,7 @@ class CheckpointError(Error):
 
 
 class RecipeError(Error):
-    """A recipe with an unknown key, a wrong value or a missing section.
+    """A recipe has an unknown key, an invalid value or a missing section.
 
     Example:
         >>> import tfsum
@@ -48,7 +48,7 @@ class RecipeError(Error):
 
 
 class ExportError(Error):
-    """A SavedModel that cannot be written, loaded or verified.
+    """A SavedModel cannot be written, loaded or verified.
 
     Example:
         >>> import tfsum
@@ -59,7 +59,7 @@ class ExportError(Error):
 
 
 class Stopped(Error):
-    """A run that was asked to stop and has saved its state.
+    """A run was asked to stop, and has saved its state.
 
     Example:
         >>> import tfsum

@@ -28,6 +28,12 @@ MODULES = {  # below tfsum: the name in 0.1.0 -> the name now
     "data.sentence_pair_writer": "tasks.pretraining.pair_writer",
     "data.shards": "data.preparation",
     "data.windows": "tasks.extractive.windows",
+    "decoding.length_normalization": "decoding.beam_search",
+    "decoding.ngram_blocking": "decoding.strategy",
+    "decoding.rows": "decoding.strategy",
+    "decoding.single_path": "decoding.strategy",
+    "decoding.truncation": "decoding.sampling",
+    "layers.write_position": "layers.cache",
     "evaluation.baselines": "tasks.extractive.baselines",
     "evaluation.classification": "tasks.classification.report",
     "evaluation.generation": "tasks.abstractive.report",
@@ -84,7 +90,7 @@ def moved_name(module: str, name: str) -> str:
 
     Args:
         module: the module's full name.
-        name: what was looked for.
+        name: the name.
 
     Returns:
         The message, with the new name where there is one.
@@ -98,7 +104,7 @@ def moved_name(module: str, name: str) -> str:
 
 
 class MovedModules(importlib.abc.MetaPathFinder):
-    """Asked last, for what no other finder has found.
+    """The last finder, for modules that no other finder has found.
 
     Example:
         >>> import tfsum.data.pairs

@@ -1,4 +1,4 @@
-"""Loads TensorFlow without the lines that its libraries write before any log level is read."""
+"""Loads TensorFlow without the log lines that its libraries write before any log level is read."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ import tempfile
 
 
 def load_tensorflow() -> None:
-    """Import TensorFlow and TF Text, holding back what they write to standard error meanwhile.
+    """Imports TensorFlow and TF Text, suppressing what they write to standard error.
 
     The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself is
     redirected. They are shown when the import fails, since they may then explain why.

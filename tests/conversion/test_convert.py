@@ -180,7 +180,7 @@ def test_a_destination_that_is_taken(source, tmp_path):
     (tmp_path / "empty").mkdir()
     convert(source, tmp_path / "empty", "tfsum")
     for place in (tmp_path / "empty", source, source / "vocab.txt"):
-        with pytest.raises(CheckpointError, match="is there already"):
+        with pytest.raises(CheckpointError, match="already exists"):
             convert(source, place, "google")
     with pytest.raises(CheckpointError, match="cannot be written"):
         convert(source, source / "vocab.txt" / "x", "google")

@@ -173,7 +173,7 @@ def test_versions_count_on_and_never_change(tmp_path):
         (tmp_path / "news" / name).mkdir(parents=True)
     assert saved_model.version_folder(tmp_path / "news") == tmp_path / "news" / "11"
     assert saved_model.version_folder(tmp_path / "news" / "7") == tmp_path / "news" / "7"
-    with pytest.raises(ExportError, match="is there already; a version never changes"):
+    with pytest.raises(ExportError, match="already exists; a version never changes"):
         saved_model.version_folder(tmp_path / "news" / "2")
 
 
@@ -322,7 +322,7 @@ def test_a_broken_file(transformer, tmp_path, name, spoil):
 def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
     card = (exported.folder.parent / "README.md").read_text()
     assert card.startswith("# news\n") and "Apache-2.0" in card and f"text ops | {exported.ops}" in card
-    assert "The model folder does not say." in card  # of data and scores
+    assert "Not stated in the model folder." in card  # of data and scores
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "README.md").write_text("own")
     (tmp_path / "news").mkdir()

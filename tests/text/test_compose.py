@@ -1,5 +1,6 @@
 """Composition against Python's own NFC."""
 
+import functools
 import unicodedata
 
 import hypothesis
@@ -9,9 +10,20 @@ from hypothesis import strategies as st
 from tfsum.text.compose import Compose, canonical_pairs
 
 
+@functools.cache
+def graph():
+    compose = Compose()
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def function(texts):
+        decoded = tf.strings.unicode_decode(texts, "UTF-8")
+        return compose(decoded.flat_values, decoded.value_rowids())
+
+    return function
+
+
 def composed(texts: list[str]) -> list[str]:
-    decoded = tf.strings.unicode_decode(tf.constant(texts, tf.string), "UTF-8")
-    codes, row = Compose()(decoded.flat_values, decoded.value_rowids())
+    codes, row = graph()(tf.constant(texts, tf.string))
     rows = [""] * len(texts)
     for code, number in zip(codes.numpy().tolist(), row.numpy().tolist(), strict=True):
         rows[number] += chr(code)

@@ -16,7 +16,17 @@ SENTENCE = st.tuples(st.lists(st.integers(0, 5), max_size=7), st.integers(0, 64)
 DOCUMENT = st.tuples(st.lists(SENTENCE, max_size=7), st.integers(0, 4))
 
 
-def _ranks(documents, limit, more=0):
+@tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.bool),
+                              tf.RaggedTensorSpec([None, None, None], tf.int32), tf.TensorSpec([None], tf.int32)])
+def _three_in_graph(p, present, pieces, most):
+    return expected_rouge_ranks(p, present, pieces, WORDS, most, 3)
+
+
+def _eagerly(limit):
+    return lambda p, present, pieces, most: expected_rouge_ranks(p, present, pieces, WORDS, most, limit)
+
+
+def _ranks(documents, limit, more=0, rank=None):
     """Pads documents of ([(pieces, probability)], most) into one batch; the ranks of each one's sentences."""
     width = max([len(d) for d, _ in documents], default=0) + more
     pieces = tf.RaggedTensor.from_row_lengths(
@@ -27,7 +37,7 @@ def _ranks(documents, limit, more=0):
     for i, (document, _) in enumerate(documents):
         p[i, :len(document)] = [s[1] for s in document]
     present = tf.sequence_mask([len(d) for d, _ in documents], width)
-    ranks = expected_rouge_ranks(tf.constant(p), present, pieces, WORDS, tf.constant([m for _, m in documents]), limit)
+    ranks = (rank or _eagerly(limit))(tf.constant(p), present, pieces, tf.constant([m for _, m in documents], tf.int32))
     return [row[:len(d)] for row, (d, _) in zip(ranks.numpy(), documents)]
 
 
@@ -76,8 +86,8 @@ def test_each_one_chosen_is_the_best_by_the_rule(documents, limit):
 @settings(max_examples=30, deadline=None)
 @given(st.lists(DOCUMENT, min_size=1, max_size=4), st.integers(0, 80))
 def test_other_documents_and_padding_change_nothing(documents, more):
-    alone = [_ranks([d], 3)[0] for d in documents]
-    for one, among in zip(alone, _ranks(documents, 3, more)):
+    alone = [_ranks([d], 3, rank=_three_in_graph)[0] for d in documents]
+    for one, among in zip(alone, _ranks(documents, 3, more, _three_in_graph)):
         np.testing.assert_array_equal(one, among)
 
 

@@ -1,9 +1,7 @@
 """Vocabularies learned from small texts: what is in them, always the same, and that both graphs read them."""
 
 import json
-import pathlib
 import random
-import subprocess
 import sys
 import unicodedata
 
@@ -35,14 +33,11 @@ def test_a_plain_vocabulary_is_berts():
     assert not WordPiece(pieces, ops="core").reversible
 
 
-def test_the_same_texts_give_the_same_pieces_in_any_process():
+def test_the_same_texts_give_the_same_pieces_in_any_process(bare_python):
     code = (f"import json; from tfsum.text.vocabulary import learn_vocabulary; "
             f"print(json.dumps(learn_vocabulary({TEXTS!r}, 280)))")
-    root = str(pathlib.Path(__file__).parents[2])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=root, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
     here = learn_vocabulary(TEXTS, 280)
-    assert json.loads(done.stdout) == here == learn_vocabulary(TEXTS, 280)
+    assert json.loads(bare_python(code)) == here == learn_vocabulary(TEXTS, 280)
 
 
 def test_decomposed_texts_give_the_same_pieces():

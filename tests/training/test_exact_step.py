@@ -1,8 +1,6 @@
 """The exact step: two replicas and micro-batches give one device's weights; losses as numpy has them."""
 
 import pathlib
-import subprocess
-import sys
 
 import keras
 import numpy as np
@@ -17,23 +15,21 @@ NO_GRADIENT = "attention.key.bias"
 """Its gradient is zero but for rounding, which Adam turns into steps of any direction."""
 
 
-def check(folder, cases):
+def check(on_two_devices, folder, cases):
     """The weights and losses of two devices are those of one, in a process with two logical CPUs."""
-    command = [sys.executable, SCRIPT, folder, *cases]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=400)
-    assert done.returncode == 0, done.stderr[-3000:]
+    on_two_devices(SCRIPT, folder, *cases)
     for case in cases:
         compare(case, *(dict(np.load(folder / f"{case}_{n}.npz")) for n in (1, 2)))
 
 
-def test_two_devices_are_one(tmp_path):
+def test_two_devices_are_one(on_two_devices, tmp_path):
     """Replicas with 1 and 4 sentences a row, a last batch of 5 rows; 3 micro-batches with clipping; plain "adam"."""
-    check(tmp_path, ["micro", "user"])
+    check(on_two_devices, tmp_path, ["micro", "user"])
 
 
 @pytest.mark.slow
-def test_two_devices_are_one_in_every_case(tmp_path):
-    check(tmp_path, ["plain", "clipped", "sum"])
+def test_two_devices_are_one_in_every_case(on_two_devices, tmp_path):
+    check(on_two_devices, tmp_path, ["plain", "clipped", "sum"])
 
 
 def compare(case, one, two):

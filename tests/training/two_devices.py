@@ -1,4 +1,4 @@
-"""Trains tiny models on one and on two logical CPUs and stores their weights, in a process of its own.
+"""Trains tiny models on one and on two logical CPUs and stores their weights; tests/fixtures/run_scripts.py runs it.
 
 python two_devices.py FOLDER CASE...
 """
@@ -7,11 +7,8 @@ import sys
 
 import keras
 import numpy as np
+import one_device  # noqa: F401 - before tfsum: it makes the logical devices
 import tensorflow as tf
-
-# Before the first op, and so before tfsum's layers.
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
 
 from tfsum.models import BertSumExt
 from tfsum.training.optimizer import Adam

@@ -1,15 +1,20 @@
 """Label texts, one per line, from files or standard input, with a classifier."""
 
+from __future__ import annotations
+
 import argparse
 import itertools
 import json
 import pathlib
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfsum.errors import DataError, Error
-from tfsum.inference.exported_model import ExportedModel
 from tfsum.quiet_tensorflow import load_tensorflow
+
+if TYPE_CHECKING:
+    from tfsum.inference.exported_model import ExportedModel
 
 EXAMPLES = """examples:
   tfsum classify served/tweets tweets.txt

@@ -24,6 +24,10 @@ class Finding(NamedTuple):
         found: what was found, in words.
         state: "ok", "optional" (missing, and tfsum works without) or "wrong".
         cure: the command or action that fixes it; empty where nothing needs fixing.
+
+    Example:
+        >>> Finding("machine", "python", "3.11.7").state
+        'ok'
     """
 
     section: str
@@ -46,7 +50,11 @@ OPTIONAL = {
 
 
 def examine() -> list[Finding]:
-    """Runs all checks; a check that fails becomes a finding."""
+    """Runs all checks; a check that fails becomes a finding.
+
+    Example:
+        >>> findings = examine()  # doctest: +SKIP
+    """
     findings = []
     for section, look in (
         ("machine", machine),
@@ -107,7 +115,16 @@ def _package(requirement: str) -> Finding:
 
 
 def satisfies(version: str, bounds: str) -> bool:
-    """Whether a version is within bounds such as `>=2.21,<2.22` (release numbers only)."""
+    """Whether a version is within bounds such as `>=2.21,<2.22` (release numbers only).
+
+    Args:
+        version: such as "2.21.0".
+        bounds: separated by commas.
+
+    Example:
+        >>> satisfies("2.21.1", ">=2.21,<2.22"), satisfies("2.22.0", ">=2.21,<2.22")
+        (True, False)
+    """
     compare = {">=": "__ge__", "<=": "__le__", ">": "__gt__", "<": "__lt__", "==": "__eq__", "!=": "__ne__"}
     for bound in filter(None, (part.strip() for part in bounds.split(","))):
         parts = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound)

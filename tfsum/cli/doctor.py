@@ -29,7 +29,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_text(findings: list[diagnosis.Finding]) -> str:
-    """A finding a line, under its section, with the cure below where one is needed."""
+    """A finding a line, under its section, with the cure below where one is needed.
+
+    Example:
+        >>> print(as_text([diagnosis.Finding("machine", "python", "3.11.7")]))
+        machine
+          ok  python  3.11.7
+        <BLANKLINE>
+        nothing is wrong
+    """
     lines: list[str] = []
     section = None
     width = max(len(finding.name) for finding in findings)

@@ -25,7 +25,7 @@ VERBS = {
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "explain": "explain an answer: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
-    "classify": "label texts, a line each, by a classifier",
+    "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "show what is installed, which devices there are, and what is wrong",
 }
@@ -41,6 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status.
+
+    Example:
+        >>> main(["--version"])
+        tfsum 0.2.0
+        0
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # The level is read when TensorFlow is loaded, which no verb has done yet.
@@ -68,7 +73,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The verb's arguments, with the verb's `run` among them."""
+    """The verb's arguments, with the verb's `run` among them.
+
+    Args:
+        argv: the words after `tfsum`.
+
+    Example:
+        >>> parse(["summarize", "-n", "2", "article.txt"]).sentences
+        2
+    """
     verb = next((word for word in argv if not word.startswith("-")), None)
     parser = argparse.ArgumentParser(
         prog="tfsum",
@@ -101,7 +114,15 @@ def parse(argv: list[str]) -> argparse.Namespace:
 
 
 def unknown_verb(word: str) -> str:
-    """The message for an unknown verb."""
+    """The message for an unknown verb.
+
+    Args:
+        word: the word.
+
+    Example:
+        >>> unknown_verb("sumarize")
+        "unknown verb 'sumarize'; did you mean 'summarize'?"
+    """
     near = difflib.get_close_matches(word, VERBS, n=1)
     cure = f"did you mean {near[0]!r}?" if near else "the verbs are " + ", ".join(VERBS)
     return f"unknown verb {word!r}; {cure}"

@@ -129,6 +129,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_text(counts: dict[str, int]) -> str:
-    """A count a line."""
+    """A count a line.
+
+    Args:
+        counts: name -> number.
+
+    Example:
+        >>> print(as_text({"documents": 1000}))
+        documents       1,000
+    """
     width = max(map(len, counts))
     return "\n".join(f"{name:<{width}}  {count:>10,}" for name, count in counts.items())

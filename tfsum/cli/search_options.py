@@ -10,7 +10,17 @@ NAMES = ("min_length", "no_repeat_ngram", "width", "length_penalty", "normalizat
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds a group of options to a verb."""
+    """Adds a group of options to a verb.
+
+    Args:
+        parser: of the verb.
+
+    Example:
+        >>> parser = argparse.ArgumentParser()
+        >>> add_search_arguments(parser)
+        >>> parser.parse_args(["--search", "greedy"]).search
+        'greedy'
+    """
     add = parser.add_argument_group("how a Transformer answers").add_argument
     add("--search", choices=("greedy", "beam", "sampling"), help="default beam")
     add("--max-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at most (default: the model's)")
@@ -30,7 +40,18 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def take_search(given: dict) -> dict:
-    """Takes the options of the group out of parsed arguments: those of `tfsum.export.export_abstractive`."""
+    """Takes the options of the group out of parsed arguments: those of `tfsum.export.export_abstractive`.
+
+    Args:
+        given: parsed options by name; those of the group are removed.
+
+    Returns:
+        `strategy`, `max_length` and `max_source_length`, if given.
+
+    Example:
+        >>> take_search({"search": "greedy", "max_length": 20})
+        {'max_length': 20, 'strategy': Greedy(min_length=0, no_repeat_ngram=0)}
+    """
     from tfsum.decoding.named_strategy import named_strategy
 
     chosen = {name: given.pop(name) for name in ("max_length", "max_source_length") if name in given}

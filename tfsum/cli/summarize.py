@@ -1,4 +1,4 @@
-"""Summarize texts, from files or standard input, with the shipped model or another; a Transformer writes its answer."""
+"""Summarize texts, from files or standard input, with the shipped model or another extractive or abstractive one."""
 
 import argparse
 import inspect
@@ -25,7 +25,7 @@ BATCH = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts in UTF-8; standard input where none or -")
-    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model, at most so many (default 3; "
+    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3; "
         "the shipped model gives up to 10)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
     add(
@@ -56,8 +56,8 @@ def run(arguments: argparse.Namespace) -> int:
                     f"`tfsum {verb}`")
     if arguments.sentences is not None:
         if "sentences" not in inspect.signature(summarize).parameters:
-            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
-                                   "writes its answer; leave it out")
+            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} is not extractive: it "
+                                   "generates its answer; leave it out")
         options["sentences"] = arguments.sentences
     for group in batches(names, BATCH):
         texts = [read_text(name) for name in group]
@@ -69,7 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def batches(names: list[str], size: int) -> Iterator[list[str]]:
-    """Groups of names, each of at most `size`."""
+    """Groups of names, each of at most `size`.
+
+    Args:
+        names: of files.
+        size: of a group.
+
+    Example:
+        >>> list(batches(["a", "b", "c"], 2))
+        [['a', 'b'], ['c']]
+    """
     for first in range(0, len(names), size):
         yield names[first : first + size]
 
@@ -87,7 +96,7 @@ def read_text(name: str) -> str:
 
 
 def as_text(name: str, result: Any, documents: int) -> str:
-    """A sentence a line, or what was written; under a heading where there are several documents."""
+    """One sentence per line, or the answer; with a heading if there are several documents."""
     sentences = getattr(result, "sentences", None)
     lines = result.summary.splitlines() if sentences is None else [" ".join(part.split()) for part in sentences]
     return "\n".join([f"==> {name} <==", *lines, ""] if documents > 1 else lines)

@@ -35,7 +35,7 @@ SENTENCE_LAYER = (
 )
 UNUSED = ("transformer_inter.0.layer_norm.weight", "transformer_inter.0.layer_norm.bias")
 """In the file, but the original's first layer never applies it: it attends on what it is given."""
-POSITIONS = "pos_emb.pe"
+POSITIONS, POSITION_ROWS = "pos_emb.pe", 5000  # a buffer of the original
 POSITION_ERROR = 2e-3
 """The original took the angles of 5000 positions in float32, which are wrong by up to 5e-4 there."""
 
@@ -77,13 +77,12 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes: A
     return model
 
 
-def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.", positions: int = 5000) -> dict:
+def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.") -> dict:
     """Gives the weights under the original's names: the state_dict that its `load_state_dict` takes.
 
     Args:
         model: a built model.
         prefix: "encoder." for BertSum, "ext_layer." for PreSumm.
-        positions: rows of the buffer of sentence positions, 5000 in the original.
 
     Returns:
         float32 arrays by name, kernels as (out, in); the normalization that the original never applies is
@@ -99,7 +98,7 @@ def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.", positions: int 
     tensors = model_folder.named_tensors(_variables(model), bertsum_names(model, prefix))
     if model.config["head"] == "transformer":
         width = model.bert.config["hidden_size"]
-        tensors[prefix + POSITIONS] = np.asarray(positional_encoding(positions, width))[None]
+        tensors[prefix + POSITIONS] = np.asarray(positional_encoding(POSITION_ROWS, width))[None]
         tensors[prefix + UNUSED[0]] = np.ones(width, np.float32)
         tensors[prefix + UNUSED[1]] = np.zeros(width, np.float32)
     return tensors

@@ -88,12 +88,12 @@ def text(name: str, description: dict, task_card: Any) -> str:
 
 
 def _numbers(description: dict) -> int:
-    """How many numbers the stored weights are."""
+    """The number of stored weights."""
     return sum(math.prod(shape) for _, shape in description["weights"].values())
 
 
 def _files(description: dict) -> dict[str, str]:
-    """The files that the model's recipe names, each by its name and its folder's."""
+    """The files of the model's recipe, each by its name and its folder's."""
     data = _section(_section(description, "recipe"), "data")
     named = {split: [data[key] for key in (split, f"{split}_target") if data.get(key)]
              for split in ("train", "validation")}
@@ -105,7 +105,7 @@ def _files(description: dict) -> dict[str, str]:
 
 
 def _validated(description: dict) -> str:
-    """What the training run measured on its validation data, and lead's scores beside it."""
+    """The validation scores of the training run, and those of lead."""
     validation, lead = _section(description, "validation"), _section(description, "lead")
     if not validation:
         return ""
@@ -121,7 +121,7 @@ def _scores(scores: dict) -> str:
 
 
 def _section(settings: dict, name: str) -> dict:
-    """A table of the settings; an empty one where they have another thing there, since a card must not fail."""
+    """A section of the settings; empty if it is not a table, since a card must not fail."""
     value = settings.get(name)
     return value if isinstance(value, dict) else {}
 

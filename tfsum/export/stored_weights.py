@@ -24,12 +24,11 @@ class StoredWeights(tf.Module):
     """Each weight that a model reads, stored once, by the name of its variable.
 
     Args:
-        model: a built `BertSumExt` or `BertClassifier`, whose word embedding is replaced; or a
-            `Transformer`.
+        model: a built model; the word embedding of one with a `bert`, such as a `BertSumExt`, is replaced.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: the paths of the embeddings that are read whole, such as one that is the output projection too;
             paths that the model lacks are ignored.
-        pooler: whether the model uses the encoder's pooler.
+        pooler: whether the model uses the encoder's pooler; False does not store it.
 
     Raises:
         ExportError: an unknown storage, or weights that are not finite in it.
@@ -45,7 +44,7 @@ class StoredWeights(tf.Module):
     """
 
     def __init__(self, model: keras.Model, storage: str = "float32", tables: Sequence[str] = (),
-                 pooler: bool = False) -> None:
+                 pooler: bool = True) -> None:
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")

@@ -26,8 +26,8 @@ OLD_ENDINGS = (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "Laye
 def read_hugging_face(source: str | os.PathLike) -> StoredModel:
     """Reads a folder of tfsum or Hugging Face.
 
-    The weights are looked for as model.safetensors, its shards (model.safetensors.index.json),
-    pytorch_model.bin, its shards; what torch wrote is read without torch and without running anything in it.
+    The weights are searched as model.safetensors, its shards (model.safetensors.index.json),
+    pytorch_model.bin, its shards; torch's files are read without torch and without running anything in them.
 
     Args:
         source: see `local_folder`.
@@ -65,7 +65,7 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
             name on the hub where huggingface_hub is installed.
 
     Raises:
-        CheckpointError: a file, no such package, or no such folder and nothing of that name that could be fetched.
+        CheckpointError: the source is a file, the package is missing, or there is no such folder or model on the hub.
 
     Returns:
         The path of the folder.
@@ -80,7 +80,7 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
     folder = pathlib.Path(source)
     if folder.is_file():
         raise CheckpointError(f"{source}: is a file; give the model folder that holds it, {folder.parent}")
-    # A name whose first part is a folder here is meant as a path.
+    # A name whose first part is an existing folder is a path.
     if folder.is_dir() or not HUB_NAME.fullmatch(str(source)) or (folder.parent.name and folder.parent.is_dir()):
         return folder
     cure = (f"download config.json, model.safetensors (or pytorch_model.bin) and vocab.txt of {source} into a folder, "

@@ -23,9 +23,9 @@ def quantize_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounded_rows(table: np.ndarray) -> np.ndarray:
-    """The table that `quantize_rows` gives back, float32 (V, D): to round it again changes nothing.
+    """Rounds a table to what `quantize_rows` stores, float32 (V, D); rounding is idempotent.
 
-    A model trained on top of a rounded table that keeps its weights loses nothing when the table is stored in int8.
+    A model trained on a frozen rounded table is exact when the table is stored in int8.
 
     Example:
         >>> rounded_rows(np.array([[127.0, -63.6]], np.float32)).tolist()

@@ -225,8 +225,33 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
     assign(variables_by_path(bert), names, tensors, stored.source)
 
 
+def assign_head(head: Any, names: list[tuple[str, str, bool]], stored: StoredModel) -> None:
+    """Sets the weights of a built head, whose tensors `assign_bert` leaves unread (`OTHER_HEADS`).
+
+    Args:
+        head: the layer.
+        names: (Hugging Face's name, path of the variable below `head`, transposed) of each weight.
+        stored: the contents of a checkpoint.
+
+    Raises:
+        CheckpointError: the file lacks one of them, or it has another shape.
+
+    Example:
+        >>> import keras
+        >>> head = keras.layers.Dense(2, name="tagger")
+        >>> head.build((None, 3))
+        >>> stored = StoredModel("a file", {}, {"weight": np.ones((2, 3)), "bias": np.ones(2)})
+        >>> assign_head(head, [("weight", "kernel", True), ("bias", "bias", False)], stored)
+        >>> float(head.kernel[0, 0])
+        1.0
+    """
+    rows = names_in(stored, names)
+    tensors = {name: stored.tensors[name] for name, _, _ in rows if name in stored.tensors}
+    assign(variables_by_path(head), rows, tensors, stored.source)
+
+
 def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
-    """The rows of a table of names, with the names of a file in the place of Hugging Face's.
+    """The rows of a table of names, with the names of a file instead of Hugging Face's.
 
     Args:
         stored: the contents of a checkpoint.
@@ -414,7 +439,7 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
     """Writes the folder of a model: the `save_pretrained` of every class.
 
     Args:
-        model: has `build()`, `folder_config()` (the content of config.json) and `tensors()`.
+        model: a Keras model with `folder_config()` (the content of config.json) and `tensors()`.
         folder: path; created if it does not exist.
         vocabulary: the word pieces, for vocab.txt.
         settings: the content of tfsum.json (text settings under "text", recipe, scores).
@@ -430,7 +455,8 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
         ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
         ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
     """
-    model.build()
+    if not model.built:
+        model.build()
     files = {name: "\n".join(pieces) + "\n" for name, pieces in
              (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)) if pieces is not None}
     if settings is not None:

@@ -1,7 +1,7 @@
-"""An interpreter of pickle's instructions that calls nothing but the functions it was handed.
+"""An interpreter of pickle's instructions that calls only the functions given to it.
 
-`pickle.Unpickler.find_class` alone is no fence: a stream may still set attributes on the classes it may name.
-Here the stream only ever holds `Global` tokens, and no function or class of this process is within its reach.
+`pickle.Unpickler.find_class` alone is not safe: a stream can still set attributes of the allowed classes.
+Here the stream holds only `Global` tokens, and cannot reach any function or class of this process.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from tfsum.errors import CheckpointError
 
 
 class Global:
-    """The name of a function or class that the stream asked for, and what a call of it does.
+    """The name of a function or class in the stream, and what a call of it does.
 
     Args:
         name: module and name, such as `collections.OrderedDict`.
@@ -56,15 +56,15 @@ def read_pickle(
     find_global: Callable[[str], Global],
     load_persistent: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Reads one pickle and leaves the stream behind its end.
+    """Reads one pickle, up to its end in the stream.
 
     Args:
         stream: A seekable binary stream at the first byte of the pickle.
-        find_global: Gives the token of an allowed `module.name`; raises CheckpointError for any other.
+        find_global: Returns the token of an allowed `module.name`; raises CheckpointError for any other.
         load_persistent: Turns a persistent id into an object; without it there may be none.
 
     Returns:
-        The object: plain containers, numbers and strings, `Opaque` and what the callables gave.
+        The object: plain containers, numbers and strings, `Opaque` and the results of the callables.
 
     Raises:
         CheckpointError: An instruction or a name that is not allowed. A malformed stream raises what Python
@@ -187,7 +187,7 @@ def _kind(thing: Any) -> str:
 
 
 def hashable(key: Any) -> Any:
-    """Gives back a key or set item, but refuses one whose hash could run endlessly deep.
+    """Checks a key or set item: the hash of a deeply nested one could overflow the stack.
 
     Args:
         key: Any object of the stream.

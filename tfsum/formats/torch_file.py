@@ -24,7 +24,7 @@ LEGACY_PROTOCOL = 1001
 def read_torch_file(path: str | os.PathLike) -> dict:
     """Reads the dictionary that `torch.save` wrote, in either of its formats.
 
-    The file is mapped, not loaded: arrays are read-only views of it, a tensor that nobody looks at costs no
+    The file is mapped, not loaded: arrays are read-only views of it, an unused tensor costs no
     memory, and the file must stay as it is while they live. bfloat16 is widened to float32. Objects of the
     training program come as `Opaque`, the `opt` of BertSum as argparse.Namespace.
 
@@ -32,7 +32,7 @@ def read_torch_file(path: str | os.PathLike) -> dict:
         path: The file, usually `model_step_N.pt`.
 
     Returns:
-        The dictionary, with numpy arrays in the place of tensors.
+        The dictionary, with numpy arrays instead of tensors.
 
     Raises:
         CheckpointError: No such file, no torch file, a broken one, or one that asks for objects beyond

@@ -12,7 +12,7 @@ from tfsum.errors import CheckpointError
 from tfsum.formats.restricted_pickle import Global, Opaque, hashable, read_pickle
 
 LARGEST_REPEAT = 2**27
-"""Elements that a view with repeated elements (stride 0) may have; more is no weight, but a trap."""
+"""Elements that a view with repeated elements (stride 0) may have; more cannot be a weight."""
 
 ELEMENTS = {
     "DoubleStorage": "<f8",
@@ -48,7 +48,7 @@ class Parameter(np.ndarray):
 
 
 class StorageId(NamedTuple):
-    """What a pickle says of one storage: class, name in the file, elements, and the part that is meant.
+    """The description of a storage in a pickle: class, name in the file, elements, and the part used.
 
     Example:
         >>> StorageId("FloatStorage", "0", 3, slice(0, 3)).byte_count()
@@ -78,15 +78,15 @@ class Storage(NamedTuple):
 
 
 def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview | None]) -> Any:
-    """Reads the pickle of a checkpoint and leaves the stream behind it.
+    """Reads the pickle of a checkpoint, up to its end in the stream.
 
     Args:
         stream: A seekable binary stream at the first byte of the pickle.
-        load: Gives the bytes of a whole storage, or None in a first reading that only asks which there are
+        load: Returns the bytes of a whole storage, or None in a first pass that only collects the storages
             (every tensor is then None).
 
     Returns:
-        What was saved, with numpy arrays in the place of tensors.
+        What was saved, with numpy arrays instead of tensors.
 
     Raises:
         CheckpointError: An object beyond `ALLOWED`, a storage of wrong size, a tensor outside its storage.

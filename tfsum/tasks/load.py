@@ -65,6 +65,14 @@ def task_of(folder: pathlib.Path, description: dict) -> Task:
 
     Raises:
         ExportError: no task has models of this kind.
+
+    Args:
+        folder: of the model, for messages.
+        description: the content of its assets.extra/tfsum.json.
+
+    Example:
+        >>> task_of(pathlib.Path("a_model"), {"kind": "extractive"}).name
+        'extractive'
     """
     found = task_of_export(description)
     if found is None:

@@ -30,13 +30,12 @@ def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | N
         ...     print(summarize("It rained.", sentences=1))
         It rained.
     """
-    path = pathlib.Path(model) if isinstance(model, str | pathlib.Path) else None
-    if path is None or not (path / "config.json").is_file():
-        answer = model if isinstance(model, ExportedModel) else load(model)
+    path = pathlib.Path(model) if isinstance(model, str | pathlib.Path) else model.path
+    if not isinstance(model, str | pathlib.Path) or not (path / "config.json").is_file():
         if search:
-            raise ExportError(f"{answer.path}: was exported with its own decoding strategy; leave out "
+            raise ExportError(f"{path}: was exported with its own decoding strategy; leave out "
                               f"{', '.join(sorted(search))}, or give the model folder")
-        yield answer
+        yield load(model) if isinstance(model, str | pathlib.Path) else model
         return
     from tfsum.tasks.export import export_model
 

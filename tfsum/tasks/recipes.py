@@ -4,7 +4,6 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfsum.errors import RecipeError
 from tfsum.tasks import task_of_recipe, tasks
 from tfsum.training.recipe_file import Key, read_recipe
 from tfsum.training.train import train_task
@@ -18,11 +17,14 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
     Args:
         kind: the [model] kind of a task.
 
+    Raises:
+        RecipeError: no task has it.
+
     Example:
         >>> list(schema("bert_classifier"))
         ['data', 'text', 'model', 'train']
     """
-    sections = _training(kind).schema()
+    sections = task_of_recipe(kind).part("train").schema()
     return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
 
 
@@ -66,15 +68,7 @@ def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], override
     """
     if not isinstance(recipe, Mapping):
         recipe = load_recipe(recipe, overrides)
-    return train_task(recipe, _training(recipe["model"]["kind"]))
-
-
-def _training(kind: str) -> Any:
-    """The `train` part of the task with a [model] kind."""
-    task = task_of_recipe(kind)
-    if task is None:
-        raise RecipeError(f"[model] kind is {kind!r}; expected {_kind_key().wants()}")
-    return task.part("train")
+    return train_task(recipe, task_of_recipe(recipe["model"]["kind"]).part("train"))
 
 
 def _kind_key() -> Key:
@@ -85,7 +79,7 @@ def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
     """The schema of a parsed recipe's kind; for an unknown kind, a schema in which this is the only error."""
     model = given.get("model")
     kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
-    if isinstance(kind, str) and task_of_recipe(kind) is not None:
+    if kind in [task.module.MODEL_KIND for task in tasks()]:
         return schema(kind)
     return {section: {**dict.fromkeys(table, Key()), **({"kind": _kind_key()} if section == "model" else {})}
             for section, table in given.items() if isinstance(table, dict)}

@@ -77,12 +77,12 @@ def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None,
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count (B,) int32.
 
     Raises:
-        tfsum.Error: `limit` is below 1, or trigrams are to be blocked and there are no words.
+        Error: if `limit` is below 1, or if trigrams are to be blocked and there are no words.
 
-    >>> scores, present = tf.constant([[0.2, 0.9, 0.5]]), tf.constant([[True, True, True]])
-    >>> chosen, count = select(scores, present, None, tf.constant([2]), None, limit=3)
-    >>> chosen.numpy().tolist(), count.numpy().tolist()
-    ([[1, 2, -1]], [2])
+    Example:
+        >>> indices, count = select([[0.2, 0.9, 0.5]], [[True, True, True]], None, [2], None, limit=3)
+        >>> indices.numpy().tolist(), count.numpy().tolist()
+        ([[1, 2, -1]], [2])
     """
     if limit < 1:
         raise Error(f"select: limit is {limit}; expected at least 1, the width of the result.")

@@ -86,7 +86,7 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
         return i + 1, loss_sum + more, [a + g for a, g in zip(total, gradients)]
 
     zeros = [tf.zeros(v.shape, v.dtype) for v in variables]
-    # One micro-batch's activations at a time: that is what micro-batches are for.
+    # One micro-batch at a time, so that only its activations are in memory.
     start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
     _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, start, parallel_iterations=1)
     return loss_sum, total
@@ -153,8 +153,8 @@ def _function(model: Model, step: Callable) -> Callable:
     def function(iterator: Any) -> dict[str, tf.Tensor]:
         nonlocal traced
         if not model.run_eagerly and iterator.element_spec != traced:
-            # For the shapes that the data set declares, not for its first batch's, which would be another graph with
-            # other rounding: a resumed run, whose first batch is another, is bit by bit one that never stopped.
+            # Trace for the declared shapes of the data set, not for its first batch's: a resumed run, whose first batch
+            # differs, would use another graph with other rounding.
             traced = iterator.element_spec
             call.get_concrete_function(traced)
         logs: Any = None

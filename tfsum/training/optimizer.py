@@ -84,9 +84,9 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("tfsum")
 class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear decay to 0, with linear growth in the place of its first steps (google-research/bert, optimization.py).
+    """Linear decay to 0, with linear growth in its first steps (google-research/bert, optimization.py).
 
-    With s steps done: peak * s / warmup before the warm-up ends, so that the first step moves nothing; then
+    With s steps done: peak * s / warmup before the warm-up ends, so that the first step changes nothing; then
     peak * (1 - s / total), which begins below the peak.
 
     Args:

@@ -3,7 +3,7 @@
 A recipe is checked against a schema, section by section, and all errors are reported at once:
 
     schema = {"train": keys_of(train, "model", "dataset"), "export": {"ops": Key((str,), "core")}}
-    recipe = read_recipe("training/news.toml", schema, overrides=["train.learning_rate=1e-4"])
+    recipe = read_recipe("training/news.toml", lambda given: schema, overrides=["train.learning_rate=1e-4"])
 """
 
 import dataclasses
@@ -63,7 +63,7 @@ class Key:
         raise ValueError
 
 
-Schema = Mapping[str, Mapping[str, Any]]
+Schema = Mapping[str, Mapping[str, Key]]
 
 
 def keys_of(function: Callable, *without: str) -> dict[str, Key]:
@@ -95,14 +95,13 @@ def keys_of(function: Callable, *without: str) -> dict[str, Key]:
 
 
 def read_recipe(
-    path: str | pathlib.Path, schema: Schema | Callable[[Mapping], Schema], overrides: Iterable[str] = ()
+    path: str | pathlib.Path, schema_of: Callable[[Mapping], Schema], overrides: Iterable[str] = ()
 ) -> dict[str, dict[str, Any]]:
     """Read a recipe, apply overrides, check it, fill in the defaults.
 
     Args:
         path: the TOML file.
-        schema: section -> key -> a `Key`, a type (the key is then required) or a default value (which
-            implies its type); or a function from the parsed recipe, overrides applied, to the schema.
+        schema_of: from the parsed recipe, overrides applied, to its schema: section -> key -> `Key`.
         overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings); without a VALUE the
             key is reset to its default.
 
@@ -114,15 +113,17 @@ def read_recipe(
 
     Example:
         >>> import tempfile
+        >>> def schema(given):
+        ...     return {"train": {"steps": Key((int,)), "seed": Key((int,), 0)}}
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = pathlib.Path(folder, "a.toml").write_text("[train]\\nsteps = 100\\n")
-        ...     read_recipe(f"{folder}/a.toml", {"train": {"steps": int, "seed": 0}}, ["train.steps=50"])
+        ...     read_recipe(f"{folder}/a.toml", schema, ["train.steps=50"])
         {'train': {'steps': 50, 'seed': 0}}
     """
     path = pathlib.Path(path)
     given = _parse(path)
     errors = _override(given, overrides)
-    resolved, more = check(given, schema(given) if callable(schema) else schema)
+    resolved, more = check(given, schema_of(given))
     if errors + more:
         raise RecipeError("\n  ".join([f"{path}: {len(errors + more)} error(s)", *errors, *more]))
     return resolved
@@ -136,10 +137,10 @@ def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str,
 
     Args:
         given: the parsed recipe.
-        schema: section -> key -> see `read_recipe`.
+        schema: section -> key -> `Key`.
 
     Example:
-        >>> check({"train": {"step": 100}}, {"train": {"steps": 10}})
+        >>> check({"train": {"step": 100}}, {"train": {"steps": Key((int,), 10)}})
         ({'train': {'steps': 10}}, ['[train] step: unknown key; did you mean steps?'])
     """
     errors = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
@@ -151,8 +152,8 @@ def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str,
             continue
         errors += [_unknown_key(section, name, schema) for name in table if name not in keys]
         resolved[section] = {}
-        for name, rule in keys.items():
-            value, error = _value_of(section, name, table, _as_key(rule))
+        for name, key in keys.items():
+            value, error = _value_of(section, name, table, key)
             errors += [error] if error else []
             resolved[section][name] = value
     return resolved, errors
@@ -180,15 +181,6 @@ def _quoted(section: str, name: str, found: Any, key: Key) -> str:
         return (f"; a number that is a name is put in quotes: {name} = \"{found}\" or "
                 f"--set '{section}.{name}=\"{found}\"'")
     return ""
-
-
-def _as_key(rule: Any) -> Key:
-    """A schema entry in its full form."""
-    if isinstance(rule, Key):
-        return rule
-    if isinstance(rule, type):
-        return Key((rule,))
-    return Key(() if rule is None else (type(rule),), rule)
 
 
 def _allowed(hint: Any) -> tuple[tuple[type, ...], tuple]:

@@ -49,10 +49,10 @@ def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[st
         recipe: section -> key -> value, with every key.
 
     Returns:
-        What the recipe says otherwise of the training itself, a line each: the steps that are done were made as before.
+        The changed [train] keys, a line each; they apply to the remaining steps.
 
     Raises:
-        RecipeError: the run there has checkpoints, and they were made from other data, texts or another model.
+        RecipeError: the run has checkpoints, of other data, texts or another model.
 
     Example:
         >>> compare_with_started_run({"train": {"folder": "no_such_run"}})

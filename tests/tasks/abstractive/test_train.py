@@ -1,5 +1,7 @@
 """Runs of tiny Transformers: stopped and resumed as if never stopped, one device as two, tasks learned whole."""
 
+import contextlib
+import io
 import json
 import pathlib
 
@@ -163,42 +165,55 @@ metric = "rouge"
 """
 
 
-@pytest.fixture
-def recipe(tmp_path):
+def write_recipe(folder):
     random = np.random.default_rng(0)
     for split, number in (("train", 30), ("validation", 5)):
         words = [" ".join(random.choice(["sea", "wind", "boat", "Salz"], 4)) for _ in range(2 * number)]
-        (tmp_path / f"{split}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(words[::2], words[1::2])))
-    path = tmp_path / "recipe.toml"
-    path.write_text(RECIPE.format(folder=tmp_path, train=tmp_path / "train.tsv", size=500,
-                                  validation=tmp_path / "validation.tsv"))
+        (folder / f"{split}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(words[::2], words[1::2])))
+    path = folder / "recipe.toml"
+    path.write_text(RECIPE.format(folder=folder, train=folder / "train.tsv", size=500,
+                                  validation=folder / "validation.tsv"))
     return path
 
 
-def test_from_a_recipe_to_a_model_folder(recipe, tmp_path, capsys):
-    best = train(load_recipe(recipe, ["model.max_length=4"]))
-    assert "30 of these targets have more than 4 tokens" in capsys.readouterr().err  # of four words and an end
+@pytest.fixture
+def recipe(tmp_path):
+    return write_recipe(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """A recipe that was trained, its overrides, the folder of the best model, and what training told."""
+    path, overrides = write_recipe(tmp_path_factory.mktemp("recipe")), ["model.max_length=4"]
+    with contextlib.redirect_stderr(io.StringIO()) as told:
+        best = train(load_recipe(path, overrides))
+    return path, overrides, best, told.getvalue()
+
+
+def test_from_a_recipe_to_a_model_folder(trained):
+    recipe, _, best, told = trained
+    assert "30 of these targets have more than 4 tokens" in told  # of four words and an end
     text = json.loads((best / "tfsum.json").read_text())["text"]
     assert text == {"lowercase": False, "strip_accents": None, "max_source_length": 512, "cut_sources": False}
-    assert set(history(tmp_path / "run")["best"]) == {"step", "loss", "rouge1", "rouge2", "rougeLsum"}
-    learned = tmp_path / "records" / "vocabulary" / "vocab.txt"
+    assert set(history(recipe.parent / "run")["best"]) == {"step", "loss", "rouge1", "rouge2", "rougeLsum"}
+    learned = recipe.parent / "records" / "vocabulary" / "vocab.txt"
     assert (best / "vocab.txt").read_text() == learned.read_text() and "sea" in learned.read_text()
-    assert (tmp_path / "run" / "recipe.toml").is_file()
+    assert (recipe.parent / "run" / "recipe.toml").is_file()
 
 
-def test_a_model_goes_on_from_another_ones_weights(recipe, tmp_path):
-    best = train(load_recipe(recipe))
-    more = [f"train.folder={tmp_path}/more", f"model.start={best}"]
+def test_a_model_goes_on_from_another_ones_weights(trained, tmp_path):
+    recipe, overrides, best, _ = trained
+    more = [*overrides, f"train.folder={tmp_path}/more", f"model.start={best}"]
     with pytest.raises(RecipeError, match="of another shape; .model. must have num_encoder_layers = 1, d_model = 8$"):
         train(load_recipe(recipe, [*more, "model.num_encoder_layers=2", "model.d_model=16"]))
     with pytest.raises(RecipeError, match="other word pieces; .text. needs vocabulary = .*best/vocab.txt\" in place"):
         train(load_recipe(recipe, [*more, "text.lowercase=true", f"data.records={tmp_path}/other"]))
-    recipe.write_text(recipe.read_text().replace("vocabulary_size = 500", f'vocabulary = "{best}/vocab.txt"'))
-    again = train(load_recipe(recipe, [*more, "model.dropout=0.3", "train.learning_rate=1e-9",
+    again = train(load_recipe(recipe, [*more, "text.vocabulary_size=", f"text.vocabulary={best}/vocab.txt",
+                                       "model.dropout=0.3", "train.learning_rate=1e-9", "evaluate.metric=loss",
                                        f"data.records={tmp_path}/more_records"]))
+    found = variables_by_path(Transformer.from_pretrained(again))
     for path, weight in variables_by_path(Transformer.from_pretrained(best)).items():
-        found = variables_by_path(Transformer.from_pretrained(again))[path]
-        np.testing.assert_allclose(found, weight, atol=1e-7)
+        np.testing.assert_allclose(found[path], weight, atol=1e-7)
 
 
 def test_two_vocabularies_need_two_tables(recipe, tmp_path):

@@ -25,22 +25,22 @@ from tfsum.training.environment import set_precision_and_seed, strategy_of
 
 RECIPE = pathlib.Path(__file__).parents[3] / "training" / "bert_sum_ext_news.toml"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
-SETTINGS = {"steps": 7, "tokens_per_batch": 64, "max_windows": 2, "first_window_steps": 3, "validate_every": 4,
+SETTINGS = {"steps": 7, "tokens_per_batch": 128, "max_windows": 2, "first_window_steps": 3, "validate_every": 4,
             "warmup_steps": 2, "learning_rate": 1e-2, "encoder_learning_rate": 1e-3, "average_decay": 0.9,
             "clip_norm": 1.0, "seed": 3}
 
 
 @pytest.fixture(scope="module")
 def material(tmp_path_factory):
-    """A tiny encoder with dropout, and records of 24 documents."""
+    """A tiny encoder with dropout, and records of 24 documents, of 8 in `few`: each shape of a batch takes seconds."""
     folder = tmp_path_factory.mktemp("material")
     Bert(vocab_size=20, hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
          max_position_embeddings=16).save_pretrained(folder / "encoder")
     (folder / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     random = np.random.default_rng(0)
-    for split in ("train", "validation"):
+    for split, number in (("train", 24), ("validation", 24), ("few", 8)):
         (folder / split).mkdir()
-        write_shard(folder / split / "part-00000.tfrecord", (document(random, i) for i in range(24)))
+        write_shard(folder / split / "part-00000.tfrecord", (document(random, i) for i in range(number)))
     return folder
 
 
@@ -54,32 +54,45 @@ def run(material, folder, **changes):
     settings = {**SETTINGS, **changes}
     set_precision_and_seed("float32", settings["seed"])
     model = make_model(str(material / "encoder"), head_layers=1, head_num_heads=2, head_feed_forward_width=12)
-    return ExtractiveRun(model, material / "train", material / "validation", material / "encoder", {"text": {}},
+    return ExtractiveRun(model, material / "train", material / "few", material / "encoder", {"text": {}},
                          TrainSettings(folder=str(folder), **settings), EvaluateSettings())
 
 
-@pytest.mark.parametrize(("step", "number"), [(3, signal.SIGTERM), (4, signal.SIGINT)])
-def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, step, number, stop_after, same):
-    """Bit by bit, with dropout on: weights, optimizer, average; and no validation is repeated or left out."""
-    first = run(material, tmp_path)
-    stop_after(first, step, number)
-    before = signal.getsignal(number)
-    with pytest.raises(Stopped, match=f"stopped after step {step} of 7"):
-        first.fit()
-    assert signal.getsignal(number) is before
-    second = run(material, tmp_path)
-    assert not same(second, uninterrupted)
-    assert second.fit() == tmp_path / "best"
-    assert same(second, uninterrupted)
-    histories = [json.loads((r.folder / "history.json").read_text()) for r in (second, uninterrupted)]
+def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path, stop_after, same):
+    """Bit by bit, with dropout on: weights, optimizer, average; and no validation is repeated or left out.
+
+    Stopped twice: between two validations, and in the step of one.
+    """
+    for step, number in ((3, signal.SIGTERM), (4, signal.SIGINT)):
+        stopped = run(material, tmp_path)
+        stop_after(stopped, step, number)
+        before = signal.getsignal(number)
+        with pytest.raises(Stopped, match=f"stopped after step {step} of 7"):
+            stopped.fit()
+        assert signal.getsignal(number) is before
+    last = run(material, tmp_path)
+    assert not same(last, uninterrupted)
+    assert last.fit() == tmp_path / "best"
+    assert same(last, uninterrupted)
+    histories = [json.loads((r.folder / "history.json").read_text()) for r in (last, uninterrupted)]
     assert histories[0]["history"] == histories[1]["history"]
     assert [h["step"] for h in histories[0]["history"]] == [4, 7]
 
 
-def test_another_seed_is_another_run(material, uninterrupted, tmp_path, same):
-    other = run(material, tmp_path, seed=4)
-    other.fit()
-    assert not same(other, uninterrupted)
+def test_another_seed_is_another_run(material, tmp_path):
+    """New weights, the order of the data and dropout, each alone; the same seed gives the same of each."""
+    def parts(seed):
+        of = run(material, tmp_path / str(seed), seed=seed)
+        new_weights = np.concatenate([weight.numpy().ravel() for weight in of.model.head.trainable_variables])
+        batch = next(of.batches(0)[0].as_numpy_iterator())
+        for number, weight in enumerate(of.model.trainable_variables):
+            weight.assign(np.random.default_rng(number).normal(size=weight.shape))
+        fixed = {"token_ids": np.full((2, 5), 7, np.int32), "segment_ids": np.zeros((2, 5), np.int32),
+                 "sentence_starts": np.zeros((2, 1), np.int32)}
+        return new_weights, batch["token_ids"], of.model(fixed, training=True).numpy()
+
+    for three, again, four in zip(parts(3), parts(3), parts(4), strict=True):
+        assert np.array_equal(three, again) and not np.array_equal(three, four)
 
 
 def test_the_best_model_is_kept_with_its_vocabulary_and_scores(uninterrupted):
@@ -97,8 +110,8 @@ def test_the_best_model_is_kept_with_its_vocabulary_and_scores(uninterrupted):
 
 def test_frozen_layers_keep_their_weights(material, tmp_path):
     model = make_model(str(material / "encoder"), freeze_layers=1, head="classifier")
-    settings = TrainSettings(folder=str(tmp_path), steps=2, tokens_per_batch=64, validate_every=2, average_decay=0.0)
-    frozen = ExtractiveRun(model, material / "train", material / "validation", material / "encoder", {}, settings,
+    settings = TrainSettings(folder=str(tmp_path), steps=2, tokens_per_batch=128, validate_every=2, average_decay=0.0)
+    frozen = ExtractiveRun(model, material / "train", material / "few", material / "encoder", {}, settings,
                            EvaluateSettings())
     frozen.fit()
     before, after = (load_file(f / "model.safetensors") for f in (material / "encoder", tmp_path / "best"))

@@ -1,4 +1,4 @@
-"""Abstractive summarization and translation: a Transformer writes its answer (Vaswani et al. 2017)."""
+"""Abstractive summarization and translation: a Transformer generates the answer (Vaswani et al. 2017)."""
 
 from __future__ import annotations
 

@@ -30,6 +30,11 @@ class WrittenExplanation:
         attention: the cross-attention by words, the mean over layers and heads, stored as one layer of one head;
             queries are the words of the answer, keys those of the text.
         model: NAME/VERSION of the model.
+
+    Example:
+        >>> explanation = explain_written("I am cold.", tfsum.load("served/translator"))  # doctest: +SKIP
+        >>> explanation.attention.queries  # doctest: +SKIP
+        ['J', "'", 'ai', 'froid', '.', '[SEP]']
     """
 
     text: str
@@ -51,6 +56,9 @@ def explain_written(text: str, generator: Generator) -> WrittenExplanation:
     Raises:
         Error: `text` is no str.
         ExportError: the model was exported without the signature `attend`.
+
+    Example:
+        >>> explanation = explain_written("I am cold.", tfsum.load("served/translator"))  # doctest: +SKIP
     """
     answer, attended = generator(text), generator.attend(text)
     read, owner_read = words(attended.source_ids, attended.source_vocabulary)
@@ -69,6 +77,10 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
 
     Returns:
         The words, special tokens by their names, and the place of each piece's word among them.
+
+    Example:
+        >>> words([0, 1, 2], ["[CLS]", "play", "##ing"])
+        (['[CLS]', 'playing'], [0, 1, 1])
     """
     pieces = [vocabulary[i] for i in ids]
     # A character that the vocabulary lacks is written as its bytes; all but the first continue a word.
@@ -81,7 +93,20 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
 
 
 def by_words(weights: np.ndarray, owner_written: list[int], owner_read: list[int]) -> np.ndarray:
-    """Attention of pieces (L, Ts) to that of words: the mean over a query word, the sum over a key word."""
+    """Attention of pieces (L, Ts) to that of words: the mean over a query word, the sum over a key word.
+
+    Args:
+        weights: float32 (L, Ts), from pieces of the answer to those of the text.
+        owner_written: the word of each piece of the answer.
+        owner_read: the word of each piece of the text.
+
+    Returns:
+        float32 (words of the answer, words of the text).
+
+    Example:
+        >>> by_words(np.array([[0.25, 0.75], [0.75, 0.25]]), [0, 0], [0, 0]).tolist()
+        [[1.0]]
+    """
     queries = np.eye(max(owner_written, default=-1) + 1, dtype=np.float32)[owner_written]  # (L, words written)
     keys = np.eye(max(owner_read, default=-1) + 1, dtype=np.float32)[owner_read]  # (Ts, words read)
     return (queries / np.maximum(queries.sum(0), 1)).T @ weights @ keys
@@ -96,6 +121,12 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
 
     Returns:
         HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
+
+    Example:
+        >>> answer = Generated("cold", -1.0, 1.0, True, [])
+        >>> attention = Attention("cross-attention", np.ones((1, 1, 1, 1)), ["froid"], ["cold"])
+        >>> written_report(WrittenExplanation("cold", answer, attention, "translator/1"), "a text")[:15]
+        '<!doctype html>'
     """
     answer, attention = explanation.answer, explanation.attention
     rows = {"model": explanation.model, "characters": f"{len(explanation.text):,}",

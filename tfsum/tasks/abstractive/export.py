@@ -58,7 +58,22 @@ def export_model(
 
 def build(source: pathlib.Path, text: dict, ops: str, strategy: Strategy, max_length: int | None,
           storage: str) -> AbstractiveSummarizer:
-    """Makes the module of a model folder; `text` holds its text settings."""
+    """Makes the module of a model folder; `text` holds its text settings.
+
+    Args:
+        source: the model folder.
+        text: its text settings.
+        ops, strategy, max_length, storage: see `export_model`.
+
+    Raises:
+        ExportError: the vocabulary does not fit the model.
+
+    Example:
+        >>> from tfsum.decoding import BeamSearch
+        >>> text = {"lowercase": False, "strip_accents": None, "max_source_length": 128}
+        >>> source = pathlib.Path("runs/english_french/best")
+        >>> module = build(source, text, "core", BeamSearch(), None, "float32")  # doctest: +SKIP
+    """
     model = Transformer.from_pretrained(str(source))
     case = {name: text[name] for name in ("lowercase", "strip_accents")}
     word_piece = WordPiece.from_file(source / "vocab.txt", ops=ops, **case)

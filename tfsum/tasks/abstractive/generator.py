@@ -21,6 +21,10 @@ class Generated:
         coverage: share of the text's non-space bytes that the model read.
         ended: False if the answer was cut at the maximum length.
         warnings: warnings about this answer.
+
+    Example:
+        >>> print(Generated("It rained.", -0.5, 1.0, True, []))
+        It rained.
     """
 
     summary: str
@@ -43,6 +47,11 @@ class CrossAttention:
         ids: the L tokens of the answer, including the end token.
         vocabulary: the word pieces by answer id.
         attention: float32 (L, Ts), the cross-attention, mean over layers and heads; a row sums to 1.
+
+    Example:
+        >>> attention = CrossAttention([1], ["[PAD]", "cold"], [1], ["[PAD]", "froid"], np.ones((1, 1), np.float32))
+        >>> attention.vocabulary[attention.ids[0]]
+        'froid'
     """
 
     source_ids: list[int]
@@ -53,7 +62,13 @@ class CrossAttention:
 
 
 class Generator(ExportedModel):
-    """Generates answers to texts with an exported abstractive model; for the arguments see `ExportedModel`."""
+    """Generates answers to texts with an exported abstractive model; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> translate = Generator("served/translator")  # doctest: +SKIP
+        >>> print(translate("I am cold."))  # doctest: +SKIP
+        J'ai froid.
+    """
 
     @overload
     def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str

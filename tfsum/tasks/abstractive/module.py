@@ -39,6 +39,17 @@ class AbstractiveSummarizer(tf.Module):
 
     Raises:
         ExportError: an invalid length, or one that does not fit the strategy, or an unknown storage.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.decoding import Greedy
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]
+        >>> model = tfsum.Transformer(5, 5, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                           feed_forward_width=16, start_id=2, end_id=3)
+        >>> model.build()
+        >>> module = AbstractiveSummarizer(model, WordPiece(words), Detokenizer(words), Greedy(), 16, 4)
+        >>> sorted(module.serve(tf.constant(["rain rain"])))
+        ['coverage', 'ended', 'known', 'log_probability', 'summary']
     """
 
     def __init__(

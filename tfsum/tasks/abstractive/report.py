@@ -19,6 +19,11 @@ class GenerationReport:
         bleu: `score`, `low` and `high` (95 % interval) and sacrebleu's `signature`.
         rouge: metric -> `precision`, `recall`, `f`, `low` and `high` (95 % interval of f).
         settings: further settings of the evaluation (words, samples, seed, and the caller's).
+
+    Example:
+        >>> report = evaluate_texts(["It rained."], ["It rained."], samples=10)
+        >>> report.rouge["rouge1"]["f"]
+        100.0
     """
 
     texts: int
@@ -58,6 +63,10 @@ def evaluate_texts(
 
     Raises:
         Error: the numbers of texts and references differ, or there are none.
+
+    Example:
+        >>> print(evaluate_texts(["It rained."], ["It rained."], samples=10).to_text().splitlines()[1])
+        rouge1 F    100.00 (100.00, 100.00)
     """
     bleu = score_with_interval(texts, references, samples, tokenize)
     scores = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)

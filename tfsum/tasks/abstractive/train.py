@@ -41,6 +41,10 @@ class TrainSettings(RunSettings):
         clip_norm: largest global norm of the gradients; 0 never clips.
         shuffle_sources: the control: each target beside another pair's source, so that all that is learned is
             learned without the source.
+
+    Example:
+        >>> TrainSettings(folder="runs/translator", steps=1000).warmup_steps
+        4000
     """
 
     tokens_per_batch: int = 4096
@@ -57,7 +61,12 @@ class TrainSettings(RunSettings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluateSettings:
-    """[evaluate] of a recipe for a Transformer, see `PairValidation`; the metric decides which model is the best."""
+    """[evaluate] of a recipe for a Transformer, see `PairValidation`; the metric decides which model is the best.
+
+    Example:
+        >>> EvaluateSettings().metric
+        'bleu'
+    """
 
     metric: Literal["bleu", "rouge", "loss"] = "bleu"
     documents: int | None = None
@@ -157,6 +166,16 @@ def make_model(source: WordPiece, target: WordPiece, **arguments: Any) -> Transf
 
     Raises:
         RecipeError: two vocabularies are to share one table.
+
+    Returns:
+        The built model.
+
+    Example:
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
+        >>> model = make_model(word_piece, word_piece, num_encoder_layers=1, num_decoder_layers=1, d_model=8,
+        ...                    num_heads=2, feed_forward_width=16)
+        >>> model.start_id, model.end_id
+        (2, 3)
     """
     apart = source.vocabulary != target.vocabulary
     if apart and arguments.get("shared_embeddings", True):
@@ -180,6 +199,9 @@ def start_from(model: Transformer, folder: str | pathlib.Path, source: WordPiece
     Raises:
         RecipeError: the shapes or the vocabularies differ.
         CheckpointError: the folder is no model folder of a Transformer.
+
+    Example:
+        >>> start_from(model, "runs/summaries/best", word_piece, word_piece)  # doctest: +SKIP
     """
     folder, stored = pathlib.Path(folder), Transformer.from_pretrained(folder)
     if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
@@ -207,6 +229,11 @@ class PairRun(Run):
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/translator/best')
     """
 
     def __init__(self, model: Transformer, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,

@@ -20,6 +20,10 @@ class Classified:
         probabilities: label -> probability, of all of them.
         coverage: share of the text that the model read.
         warnings: warnings about this answer.
+
+    Example:
+        >>> print(Classified("fire", 0.9, {"fire": 0.9, "none": 0.1}, 1.0, []))
+        fire
     """
 
     label: str
@@ -33,7 +37,13 @@ class Classified:
 
 
 class Classifier(ExportedModel):
-    """Labels texts with an exported classifier; for the arguments see `ExportedModel`."""
+    """Labels texts with an exported classifier; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> classify = Classifier("served/tweets")  # doctest: +SKIP
+        >>> print(classify("A fire near the school, please help"))  # doctest: +SKIP
+        disaster
+    """
 
     @overload
     def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str

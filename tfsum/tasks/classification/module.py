@@ -29,6 +29,15 @@ class TextClassifier(tf.Module):
 
     Raises:
         ExportError: an unknown storage, or rows longer than the encoder.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertClassifier({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                               "num_attention_heads": 2, "intermediate_size": 16}, ["no", "yes"])
+        >>> model.build()
+        >>> module = TextClassifier(model, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]), max_length=16)
+        >>> module.serve(tf.constant(["rain"]))["labels"].numpy().tolist()
+        [[b'no', b'yes']]
     """
 
     def __init__(self, model: BertClassifier, word_piece: WordPiece, max_length: int, pair: bool = False,
@@ -40,7 +49,7 @@ class TextClassifier(tf.Module):
         self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
         self.label_names = list(model.label_names)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
-        self.weights = StoredWeights(model, storage, pooler=True)
+        self.weights = StoredWeights(model, storage)
         names = ("text", "text_pair") if pair else ("text",)
         self.serve = tf.function(self._classify, input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
 

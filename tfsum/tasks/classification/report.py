@@ -28,6 +28,11 @@ class ClassificationReport:
         systems: name -> metric -> `value`, `low`, `high` (95 % interval) and, with a baseline, `difference`,
             `difference_low`, `difference_high` (of the same resampled texts); and name -> `labels`: label ->
             `precision`, `recall`, `f1`, `texts` (with that label).
+
+    Example:
+        >>> report = evaluate_labels({"model": [0, 1, 1]}, [0, 1, 0], ["no", "yes"], samples=10)
+        >>> round(report.systems["model"]["accuracy"]["value"], 1)
+        66.7
     """
 
     texts: int
@@ -79,6 +84,11 @@ def evaluate_labels(systems: Mapping[str, ArrayLike], labels: ArrayLike, label_n
 
     Raises:
         Error: a system has not one answer per text, or the baseline is not a system.
+
+    Example:
+        >>> report = evaluate_labels({"model": [0, 1]}, [0, 1], ["no", "yes"], samples=10)
+        >>> report.systems["model"]["f1_macro"]["value"]
+        100.0
     """
     true, classes = np.asarray(labels), len(label_names)
     answered = {name: np.asarray(answers) for name, answers in systems.items()}

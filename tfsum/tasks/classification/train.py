@@ -35,6 +35,10 @@ class TrainSettings(RunSettings):
         warmup_steps: steps of linear growth of the rates, which then fall linearly to 0.
         weight_decay: of AdamW; biases and normalizations are excluded.
         clip_norm: largest global norm of the gradients; 0 never clips.
+
+    Example:
+        >>> TrainSettings(folder="runs/tweets", steps=500).encoder_learning_rate
+        5e-05
     """
 
     tokens_per_batch: int = 1024
@@ -127,6 +131,17 @@ def make_model(encoder: str, label_names: Sequence[str], pretrained: bool = True
 
     Returns:
         The built model.
+
+    Raises:
+        CheckpointError: the encoder cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Bert(10, 8, 1, 2, 16).save_pretrained(folder)
+        ...     model = make_model(folder, ["no", "yes"])
+        >>> model.label_names
+        ('no', 'yes')
     """
     dropout = {"hidden_dropout_prob": hidden_dropout_prob,
                "attention_probs_dropout_prob": attention_probs_dropout_prob}
@@ -148,6 +163,11 @@ class ClassificationRun(Run):
         vocabulary: the word pieces.
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/tweets/best')
     """
 
     def __init__(self, model: BertClassifier, train: PackedTexts, validation: PackedTexts, vocabulary: list[str],

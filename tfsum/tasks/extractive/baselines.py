@@ -19,6 +19,10 @@ def lead(documents: Documents, sentences: int = 3) -> list[list[str]]:
 
     Returns:
         (D,) lists of at most that many sentences.
+
+    Example:
+        >>> lead([["It rained.", "The bridge was closed.", "It snowed."]], sentences=2)
+        [['It rained.', 'The bridge was closed.']]
     """
     return [list(document[:sentences]) for document in documents]
 
@@ -33,6 +37,10 @@ def random_pick(documents: Documents, sentences: int = 3, seed: int = 0) -> list
 
     Returns:
         (D,) lists of at most that many sentences.
+
+    Example:
+        >>> random_pick([["It rained.", "It snowed."]], sentences=2)
+        [['It rained.', 'It snowed.']]
     """
     return [_draw(document, sentences, seed) for document in documents]
 
@@ -50,6 +58,10 @@ def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: i
 
     Raises:
         Error: a document has not one label per sentence.
+
+    Example:
+        >>> oracle([["It rained.", "The bridge was closed."]], [[0, 1]])
+        [['The bridge was closed.']]
     """
     chosen = []
     for number, (document, row) in enumerate(zip(documents, labels, strict=True)):

@@ -26,6 +26,9 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
 
     Returns:
         float32 (N, D), a vector for each sentence of the batch, in order.
+
+    Example:
+        >>> vectors = sentence_vectors(weights, weights.read(), windows, width=384)  # doctest: +SKIP
     """
     token_ids, segment_ids = windows["token_ids"], windows["segment_ids"]
     starts, window_of = windows["sentence_starts"], windows["window_of_sentence"]
@@ -64,6 +67,9 @@ def score_documents(
 
     Returns:
         float32 logits (N,).
+
+    Example:
+        >>> logits = score_documents(weights, weights.read(), vectors, tf.constant([3, 5]))  # doctest: +SKIP
     """
     first, size, place = _even_blocks(tf.cast(per_document, tf.int32))
 

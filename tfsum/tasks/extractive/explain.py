@@ -22,6 +22,11 @@ class Explanation:
         chosen: indices of the summary's sentences.
         model: NAME/VERSION of the model.
         rule: how the model selects sentences, in words.
+
+    Example:
+        >>> import tfsum
+        >>> explain("It rained. The bridge was closed.", tfsum.load(), sentences=1).rule
+        'at most 1 by the ROUGE expected of them together'
     """
 
     text: str
@@ -45,6 +50,12 @@ def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanatio
 
     Raises:
         Error: `text` is not a str, or `sentences` is beyond the model's limit.
+
+    Example:
+        >>> import tfsum
+        >>> explanation = explain("It rained. The bridge was closed.", tfsum.load(), sentences=1)
+        >>> len(explanation.chosen), len(explanation.every.sentences)
+        (1, 2)
     """
     summary, every = summarizer(text, sentences), summarizer.score(text)
     place = {offsets: i for i, offsets in enumerate(every.offsets)}
@@ -68,6 +79,11 @@ def html_report(explanation: Explanation, title: str) -> str:
 
     Returns:
         HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
+
+    Example:
+        >>> import tfsum
+        >>> html_report(explain("It rained. The bridge was closed.", tfsum.load()), "a text")[:15]
+        '<!doctype html>'
     """
     parts = (_facts, _summary, _text, _table)
     return page(title, "\n".join(part(explanation) for part in parts))

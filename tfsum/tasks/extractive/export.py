@@ -61,7 +61,21 @@ def export_model(
 
 
 def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
-    """Makes the module of a model folder; `choice` holds the arguments of the selection."""
+    """Makes the module of a model folder; `choice` holds the arguments of the selection.
+
+    Args:
+        source: the model folder.
+        settings: from `read_settings`.
+        ops, storage: see `export_model`.
+        choice: further arguments of `ExtractiveSummarizer`.
+
+    Raises:
+        ExportError: the vocabulary or the window length does not fit the model.
+
+    Example:
+        >>> source = pathlib.Path("runs/news/best")
+        >>> module = build(source, read_settings(source), "core", {"sentences": 3}, "float32")  # doctest: +SKIP
+    """
     text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertSumExt.from_pretrained(str(source))
     word_piece = WordPiece.from_file(

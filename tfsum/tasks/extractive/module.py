@@ -37,6 +37,16 @@ class ExtractiveSummarizer(tf.Module):
 
     Raises:
         ExportError: the numbers of sentences do not fit each other, or an unknown selection or storage.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertSumExt({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                           "num_attention_heads": 2, "intermediate_size": 16}, head="classifier")
+        >>> model.build()
+        >>> words = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> module = ExtractiveSummarizer(model, words, SentenceSplitter(), window_length=32)
+        >>> module.score(tf.constant(["Rain. Rain."]))["count"].numpy().tolist()
+        [2]
     """
 
     def __init__(
@@ -64,7 +74,7 @@ class ExtractiveSummarizer(tf.Module):
         self.default_sentences, self.default_block = sentences, block_trigrams
         self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
-        self.weights = StoredWeights(model, storage)
+        self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
 
     def signatures(self) -> dict:
@@ -165,8 +175,8 @@ class ExtractiveSummarizer(tf.Module):
         chosen, count = select_sentences(
             texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]), texts, most,
             block_trigrams, self.max_sentences, texts.with_values(read["pieces"]) if by_rouge else None, self.words)
-        nothing = tf.size(read["logits"])  # the place behind the last sentence holds the filling
-        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, nothing)
+        padding = tf.size(read["logits"])  # the index after the last sentence, where `pick` appends the fill
+        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, padding)
 
         def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
             return tf.gather(tf.concat([values, [fill]], 0), flat)

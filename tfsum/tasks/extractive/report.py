@@ -25,6 +25,11 @@ class Report:
         systems: name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f),
             `difference` (mean of f minus the baseline's f of the same document), `difference_low`,
             `difference_high`; and name -> `sentences`, mean number.
+
+    Example:
+        >>> report = score_systems({"model": [["It rained."]]}, ["It rained."], baseline="model", samples=10)
+        >>> report.systems["model"]["rouge1"]["f"]
+        100.0
     """
 
     documents: int
@@ -93,6 +98,13 @@ def score_systems(
     Raises:
         Error: a system has not one summary per reference, a name is taken, or the baseline is not a
             system.
+
+    Example:
+        >>> documents = [["It snowed.", "It rained."]]
+        >>> report = score_systems({"model": [["It rained."]]}, ["It rained."], documents=documents, sentences=1,
+        ...                        samples=10)
+        >>> sorted(report.systems)
+        ['lead', 'model', 'random']
     """
     systems = dict(systems)
     if documents is not None:

@@ -19,6 +19,10 @@ class Summary:
         offsets: (start, end) of each in the text, in characters: `text[start:end]` is the sentence.
         coverage: share of the text's non-space bytes that the model read.
         warnings: what the reader of this answer should know.
+
+    Example:
+        >>> print(Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
+        It rained.
     """
 
     summary: str
@@ -33,7 +37,16 @@ class Summary:
 
 
 class Summarizer(ExportedModel):
-    """Summarizes texts with an exported extractive model; for the arguments see `ExportedModel`."""
+    """Summarizes texts with an exported extractive model; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> summarize = Summarizer(shipped_model())
+        >>> summarize("It rained. The bridge was closed.", sentences=2).offsets
+        [(0, 10), (11, 33)]
+        >>> len(summarize.score("It rained. The bridge was closed.").scores)
+        2
+    """
 
     @overload
     def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str

@@ -40,6 +40,10 @@ class TrainSettings(RunSettings):
         decay: "linear" to 0 at the last step, or "sqrt", the papers' inverse square root.
         weight_decay: of AdamW; 0 is the papers' Adam.
         clip_norm: largest global norm of the gradients; 0 never clips.
+
+    Example:
+        >>> TrainSettings(folder="runs/news", steps=1000).tokens_per_batch
+        8192
     """
 
     tokens_per_batch: int = 8192
@@ -55,7 +59,12 @@ class TrainSettings(RunSettings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluateSettings:
-    """[evaluate] of a recipe for a BertSumExt: how a validation chooses sentences, see `ExtractiveValidation`."""
+    """[evaluate] of a recipe for a BertSumExt: how a validation chooses sentences, see `ExtractiveValidation`.
+
+    Example:
+        >>> EvaluateSettings().sentences
+        3
+    """
 
     sentences: int = 3
     selection: Literal["score", "expected_rouge"] = "score"
@@ -152,6 +161,14 @@ def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, 
     Raises:
         RecipeError: the word embedding is rounded and trained.
         CheckpointError: the encoder cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Bert(10, 8, 1, 2, 16).save_pretrained(folder)
+        ...     model = make_model(folder, head="classifier")
+        >>> model.config["head"]
+        'classifier'
     """
     _check_rounding(round_words, freeze_layers)
     bert = Bert.from_pretrained(local_folder(encoder), hidden_dropout_prob=hidden_dropout_prob,
@@ -182,6 +199,11 @@ class ExtractiveRun(Run):
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/news/best')
     """
 
     def __init__(self, model: BertSumExt, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,

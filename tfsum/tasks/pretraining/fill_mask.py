@@ -22,6 +22,10 @@ class Guess:
     Attributes:
         token: the piece; it starts with "##" if it continues the preceding word.
         probability: of the piece, given the rest of the text.
+
+    Example:
+        >>> Guess("rain", 0.5).token
+        'rain'
     """
 
     token: str
@@ -48,6 +52,15 @@ def fill_mask(text: str, model: str | os.PathLike | BertForPretraining, k: int =
         Error: `text` is not a str or has no [MASK], k is out of range, the text is longer than the model reads,
             or `model` is of another type.
         CheckpointError: the model cannot be read, or has no such head.
+
+    Example:
+        >>> from tfsum.text.word_piece import WordPiece
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain"]
+        >>> model = BertForPretraining({"vocab_size": 6, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                             "num_attention_heads": 2, "intermediate_size": 16})
+        >>> (guesses,) = fill_mask("rain [MASK]", model, k=2, word_piece=WordPiece(words))
+        >>> len(guesses)
+        2
     """
     if not isinstance(text, str):
         raise Error(f"fill_mask: the text is {type(text).__name__}; expected one str")
@@ -85,6 +98,18 @@ def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
     The tokenizer reads "[MASK]" in a text as plain text, so the parts are tokenized separately. A piece of a reversible
     vocabulary (`tfsum.text.escape`) records whether a space precedes it: the guess brings its own, and a part is
     tokenized after a full stop, so that a piece adjacent to the mask has none.
+
+    Args:
+        parts: the text, split at its masks.
+        word_piece: the tokenizer.
+
+    Returns:
+        The ids.
+
+    Example:
+        >>> from tfsum.text.word_piece import WordPiece
+        >>> masked_ids(["rain ", ""], WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "."]))
+        [2, 5, 4, 3]
     """
     before, *later = (part.rstrip() for part in parts)
     first, stop, *rest = word_piece.tokenize([before, ".", *(f".{part}" for part in later)]).to_list()

@@ -35,6 +35,12 @@ class Masking:
 
     Raises:
         Error: an argument is invalid, or the vocabulary has no [MASK].
+
+    Example:
+        >>> masking = Masking(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "snow"])
+        >>> masked = masking(tf.constant([[2, 5, 6, 5, 3]]), tf.constant(0, tf.int64), tf.constant([7], tf.int64))
+        >>> masked["masked_lm_positions"].shape.as_list()
+        [1, 1]
     """
 
     def __init__(self, vocabulary: Sequence[str], share: float = 0.15, max_predictions: int = 20,
@@ -87,7 +93,7 @@ class Masking:
         return tf.reshape(stream(key[:, None], places), tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
 
     def _chosen(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
-        """Which tokens are to be predicted: bool (B, T)."""
+        """The tokens to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
         # A piece inside a word joins the word before it, unless a special token is between them.
         joins = tf.gather(tf.constant(self._inside), token_ids) & candidate & tf.roll(candidate, 1, 1)
@@ -100,13 +106,13 @@ class Masking:
         return tf.gather(taken, tf.maximum(word, 0), batch_dims=1) & candidate
 
     def _number(self, token_ids: tf.Tensor) -> tf.Tensor:
-        """How many tokens of each row are to be chosen: int32 (B,)."""
+        """The number of tokens to choose in each row: int32 (B,)."""
         length = tf.math.count_nonzero(token_ids, 1, dtype=tf.float64)
         number = tf.cast(tf.round(length * tf.constant(self._share, tf.float64)), tf.int32)
         return tf.minimum(self._most, tf.maximum(1, number))
 
     def _hidden(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
-        """What the model sees in the place of each token if it is chosen: int32 (B, T)."""
+        """The replacement of each token if it is chosen: int32 (B, T)."""
         shift = tf.constant(32, tf.uint64)
         fate = tf.cast(tf.bitwise.right_shift(random[..., 1], shift), tf.float64) / 2**32
         # The upper half of a number times the count, halved again: evenly from 0 to below the count.
@@ -125,7 +131,7 @@ def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
 
 
 def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-    """Goes through words in order and takes each that still fits.
+    """Takes words in order, as long as they fit.
 
     Args:
         sizes: (B, W) int32, 0 for no word.
@@ -150,6 +156,13 @@ def mix(numbers: tf.Tensor) -> tf.Tensor:
     """SplitMix64's output function: uint64 to uint64, each bit of the one changes half of the other's.
 
     Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, figure 17.
+
+    Args:
+        numbers: uint64 of any shape.
+
+    Example:
+        >>> hex(mix(tf.constant(0, tf.uint64)).numpy())
+        '0xe220a8397b1dcdaf'
     """
     numbers = numbers + tf.constant(_GOLDEN, tf.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -162,5 +175,14 @@ _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio
 
 
 def stream(key: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
-    """The numbers at some places (from 0) of SplitMix64's sequence for a key: uint64 of the shape both broadcast to."""
+    """The numbers at some places (from 0) of SplitMix64's sequence for a key: uint64 of the shape both broadcast to.
+
+    Args:
+        key: uint64.
+        places: int64, from 0.
+
+    Example:
+        >>> stream(tf.constant(0, tf.uint64), tf.range(3)).shape.as_list()
+        [3]
+    """
     return mix(key + tf.cast(places, tf.uint64) * tf.constant(_GOLDEN, tf.uint64))

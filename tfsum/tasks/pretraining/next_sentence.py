@@ -36,6 +36,10 @@ class PairOptions:
         same_document_share: share of the false second segments that come from the same document, which is harder
             to recognize than another document's.
         short_share: chance that the pairs of a document aim at a shorter length, drawn evenly from 2 pieces up.
+
+    Example:
+        >>> PairOptions(max_length=128).max_pieces
+        125
     """
 
     max_length: int = 128
@@ -57,6 +61,10 @@ class Pair:
         first: ids of the first segment.
         second: ids of the second, empty where there is one segment.
         kind: a key of `LABELS`.
+
+    Example:
+        >>> LABELS[Pair([5], [6], "next").kind]
+        0
     """
 
     first: list[int]
@@ -83,6 +91,13 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
         DataError: there is no other document to draw from.
 
     Source: google-research/bert, create_pretraining_data.py, `create_instances_from_document`.
+
+    Example:
+        >>> documents = [[[5], [6], [7], [8]], [[9], [10]]]
+        >>> counts = collections.Counter()
+        >>> pairs = list(draw_pairs(documents, 0, PairOptions(max_length=16), random.Random(0), counts))
+        >>> all(pair.kind in LABELS for pair in pairs), counts["pieces_cut"]
+        (True, 0)
     """
     document, pairs = documents[index], options.next_sentence != "none"
     if pairs and len(documents) < 2:
@@ -113,7 +128,15 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
 
 
 def one_document(source: str) -> str:
-    """The message for a corpus of one document."""
+    """The message for a corpus of one document.
+
+    Args:
+        source: the corpus.
+
+    Example:
+        >>> one_document("books.txt")[:29]
+        'books.txt: found one document'
+    """
     return (f"{source}: found one document, expected two or more: a false next sentence comes from another document; "
             "add documents (those of a text file are parted by an empty line), or take next_sentence 'none' for masked "
             "words alone")
@@ -174,6 +197,11 @@ def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: ran
         The number of pieces removed.
 
     Source: google-research/bert, create_pretraining_data.py, `truncate_seq_pair`; with `rng` it is that.
+
+    Example:
+        >>> first, second = [1, 2, 3, 4], [5]
+        >>> truncate_pair(first, second, 3), first, second
+        (2, [3, 4], [5])
     """
     cut = max(0, len(first) + len(second) - max_pieces)
     for _ in range(cut):

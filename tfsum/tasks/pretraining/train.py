@@ -49,6 +49,10 @@ class TrainSettings(RunSettings):
 
     Raises:
         Error: `next_sentence_weight` is negative.
+
+    Example:
+        >>> TrainSettings(folder="runs/bert", steps=1000).masked_share
+        0.15
     """
 
     tokens_per_batch: int = 4096
@@ -79,6 +83,10 @@ class EvaluateSettings:
 
     Raises:
         Error: fewer than one.
+
+    Example:
+        >>> EvaluateSettings(pairs=1000).pairs
+        1000
     """
 
     pairs: int | None = None
@@ -205,6 +213,13 @@ def make_model(vocabulary_size: int, encoder: str | None = None, size: Size = "m
 
     Returns:
         The built model.
+
+    Raises:
+        CheckpointError: the encoder cannot be read.
+
+    Example:
+        >>> make_model(vocabulary_size=10, size="tiny").bert.config["hidden_size"]
+        128
     """
     dropout = {"hidden_dropout_prob": hidden_dropout_prob, "attention_probs_dropout_prob": attention_probs_dropout_prob}
     if encoder is not None:
@@ -225,6 +240,11 @@ class PretrainingRun(Run):
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/bert/best')
     """
 
     def __init__(self, model: BertForPretraining, records: dict[str, pathlib.Path], word_piece: WordPiece,
@@ -283,7 +303,16 @@ class PretrainingRun(Run):
 
 
 def table(history: list[dict[str, float]]) -> str:
-    """The validations of a run, one a line."""
+    """Formats the validations of a run, one per line.
+
+    Args:
+        history: the scores of each validation; the first key is the step.
+
+    Example:
+        >>> print(table([{"step": 1000, "loss": 7.5}]))
+        step  loss
+        1000  7.50
+    """
     names = list(history[0])
     rows = [names, *([str(row["step"]), *(f"{row[name]:.2f}" for name in names[1:])] for row in history)]
     return "\n".join("  ".join(cell.rjust(len(name)) for cell, name in zip(row, names, strict=True)) for row in rows)
