@@ -284,9 +284,9 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
 
 def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> Iterator[tuple[int, dict]]:
     csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
-    quoting = csv.QUOTE_MINIMAL if header or kind == ".csv" else csv.QUOTE_NONE
+    quoted = header or kind == ".csv"
     dialect = "excel-tab" if kind == ".tsv" else "excel"
-    reader = csv.reader(file, dialect=dialect, quoting=quoting, strict=True)
+    reader = csv.reader(file, dialect=dialect, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True)
     try:
         first = next(reader, [])
         if not first:

@@ -159,7 +159,7 @@ class Strategy:
             raise Error(f"{type(self).__name__}: {name} is {value!r}; expected a whole number {wanted}")
 
 
-def is_number(value: Any, kind: type = numbers.Real) -> bool:
+def is_number(value: Any, kind: type[Any] = numbers.Real) -> bool:
     """Whether a value is a finite number of a kind (`numbers.Real` or `numbers.Integral`), and not a bool.
 
     Example:

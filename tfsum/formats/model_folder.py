@@ -149,7 +149,7 @@ def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
     return named_tensors(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix))
 
 
-def named_tensors(variables: dict, names: list[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
+def named_tensors(variables: dict, names: Sequence[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
     """Collects variables under the names of a file, by a table of names; the opposite of `assign`.
 
     Args:
@@ -225,7 +225,7 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
     assign(variables_by_path(bert), names, tensors, stored.source)
 
 
-def assign_head(head: Any, names: list[tuple[str, str, bool]], stored: StoredModel) -> None:
+def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: StoredModel) -> None:
     """Sets the weights of a built head, whose tensors `assign_bert` leaves unread (`OTHER_HEADS`).
 
     Args:
@@ -250,7 +250,7 @@ def assign_head(head: Any, names: list[tuple[str, str, bool]], stored: StoredMod
     assign(variables_by_path(head), rows, tensors, stored.source)
 
 
-def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
+def names_in(stored: StoredModel, names: Sequence[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
     """The rows of a table of names, with the names of a file instead of Hugging Face's.
 
     Args:
@@ -267,7 +267,7 @@ def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tu
     return [(name, path, transposed) for (name, transposed), path in rows]
 
 
-def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source: str | os.PathLike) -> None:
+def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dict, source: str | os.PathLike) -> None:
     """Sets variables from arrays by a table of names, after checking all of them.
 
     Args:

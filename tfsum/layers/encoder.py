@@ -71,7 +71,7 @@ class EncoderLayer(keras.layers.Layer):
                                             name="attention", dtype=policy)
         self.feed_forward = PositionwiseFeedForward(d_model, feed_forward_width, activation, activation_dropout,
                                                     self.kernel_initializer, name="feed_forward", dtype=policy)
-        self.attention_norm = None
+        self.attention_norm: Any = None
         if norm == "post" or normalize_attention_input:
             self.attention_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="attention_norm", dtype=policy)
         self.feed_forward_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="feed_forward_norm",

@@ -53,6 +53,8 @@ class Bert(keras.Model):
         ((1, 5, 8), (1, 8))
     """
 
+    built: bool  # Keras's own, whose type mypy cannot see
+
     def __init__(self, vocab_size: int = 30522, hidden_size: int = 768, num_hidden_layers: int = 12,
                  num_attention_heads: int = 12, intermediate_size: int = 3072, hidden_act: str = "gelu",
                  hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,

@@ -205,7 +205,7 @@ class BertSumExt(Model):
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}
-        model_folder.assign_bert(model.bert, model_folder.StoredModel(folder, config, encoder))
+        model_folder.assign_bert(model.bert, model_folder.StoredModel(str(folder), config, encoder))
         model_folder.assign(model.head_variables(), model.head_names(), head, folder)
         return model
 

@@ -69,6 +69,11 @@ class Model(keras.Model):
         [3.0, 7.0]
     """
 
+    # Keras's own, whose types mypy cannot see.
+    built: bool
+    train_function: Any
+    test_function: Any
+
     micro_batches = 1
     loss_reduction = "mean"
     loss_terms: Sequence[keras.metrics.Mean] = ()

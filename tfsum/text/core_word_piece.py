@@ -83,7 +83,7 @@ class CoreWordPiece(tf.Module):
         ids, at, on = prefixes.match(self._first, word, tf.gather(codes.row_starts(), word))
         found = _Found().add(0, tf.concat([known, word], 0), tf.concat([tf.gather(whole, known), ids], 0))
 
-        def turn(number, word, at, *arrays):
+        def turn(number: tf.Tensor, word: tf.Tensor, at: tf.Tensor, *arrays: tf.TensorArray) -> tuple:
             ids, following, on = prefixes.match(self._inner, word, at)
             arrays = _Found(*arrays).add(number, word, ids).arrays
             return number + 1, tf.boolean_mask(word, on), tf.boolean_mask(following, on), *arrays

@@ -93,7 +93,7 @@ def expected_rouge_ranks(probabilities: tf.Tensor, present: tf.Tensor, pieces: t
     return tf.where(picked > 0.0, 1.0 + picked, p)
 
 
-def _count(sentences: tf.RaggedTensor, row: tf.Tensor, words) -> _Grams:
+def _count(sentences: tf.RaggedTensor, row: tf.Tensor, words: tf.Tensor | np.ndarray) -> _Grams:
     """Counts the n-grams of candidates (K, P) of the documents `row` (K,)."""
     owner, ids = row_ids(sentences), tf.cast(sentences.flat_values, tf.int64)
     counts = tf.gather(words, ids)
@@ -113,7 +113,7 @@ def _count(sentences: tf.RaggedTensor, row: tf.Tensor, words) -> _Grams:
     return _Grams(candidate, gram, count, candidate * ORDERS + order, grams)
 
 
-def _choose(grams: _Grams, where, shape, share, limit: int) -> tf.Tensor:
+def _choose(grams: _Grams, where: tf.Tensor, shape: tf.Tensor, share: tf.Tensor, limit: int) -> tf.Tensor:
     """Ranks the chosen of K candidates, (K,): `limit` for the first of each document, then less, 0 for the others.
 
     Args:
@@ -125,14 +125,14 @@ def _choose(grams: _Grams, where, shape, share, limit: int) -> tf.Tensor:
     """
     row, candidates = where[:, 0], tf.size(share, tf.int64)
 
-    def per_candidate(values):
+    def per_candidate(values: tf.Tensor) -> tf.Tensor:
         return tf.reshape(tf.math.unsorted_segment_sum(values, grams.cell, candidates * ORDERS), [-1, ORDERS])
 
     size = per_candidate(grams.count)
     expected = tf.math.unsorted_segment_sum(grams.count * tf.gather(share, grams.candidate), grams.gram, grams.grams)
     expected_size = tf.math.unsorted_segment_sum(size * share[:, tf.newaxis], row, shape[0])
 
-    def one_more(step, now: _Summaries):
+    def one_more(step: tf.Tensor, now: _Summaries) -> tuple[tf.Tensor, _Summaries]:
         with_it = tf.gather(now.covered, grams.gram), tf.gather(expected, grams.gram)
         gain = per_candidate(tf.minimum(with_it[0] + grams.count, with_it[1]) - tf.minimum(*with_it))
         both = tf.gather(now.size + expected_size, row) + size

@@ -46,7 +46,7 @@ class KnownWords(tf.Module):
         goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[: tf.size(role)]
         document = tf.gather(owner, row_ids(pieces))
 
-        def total(condition):
+        def total(condition: tf.Tensor) -> tf.Tensor:
             return tf.math.unsorted_segment_sum(tf.cast(condition, tf.float32), document, documents)
 
         words = total(role == BEGINS)

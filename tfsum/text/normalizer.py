@@ -3,6 +3,7 @@
 import functools
 import pathlib
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -103,9 +104,12 @@ class _Trie:
 
     def __init__(self, mapping: dict[int, str]):
         self.units, self.pool = [0] * 512, bytearray()  # units 256..511: the root's children
-        self._where, self._leaf_at, self._bases = {}, {}, {}
-        self._leaves, self._quarters = [], []
-        tree = {}
+        self._where: dict[bytes, int] = {}
+        self._leaf_at: dict[int, int] = {}
+        self._bases: dict[tuple, int] = {}
+        self._leaves: list[int] = []
+        self._quarters: list[int] = []
+        tree: dict[int, Any] = {}
         for point, text in mapping.items():
             node, key = tree, chr(point).encode()
             for byte in key[:-1]:
@@ -154,10 +158,9 @@ class _Trie:
             self.units[at] = (self._link(at, self._place(child)) if below is None else below) | byte
         return base
 
-    def _frozen(self, node: dict | int) -> tuple | int:
-        if isinstance(node, int):
-            return node
-        return tuple((byte, self._frozen(child)) for byte, child in sorted(node.items()))
+    def _frozen(self, node: dict[int, Any]) -> tuple:
+        return tuple((byte, child if isinstance(child, int) else self._frozen(child))
+                     for byte, child in sorted(node.items()))
 
 
 def _flatbuffer(units: list[int], pool: bytearray, nul: int) -> np.ndarray:

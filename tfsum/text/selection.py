@@ -6,6 +6,7 @@ The walk goes in blocks of `BLOCK` candidates, so that a document of 100,000 sen
 choose three of it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,10 @@ class _Trigrams(NamedTuple):
     key: tf.Tensor
     row: tf.Tensor
     column: tf.Tensor
+
+
+_Reader = Callable[[tf.Tensor, tf.Tensor], _Trigrams]
+"""Reads the trigrams of a block of candidates (B, C), those that are free (B, C)."""
 
 
 def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.Tensor, block_trigrams: tf.Tensor,
@@ -92,7 +97,7 @@ def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None,
     real = tf.gather(present, order, batch_dims=1)
     if words is None:
         _refuse_blocking(block_trigrams)
-        read = _no_trigrams
+        read: _Reader = _no_trigrams
     else:
         none = tf.zeros_like(most, tf.bool)
         block = none if block_trigrams is None else tf.convert_to_tensor(block_trigrams)
@@ -100,7 +105,7 @@ def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None,
     return _walk(order, real, most, limit, read)
 
 
-def _refuse_blocking(block_trigrams) -> None:
+def _refuse_blocking(block_trigrams: tf.Tensor | None) -> None:
     if block_trigrams is None:
         return
     known = tf.get_static_value(tf.convert_to_tensor(block_trigrams))
@@ -118,16 +123,17 @@ def _order(scores: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
     return tf.math.top_k(key, k=tf.shape(scores)[1], sorted=True).indices
 
 
-def _walk(order, real, most, limit, read):
+def _walk(order: tf.Tensor, real: tf.Tensor, most: tf.Tensor, limit: int,
+          read: _Reader) -> tuple[tf.Tensor, tf.Tensor]:
     """Goes through the candidates block by block until every row is full or has no more."""
     rows, length = tf.shape(order)[0], tf.shape(order)[1]
     chosen = tf.fill([rows, limit], tf.int32.max)
 
-    def unfinished(begin, chosen, count, _):
+    def unfinished(begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
         rest = tf.reduce_any(real[:, begin:begin + 1], axis=1)  # real ones come first: is the next one real?
         return tf.reduce_any((count < most) & rest) & (begin < length)
 
-    def one_block(begin, chosen, count, used):
+    def one_block(begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, ...]:
         candidates = order[:, begin:begin + BLOCK]
         free = real[:, begin:begin + BLOCK] & (count < most)[:, tf.newaxis]
         trigrams = read(candidates, free)
@@ -147,7 +153,8 @@ def _walk(order, real, most, limit, read):
     return tf.where(chosen == tf.int32.max, -1, chosen), count
 
 
-def _choose(candidates, trigrams, most, chosen, count, used, free):
+def _choose(candidates: tf.Tensor, trigrams: _Trigrams, most: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor,
+            used: tf.Tensor, free: tf.Tensor) -> tuple[tf.Tensor, ...]:
     """Every row that can takes its best free candidate and withdraws those that share a trigram with it."""
     column = tf.argmax(free, axis=1, output_type=tf.int32)  # the first True
     takes = tf.reduce_any(free, axis=1)
@@ -173,16 +180,16 @@ def _blocked(trigrams: _Trigrams, used: tf.Tensor, free: tf.Tensor) -> tf.Tensor
     return hits > 0
 
 
-def _no_trigrams(candidates, free) -> _Trigrams:
+def _no_trigrams(candidates: tf.Tensor, free: tf.Tensor) -> _Trigrams:
     none = tf.zeros([0], tf.int32)
     return _Trigrams(tf.zeros([0], tf.int64), none, none)
 
 
-def _reader(words: tf.RaggedTensor, block: tf.Tensor):
+def _reader(words: tf.RaggedTensor, block: tf.Tensor) -> _Reader:
     """Makes the function that reads the trigrams of a block of candidates, in the rows that block."""
     splits, lengths = tf.cast(words.row_splits, tf.int32), tf.cast(words.row_lengths(), tf.int32)
 
-    def read(candidates, free) -> _Trigrams:
+    def read(candidates: tf.Tensor, free: tf.Tensor) -> _Trigrams:
         known = candidates < lengths[:, tf.newaxis]  # scores may be padded beyond the sentences
         where = tf.cast(tf.where(free & known & block[:, tf.newaxis]), tf.int32)
         row, column = where[:, 0], where[:, 1]

@@ -124,7 +124,7 @@ class SentenceSplitter(tf.Module):
         return self._split(text)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def _split(self, text):
+    def _split(self, text: tf.Tensor) -> dict[str, tf.RaggedTensor]:
         clean = tf.strings.regex_replace(text, f"[{BEGIN}{MAYBE}]", STAND_IN)
         pieces = tf.strings.split(_mark(clean, self.newline), BEGIN)
         changed = tf.reduce_any(tf.not_equal(clean, text))

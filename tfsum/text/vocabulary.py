@@ -121,7 +121,8 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
 
 def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:
     """How often each character occurs in the texts, as WordPiece sees them."""
-    raw, counts = collections.Counter(), collections.Counter()
+    raw: collections.Counter[str] = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     for text in texts:
         raw.update(unicodedata.normalize("NFC", text))
     for character, count in raw.items():
@@ -176,4 +177,4 @@ def _train(words: Iterable[list[str]], first: list[str], size: int, min_frequenc
                                         show_progress=False)
     tokenizer.train_from_iterator(words, trainer)
     ids = tokenizer.get_vocab()
-    return sorted(ids, key=ids.get)
+    return sorted(ids, key=lambda piece: ids[piece])

@@ -3,6 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import tensorflow as tf
 
@@ -134,7 +135,7 @@ class WordPiece(tf.Module):
                 self._tokenizer = CoreWordPiece(vocabulary.words, self.unk_id, mapping, max_characters)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike, **options: object) -> "WordPiece":
+    def from_file(cls, path: str | os.PathLike, **options: Any) -> "WordPiece":
         """Makes the tokenizer of a vocab.txt.
 
         Args:
@@ -161,7 +162,7 @@ class WordPiece(tf.Module):
             (N, P) int32, ragged; row_splits are int64.
         """
         strings = tf.convert_to_tensor(strings, tf.string)
-        return self._tokenizer.tokenize(self._escape(strings) if self.reversible else strings)
+        return self._tokenizer.tokenize(strings if self._escape is None else self._escape(strings))
 
     def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
         """Turns texts into ids with [CLS] before and [SEP] after.

@@ -6,7 +6,7 @@ import itertools
 import pathlib
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, cast, get_args
 
 from tfsum.data.oracle import greedy_labels
 from tfsum.data.preparation import RecordWriter, batched, check_settings, shard_names, write_records
@@ -61,11 +61,11 @@ def read_pairs(
         [('the cat', 'le chat')]
     """
     if target_corpus is None:
-        pairs = read_columns(corpus, (source, target))
+        pairs: Iterator[tuple[str, ...]] = read_columns(corpus, (source, target))
     else:
-        pairs = _parallel(corpus, target_corpus)
-    for texts in pairs:
-        yield tuple(unicodedata.normalize("NFC", text).strip() for text in texts)
+        pairs = _parallel(cast(str | pathlib.Path, corpus), target_corpus)  # a file, as the docstring says
+    for first, second in pairs:
+        yield unicodedata.normalize("NFC", first).strip(), unicodedata.normalize("NFC", second).strip()
 
 
 def _parallel(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path) -> Iterator[tuple[str, str]]:

@@ -37,7 +37,8 @@ class PairValidation:
     def __init__(self, records: Paths, model: Transformer, target_vocabulary: list[str], tokens_per_batch: int,
                  metric: str = "bleu", documents: int | None = None, tokenize: str = "13a",
                  words: str = "english") -> None:
-        self.metric, self.signature = metric, None
+        self.metric = metric
+        self.signature: str | None = None
         self._tokenize, self._english = tokenize, words == "english"
         self._pairs = load_pairs(records)
         self._batcher = PairBatcher(self._pairs, tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)

@@ -78,7 +78,8 @@ def pack_texts(texts: LabelledTexts, label_names: Sequence[str], word_piece: Wor
         counts.update(tokens=int(mask.sum()), unknown_pieces=int((parts[-1][0] == word_piece.unk_id).sum()),
                       empty=int((mask.sum(1) + cut == (2 if pair is None else 3)).sum()),
                       texts_cut=int((cut > 0).sum()), pieces_cut=int(cut.sum()))
-    return PackedTexts(*(np.concatenate(column) for column in zip(*parts, strict=True)), labels, dict(counts))
+    token_ids, segment_ids, length = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return PackedTexts(token_ids, segment_ids, length, labels, dict(counts))
 
 
 class TextBatcher(Batcher):

@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -80,10 +81,11 @@ class LabelledTexts:
         return self._only(np.arange(len(self)) < (len(self) if limit is None else limit))
 
     def _only(self, chosen: np.ndarray) -> "LabelledTexts":
-        def pick(values):
-            return None if values is None else [value for value, keep in zip(values, chosen) if keep]
+        def pick(values: list[str]) -> list[str]:
+            return [value for value, keep in zip(values, chosen) if keep]
 
-        return LabelledTexts(self.source, pick(self.texts), pick(self.pairs), pick(self.labels))
+        pairs = None if self.pairs is None else pick(self.pairs)
+        return LabelledTexts(self.source, pick(self.texts), pairs, pick(self.labels))
 
 
 def read_labelled(path: Corpus, text: str = "text", label: str = "label",
@@ -126,7 +128,7 @@ def _place(text: str, pair: str) -> float:
 
 
 def read_splits(train: str, validation: str | None = None, validation_share: float = 0.1,
-                labels: list | None = None, **columns: str | None) -> tuple[dict[str, LabelledTexts], tuple[str, ...]]:
+                labels: list | None = None, **columns: Any) -> tuple[dict[str, LabelledTexts], tuple[str, ...]]:
     """Reads the texts to train on and those to choose the best model by.
 
     Args:

@@ -100,7 +100,7 @@ def prepare(
         functools.partial(_document_writer, settings, str(vocabulary)), processes=processes, progress=progress)
 
 
-def _usable(corpus: str | pathlib.Path, columns: dict[str, str] | None,
+def _usable(corpus: str | pathlib.Path, columns: dict[str, Any] | None,
             left_out: collections.Counter) -> Iterator[dict[str, str]]:
     """The documents with a text and a summary, each once; the others are counted by the first reason."""
     left_out.update(empty=0, without_summary=0, duplicates=0)

@@ -73,7 +73,7 @@ def prepare(
         >>> prepare("books.txt.gz", "records/books", "minilm", max_length=64, shards=4)  # doctest: +SKIP
         {'documents': 1000, 'sentences': 41234, 'pairs': 5210, ...}
     """
-    settings = {
+    settings: dict[str, Any] = {
         "task": "pretraining",
         "text": text,
         "max_length": max_length,
