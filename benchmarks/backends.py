@@ -67,7 +67,7 @@ def encoders() -> dict[str, np.ndarray]:
 
     def add(name, model, x, y):
         found[f"{name} forward"] = model(x)
-        found[f"{name} predict"] = model.predict(x, batch_size=3, verbose=0)
+        found[f"{name} predict"] = model.predict(x, batch_size=2, verbose=0)
         found.update({f"{name} {what}": value for what, value in learn(model, {**x, **y}).items()})
 
     for head, pooling in (("classifier", "cls"), ("transformer", "mean")):
@@ -99,13 +99,14 @@ def transformers() -> dict[str, np.ndarray]:
         name = f"Transformer {norm}"
         model = with_weights(Transformer(20, norm=norm, **TRANSFORMER, **more))
         found[f"{name} forward"] = model({"source_ids": source, "target_ids": target})
-        found[f"{name} predict"] = model.predict(source, batch_size=3, verbose=0)
+        found[f"{name} predict"] = model.predict(source, batch_size=2, verbose=0)
         for kind, strategy in strategies.items():
             parts = model.generate(source, strategy)
             found |= {f"{name} {kind} {part}": x for part, x in zip(("ids", "log-probability", "length"), parts)}
-        labels = np.pad(target[:, 1:], ((0, 0), (0, 1)), constant_values=3)
-        data = {"source_ids": source, "target_ids": target, "target_labels": labels}
-        found |= {f"{name} {what}": value for what, value in learn(model, data).items()}
+        if norm == "post":
+            labels = np.pad(target[:, 1:], ((0, 0), (0, 1)), constant_values=3)
+            data = {"source_ids": source, "target_ids": target, "target_labels": labels}
+            found |= {f"{name} {what}": value for what, value in learn(model, data).items()}
     return found
 
 
@@ -127,7 +128,9 @@ def answers_of(backend: str, folder: str) -> dict[str, np.ndarray]:
     """Computes the answers in a process with this backend; its output is shown where it fails."""
     path = os.path.join(folder, f"{backend}.npz")
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "KERAS_BACKEND": backend, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": paths}
+    # Nearly all the time is compiling, and most optimizations are not worth theirs here.
+    environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "3",
+                   "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
     done = subprocess.run([sys.executable, __file__, "--answer", path], env=environment, capture_output=True, text=True,
                           check=False)
     if done.returncode:

@@ -27,10 +27,6 @@ OTHERS = {"tasks/evaluate.py": {"Report"}}  # an interface
 # Methods that Keras documents, and that mean the same here.
 KERAS = {"build", "call", "compile", "get_config", "make_test_function", "make_train_function", "predict",
          "predict_on_batch"}
-# Rooms whose examples are still to be written; a room leaves this list when the last of them is.
-UNFINISHED = ("data",)
-UNFINISHED_PARTS = ("batches", "document_writer", "pair_writer", "prepare", "validation", "vocabularies", "vocabulary",
-                    "windows")
 
 
 def public(path: pathlib.Path) -> Iterator[ast.ClassDef | ast.FunctionDef]:
@@ -81,9 +77,6 @@ def test_public_names_have_a_docstring(path, documented):
 def test_public_names_have_an_example(path):
     missing = [node.name for node in public(path)
                if ">>> " not in (ast.get_docstring(node) or "") and not needs_no_example(path, node.name)]
-    place = path.relative_to(PACKAGE)
-    if missing and (place.parts[0] in UNFINISHED or (len(place.parts) == 3 and path.stem in UNFINISHED_PARTS)):
-        pytest.xfail(f"without an example yet: {', '.join(missing)}")
     assert not missing, f"{path}: an example (>>> ) is missing at {', '.join(missing)}"
 
 

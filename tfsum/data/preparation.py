@@ -169,6 +169,11 @@ def write_records(
 
     Example:
         See the `prepare` of a task, such as `tfsum.tasks.extractive.prepare.prepare`.
+
+    Example:
+        >>> from tfsum.tasks.extractive.prepare import prepare  # calls it
+        >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt")  # doctest: +SKIP
+        {'documents': 1000, 'sentences': 20000, ...}
     """
     digests = {name: None if file is None else digest(file) for name, file in files.items()}
     manifest = Manifest.open(out_dir, settings | digests)

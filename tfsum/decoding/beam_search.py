@@ -26,8 +26,9 @@ def gnmt(length: Tensor, alpha: float) -> Tensor:
     Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14, without the
     coverage penalty; Vaswani et al. 2017 (section 6.1) use alpha 0.6. PreSumm's is the same.
 
-    >>> float(gnmt(7, alpha=1.0))
-    2.0
+    Example:
+        >>> float(gnmt(7, alpha=1.0))
+        2.0
     """
     return ops.power((5.0 + ops.cast(length, "float32")) / 6.0, alpha)
 
@@ -38,8 +39,9 @@ def division_by_length(length: Tensor, alpha: float) -> Tensor:
     Source: Jean et al. 2015, "Montreal Neural Machine Translation Systems for WMT'15" (alpha 1); with alpha,
     fairseq's `--lenpen` and Hugging Face's `length_penalty`.
 
-    >>> float(division_by_length(7, alpha=1.0))
-    7.0
+    Example:
+        >>> float(division_by_length(7, alpha=1.0))
+        7.0
     """
     return ops.power(ops.cast(length, "float32"), alpha)
 
@@ -89,13 +91,12 @@ class BeamSearch(Strategy):
     Source: Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1 (width 4, alpha 0.6).
 
     Example:
-
-    >>> import tfsum
-    >>> from tfsum.decoding import BeamSearch
-    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-    >>> ids, log_probabilities, lengths = BeamSearch(width=3, n_best=2)(model, [[4, 5, 6]], max_length=5)
-    >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
-    ((1, 2, 5), (1, 2), (1, 2))
+        >>> import tfsum
+        >>> from tfsum.decoding import BeamSearch
+        >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
+        >>> ids, log_probabilities, lengths = BeamSearch(width=3, n_best=2)(model, [[4, 5, 6]], max_length=5)
+        >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
+        ((1, 2, 5), (1, 2), (1, 2))
     """
 
     width: int = 4

@@ -16,13 +16,12 @@ class Greedy(Strategy):
     The arguments are those of `Strategy`.
 
     Example:
-
-    >>> import tfsum
-    >>> from tfsum.decoding import Greedy
-    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-    >>> ids, log_probabilities, lengths = Greedy(min_length=2)(model, [[4, 5, 6], [7, 0, 0]], max_length=5)
-    >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
-    ((2, 1, 5), (2, 1), (2, 1))
+        >>> import tfsum
+        >>> from tfsum.decoding import Greedy
+        >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
+        >>> ids, log_probabilities, lengths = Greedy(min_length=2)(model, [[4, 5, 6], [7, 0, 0]], max_length=5)
+        >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
+        ((2, 1, 5), (2, 1), (2, 1))
     """
 
     def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:

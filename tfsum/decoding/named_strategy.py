@@ -25,8 +25,9 @@ def named_strategy(name: str, **options: Any) -> Strategy:
     Raises:
         Error: if the name or an option is unknown, or an option is out of range.
 
-    >>> named_strategy("greedy", min_length=3)
-    Greedy(min_length=3, no_repeat_ngram=0)
+    Example:
+        >>> named_strategy("greedy", min_length=3)
+        Greedy(min_length=3, no_repeat_ngram=0)
     """
     if name not in STRATEGIES:
         raise Error(f"search is {name!r}; known are {', '.join(STRATEGIES)}")

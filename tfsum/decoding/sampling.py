@@ -39,13 +39,12 @@ class Sampling(Strategy):
         Error: if an argument is out of range.
 
     Example:
-
-    >>> import tfsum
-    >>> from tfsum.decoding import Sampling
-    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-    >>> ids, log_probabilities, lengths = Sampling(top_k=5, seed=1, n_samples=3)(model, [[4, 5, 6]], max_length=5)
-    >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
-    ((1, 3, 5), (1, 3), (1, 3))
+        >>> import tfsum
+        >>> from tfsum.decoding import Sampling
+        >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
+        >>> ids, log_probabilities, lengths = Sampling(top_k=5, seed=1, n_samples=3)(model, [[4, 5, 6]], max_length=5)
+        >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
+        ((1, 3, 5), (1, 3), (1, 3))
     """
 
     temperature: float = 1.0
@@ -103,11 +102,12 @@ def draw_tokens(log_probabilities: Tensor, uniform: Tensor) -> Tensor:
     Returns:
         (R,) int32; never a token of probability 0.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> halves = np.log(np.array([[0.5, 0.5], [0.5, 0.5]], "float32"))
-    >>> ops.convert_to_numpy(draw_tokens(halves, np.array([0.3, 0.7], "float32"))).tolist()
-    [0, 1]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> halves = np.log(np.array([[0.5, 0.5], [0.5, 0.5]], "float32"))
+        >>> ops.convert_to_numpy(draw_tokens(halves, np.array([0.3, 0.7], "float32"))).tolist()
+        [0, 1]
     """
     probabilities = ops.softmax(log_probabilities, axis=-1)
     cumulative = ops.cumsum(probabilities, axis=-1)
@@ -141,11 +141,12 @@ def truncate(log_probabilities: Tensor, top_k: int, top_p: float) -> Tensor:
     Source: Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1 (top-k); Holtzman et al. 2020,
     "The Curious Case of Neural Text Degeneration", section 3.1 (top-p). The order is Hugging Face's.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> kept = truncate(np.log(np.array([[0.5, 0.3, 0.2]], "float32")), top_k=0, top_p=0.7)
-    >>> np.isfinite(ops.convert_to_numpy(kept)).tolist()
-    [[True, True, False]]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> kept = truncate(np.log(np.array([[0.5, 0.3, 0.2]], "float32")), top_k=0, top_p=0.7)
+        >>> np.isfinite(ops.convert_to_numpy(kept)).tolist()
+        [[True, True, False]]
     """
     vocabulary = log_probabilities.shape[-1]
     if not 0 < top_k < vocabulary and top_p == 1:

@@ -39,18 +39,17 @@ class Strategy:
         Error: if an argument is out of range.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.decoding import Greedy
-    >>> class Counting:
-    ...     start_id, end_id = 1, 5
-    ...     def start(self, source_ids, max_length, num_beams):
-    ...         return {"hypotheses": {}}
-    ...     def step(self, token_ids, position, state):
-    ...         return 9 * ops.one_hot(token_ids + 1, 8), state
-    >>> ids, log_probabilities, lengths = Greedy()(Counting(), [[7]], max_length=6)
-    >>> ops.convert_to_numpy(ids).tolist(), ops.convert_to_numpy(lengths).tolist()
-    ([[[2, 3, 4, 5, 0, 0]]], [[4]])
+        >>> from keras import ops
+        >>> from tfsum.decoding import Greedy
+        >>> class Counting:
+        ...     start_id, end_id = 1, 5
+        ...     def start(self, source_ids, max_length, num_beams):
+        ...         return {"hypotheses": {}}
+        ...     def step(self, token_ids, position, state):
+        ...         return 9 * ops.one_hot(token_ids + 1, 8), state
+        >>> ids, log_probabilities, lengths = Greedy()(Counting(), [[7]], max_length=6)
+        >>> ops.convert_to_numpy(ids).tolist(), ops.convert_to_numpy(lengths).tolist()
+        ([[[2, 3, 4, 5, 0, 0]]], [[4]])
     """
 
     min_length: int = 0
@@ -163,8 +162,9 @@ class Strategy:
 def is_number(value: Any, kind: type = numbers.Real) -> bool:
     """Whether a value is a finite number of a kind (`numbers.Real` or `numbers.Integral`), and not a bool.
 
-    >>> is_number(0.5), is_number(True), is_number(float("nan"))
-    (True, False, False)
+    Example:
+        >>> is_number(0.5), is_number(True), is_number(float("nan"))
+        (True, False, False)
     """
     return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -187,12 +187,13 @@ def forbid_repeated_ngrams(log_probabilities: Tensor, ids: Tensor, position: Ten
 
     Example: after 4, 5, 4 the bigram 4, 5 must not occur again.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> allowed = np.array([[-np.inf, 0, 0, 0, 0, 0]], "float32")
-    >>> found = forbid_repeated_ngrams(allowed, np.array([[4, 5, 4, 0]], "int32"), 3, 2)
-    >>> ops.convert_to_numpy(found).tolist()
-    [[-inf, 0.0, 0.0, 0.0, 0.0, -inf]]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> allowed = np.array([[-np.inf, 0, 0, 0, 0, 0]], "float32")
+        >>> found = forbid_repeated_ngrams(allowed, np.array([[4, 5, 4, 0]], "int32"), 3, 2)
+        >>> ops.convert_to_numpy(found).tolist()
+        [[-inf, 0.0, 0.0, 0.0, 0.0, -inf]]
     """
     windows = ids.shape[1] - n + 1  # window w is the n-gram of columns w..w+n-1
     if windows < 1:
@@ -220,11 +221,12 @@ def reorder_rows(state: dict, rows: Tensor) -> dict:
     Returns:
         the state with reordered hypotheses.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> state = reorder_rows({"hypotheses": {"score": np.array([7, 8])}}, np.array([1, 1]))
-    >>> ops.convert_to_numpy(state["hypotheses"]["score"]).tolist()
-    [8, 8]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> state = reorder_rows({"hypotheses": {"score": np.array([7, 8])}}, np.array([1, 1]))
+        >>> ops.convert_to_numpy(state["hypotheses"]["score"]).tolist()
+        [8, 8]
     """
     moved = keras.tree.map_structure(lambda tensor: ops.take(tensor, rows, axis=0), state["hypotheses"])
     return {**state, "hypotheses": moved}
@@ -233,10 +235,11 @@ def reorder_rows(state: dict, rows: Tensor) -> dict:
 def row_numbers(choice: Tensor, among: int) -> Tensor:
     """Converts indices (B, N) int32 within the `among` rows of each source to row numbers (B * N,) int32.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> ops.convert_to_numpy(row_numbers(np.array([[1, 0], [2, 2]], "int32"), 3)).tolist()
-    [1, 0, 5, 5]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(row_numbers(np.array([[1, 0], [2, 2]], "int32"), 3)).tolist()
+        [1, 0, 5, 5]
     """
     first = ops.arange(ops.shape(choice)[0], dtype="int32") * among
     return ops.reshape(ops.expand_dims(first, 1) + choice, (-1,))
@@ -245,10 +248,11 @@ def row_numbers(choice: Tensor, among: int) -> Tensor:
 def choose(values: Tensor, choice: Tensor) -> Tensor:
     """Gathers the elements at indices (B, N) int32 from (B, M, ...), for each source separately.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> ops.convert_to_numpy(choose(np.array([[7, 8], [5, 6]]), np.array([[1, 0], [1, 1]], "int32"))).tolist()
-    [[8, 7], [6, 6]]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(choose(np.array([[7, 8], [5, 6]]), np.array([[1, 0], [1, 1]], "int32"))).tolist()
+        [[8, 7], [6, 6]]
     """
     shape = values.shape[2:]
     rows = ops.reshape(values, (-1, *shape))
@@ -258,9 +262,10 @@ def choose(values: Tensor, choice: Tensor) -> Tensor:
 def count_tokens(ids: Tensor) -> Tensor:
     """Lengths (...) int32 of sequences (..., L) padded with 0, including the end token.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> ops.convert_to_numpy(count_tokens(np.array([[4, 3, 0], [3, 0, 0]]))).tolist()
-    [2, 1]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(count_tokens(np.array([[4, 3, 0], [3, 0, 0]]))).tolist()
+        [2, 1]
     """
     return ops.sum(ops.cast(ids != PADDING, "int32"), axis=-1)

@@ -17,13 +17,12 @@ class Cache(NamedTuple):
         tensor: float tensor (B, H, L, K, D/H).
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import Cache
-    >>> cache = Cache(ops.zeros((1, 1, 3, 1, 2)))
-    >>> cache = cache.write(1, ops.ones((1, 1, 1, 2)))
-    >>> ops.convert_to_numpy(cache.tensor)[0, 0, :, 0].tolist()
-    [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+        >>> from keras import ops
+        >>> from tfsum.layers import Cache
+        >>> cache = Cache(ops.zeros((1, 1, 3, 1, 2)))
+        >>> cache = cache.write(1, ops.ones((1, 1, 1, 2)))
+        >>> ops.convert_to_numpy(cache.tensor)[0, 0, :, 0].tolist()
+        [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
     """
 
     tensor: Tensor

@@ -28,12 +28,11 @@ class DecoderLayer(keras.layers.Layer):
         Error: `norm` is neither "post" nor "pre".
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import DecoderLayer
-    >>> layer = DecoderLayer(d_model=8, num_heads=2, feed_forward_width=16)
-    >>> tuple(layer(ops.ones((1, 3, 8)), ops.ones((1, 5, 8))).shape)
-    (1, 3, 8)
+        >>> from keras import ops
+        >>> from tfsum.layers import DecoderLayer
+        >>> layer = DecoderLayer(d_model=8, num_heads=2, feed_forward_width=16)
+        >>> tuple(layer(ops.ones((1, 3, 8)), ops.ones((1, 5, 8))).shape)
+        (1, 3, 8)
     """
 
     def __init__(self, d_model: int, num_heads: int, feed_forward_width: int, activation: str = "relu",
@@ -178,12 +177,11 @@ class Decoder(keras.layers.Layer):
         **layer: the arguments of every `DecoderLayer`.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import Decoder
-    >>> decoder = Decoder(2, d_model=8, num_heads=2, feed_forward_width=16)
-    >>> tuple(decoder(ops.ones((1, 3, 8)), ops.ones((1, 5, 8))).shape)
-    (1, 3, 8)
+        >>> from keras import ops
+        >>> from tfsum.layers import Decoder
+        >>> decoder = Decoder(2, d_model=8, num_heads=2, feed_forward_width=16)
+        >>> tuple(decoder(ops.ones((1, 3, 8)), ops.ones((1, 5, 8))).shape)
+        (1, 3, 8)
     """
 
     def __init__(self, num_layers: int, name: str | None = None, dtype: Any = None, trainable: bool = True,

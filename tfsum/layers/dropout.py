@@ -27,16 +27,15 @@ def dropout_step(number: Tensor) -> Iterator[None]:
         number: int scalar tensor, different for each optimizer step, replica and micro-batch.
 
     Example:
-
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> from tfsum.layers import Dropout, dropout_step
-    >>> dropout, masks = Dropout(0.5, seed=1), []
-    >>> for number in (7, 7, 8):
-    ...     with dropout_step(number):
-    ...         masks.append(ops.convert_to_numpy(dropout(np.ones((1, 100), "float32"), training=True)))
-    >>> bool((masks[0] == masks[1]).all()), bool((masks[0] == masks[2]).all())
-    (True, False)
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> from tfsum.layers import Dropout, dropout_step
+        >>> dropout, masks = Dropout(0.5, seed=1), []
+        >>> for number in (7, 7, 8):
+        ...     with dropout_step(number):
+        ...         masks.append(ops.convert_to_numpy(dropout(np.ones((1, 100), "float32"), training=True)))
+        >>> bool((masks[0] == masks[1]).all()), bool((masks[0] == masks[2]).all())
+        (True, False)
     """
     previous = getattr(_step, "number", None)
     _step.number = number
@@ -69,14 +68,13 @@ class Dropout(keras.layers.Layer):
         Error: a rate out of range.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import Dropout
-    >>> x = ops.ones((1, 4))
-    >>> ops.convert_to_numpy(Dropout(0.5)(x)).tolist()
-    [[1.0, 1.0, 1.0, 1.0]]
-    >>> set(ops.convert_to_numpy(Dropout(0.5)(ops.ones((1, 99)), training=True)).ravel().tolist()) == {0.0, 2.0}
-    True
+        >>> from keras import ops
+        >>> from tfsum.layers import Dropout
+        >>> x = ops.ones((1, 4))
+        >>> ops.convert_to_numpy(Dropout(0.5)(x)).tolist()
+        [[1.0, 1.0, 1.0, 1.0]]
+        >>> set(ops.convert_to_numpy(Dropout(0.5)(ops.ones((1, 99)), training=True)).ravel().tolist()) == {0.0, 2.0}
+        True
     """
 
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):

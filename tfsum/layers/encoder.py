@@ -36,13 +36,12 @@ class EncoderLayer(keras.layers.Layer):
         Error: `norm` is neither "post" nor "pre".
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import EncoderLayer
-    >>> layer = EncoderLayer(d_model=8, num_heads=2, feed_forward_width=16)
-    >>> x, weights = layer(ops.ones((1, 3, 8)), return_attention_weights=True)
-    >>> tuple(x.shape), tuple(weights.shape)
-    ((1, 3, 8), (1, 2, 3, 3))
+        >>> from keras import ops
+        >>> from tfsum.layers import EncoderLayer
+        >>> layer = EncoderLayer(d_model=8, num_heads=2, feed_forward_width=16)
+        >>> x, weights = layer(ops.ones((1, 3, 8)), return_attention_weights=True)
+        >>> tuple(x.shape), tuple(weights.shape)
+        ((1, 3, 8), (1, 2, 3, 3))
     """
 
     def __init__(self, d_model: int, num_heads: int, feed_forward_width: int, activation: str = "relu",
@@ -125,12 +124,11 @@ class Encoder(keras.layers.Layer):
         **layer: the arguments of every `EncoderLayer`.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import Encoder
-    >>> encoder = Encoder(2, d_model=8, num_heads=2, feed_forward_width=16)
-    >>> tuple(encoder(ops.ones((1, 3, 8))).shape)
-    (1, 3, 8)
+        >>> from keras import ops
+        >>> from tfsum.layers import Encoder
+        >>> encoder = Encoder(2, d_model=8, num_heads=2, feed_forward_width=16)
+        >>> tuple(encoder(ops.ones((1, 3, 8))).shape)
+        (1, 3, 8)
     """
 
     def __init__(self, num_layers: int, normalize_first_input: bool = True, name: str | None = None,

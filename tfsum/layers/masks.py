@@ -17,12 +17,11 @@ def padding_mask(ids: Tensor) -> Tensor:
         bool tensor (B, T), True at real tokens.
 
     Example:
-
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> from tfsum.layers import padding_mask
-    >>> ops.convert_to_numpy(padding_mask(np.array([[7, 8, 0]]))).tolist()
-    [[True, True, False]]
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> from tfsum.layers import padding_mask
+        >>> ops.convert_to_numpy(padding_mask(np.array([[7, 8, 0]]))).tolist()
+        [[True, True, False]]
     """
     return ops.not_equal(ids, 0)
 
@@ -37,11 +36,10 @@ def look_ahead_mask(length: Tensor) -> Tensor:
         bool tensor (T, T); row i is True at columns 0..i.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import look_ahead_mask
-    >>> ops.convert_to_numpy(look_ahead_mask(3)).astype(int).tolist()
-    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
+        >>> from keras import ops
+        >>> from tfsum.layers import look_ahead_mask
+        >>> ops.convert_to_numpy(look_ahead_mask(3)).astype(int).tolist()
+        [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
     positions = ops.arange(length)
     return ops.expand_dims(positions, 1) >= ops.expand_dims(positions, 0)
@@ -56,9 +54,10 @@ def additive_mask(mask: Tensor) -> Tensor:
     Returns:
         float32 tensor of the same shape: 0 where visible, -1e9 where hidden.
 
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> ops.convert_to_numpy(additive_mask(np.array([True, False]))).tolist()
-    [0.0, -1000000000.0]
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> ops.convert_to_numpy(additive_mask(np.array([True, False]))).tolist()
+        [0.0, -1000000000.0]
     """
     return ops.where(mask, ops.cast(0.0, "float32"), ops.cast(HIDDEN, "float32"))

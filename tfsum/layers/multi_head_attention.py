@@ -29,13 +29,12 @@ class MultiHeadAttention(keras.layers.Layer):
         Error: `num_heads` does not divide `d_model`.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import MultiHeadAttention
-    >>> attention = MultiHeadAttention(num_heads=2, d_model=8)
-    >>> output, weights = attention(ops.ones((1, 3, 8)), ops.ones((1, 5, 8)), return_attention_weights=True)
-    >>> tuple(output.shape), tuple(weights.shape)
-    ((1, 3, 8), (1, 2, 3, 5))
+        >>> from keras import ops
+        >>> from tfsum.layers import MultiHeadAttention
+        >>> attention = MultiHeadAttention(num_heads=2, d_model=8)
+        >>> output, weights = attention(ops.ones((1, 3, 8)), ops.ones((1, 5, 8)), return_attention_weights=True)
+        >>> tuple(output.shape), tuple(weights.shape)
+        ((1, 3, 8), (1, 2, 3, 5))
     """
 
     def __init__(self, num_heads: int, d_model: int, dropout: float = 0.0,

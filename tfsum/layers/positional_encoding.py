@@ -29,11 +29,10 @@ def positional_encoding(length: Tensor, d_model: int) -> Tensor:
         Error: `d_model` is not a positive number.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import positional_encoding
-    >>> [[round(float(x), 2) for x in row] for row in ops.convert_to_numpy(positional_encoding(2, 4))]
-    [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
+        >>> from keras import ops
+        >>> from tfsum.layers import positional_encoding
+        >>> [[round(float(x), 2) for x in row] for row in ops.convert_to_numpy(positional_encoding(2, 4))]
+        [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
     """
     return encode_positions(ops.arange(length, dtype="int32"), d_model)
 
@@ -48,9 +47,10 @@ def encode_positions(positions: Tensor, d_model: int) -> Tensor:
     Returns:
         float32 tensor (..., D).
 
-    >>> import numpy as np
-    >>> tuple(encode_positions(np.array([[0, 5000]]), 8).shape)
-    (1, 2, 8)
+    Example:
+        >>> import numpy as np
+        >>> tuple(encode_positions(np.array([[0, 5000]]), 8).shape)
+        (1, 2, 8)
     """
     if d_model < 1:
         raise Error(f"positional_encoding: d_model is {d_model}; it must be at least 1")
@@ -72,11 +72,10 @@ class PositionalEncoding(keras.layers.Layer):
         dropout: fraction of the sums set to 0 in training (section 5.4).
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import PositionalEncoding
-    >>> ops.convert_to_numpy(PositionalEncoding()(ops.zeros((1, 1, 4)))).tolist()
-    [[[0.0, 1.0, 0.0, 1.0]]]
+        >>> from keras import ops
+        >>> from tfsum.layers import PositionalEncoding
+        >>> ops.convert_to_numpy(PositionalEncoding()(ops.zeros((1, 1, 4)))).tolist()
+        [[[0.0, 1.0, 0.0, 1.0]]]
     """
 
     def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs: Any):

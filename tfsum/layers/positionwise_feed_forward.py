@@ -14,8 +14,9 @@ from tfsum.tensor import Tensor
 def gelu_erf(x: Tensor) -> Tensor:
     """Exact GELU, x Phi(x), as in Hugging Face's BERT (Hendrycks and Gimpel 2016).
 
-    >>> round(float(gelu_erf(1.0)), 4)
-    0.8413
+    Example:
+        >>> round(float(gelu_erf(1.0)), 4)
+        0.8413
     """
     # Not ops.gelu: TensorFlow computes it with erfc, which is slower on CPUs, in particular with its gradient.
     return 0.5 * x * (1.0 + ops.erf(x / math.sqrt(2.0)))
@@ -24,8 +25,9 @@ def gelu_erf(x: Tensor) -> Tensor:
 def gelu_tanh(x: Tensor) -> Tensor:
     """Tanh approximation of GELU, as in Google's BERT and in BertSum's inter-sentence encoder.
 
-    >>> round(float(gelu_tanh(1.0)), 4)
-    0.8412
+    Example:
+        >>> round(float(gelu_tanh(1.0)), 4)
+        0.8412
     """
     return ops.gelu(x, approximate=True)
 
@@ -50,11 +52,10 @@ class PositionwiseFeedForward(keras.layers.Layer):
         Error: an unknown activation.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.layers import PositionwiseFeedForward
-    >>> tuple(PositionwiseFeedForward(d_model=8, feed_forward_width=16)(ops.ones((1, 3, 8))).shape)
-    (1, 3, 8)
+        >>> from keras import ops
+        >>> from tfsum.layers import PositionwiseFeedForward
+        >>> tuple(PositionwiseFeedForward(d_model=8, feed_forward_width=16)(ops.ones((1, 3, 8))).shape)
+        (1, 3, 8)
     """
 
     def __init__(self, d_model: int, feed_forward_width: int, activation: str = "relu", dropout: float = 0.0,

@@ -44,14 +44,13 @@ class Bert(keras.Model):
         Error: an unknown `hidden_act`, or a backend of Keras that is not supported.
 
     Example:
-
-    >>> import numpy as np
-    >>> import tfsum
-    >>> bert = tfsum.Bert(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-    ...                   intermediate_size=16, max_position_embeddings=12)
-    >>> outputs = bert({"token_ids": np.array([[2, 7, 9, 3, 0]]), "segment_ids": np.array([[0, 0, 0, 0, 0]])})
-    >>> tuple(outputs["sequence_output"].shape), tuple(outputs["pooled_output"].shape)
-    ((1, 5, 8), (1, 8))
+        >>> import numpy as np
+        >>> import tfsum
+        >>> bert = tfsum.Bert(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+        ...                   intermediate_size=16, max_position_embeddings=12)
+        >>> outputs = bert({"token_ids": np.array([[2, 7, 9, 3, 0]]), "segment_ids": np.array([[0, 0, 0, 0, 0]])})
+        >>> tuple(outputs["sequence_output"].shape), tuple(outputs["pooled_output"].shape)
+        ((1, 5, 8), (1, 8))
     """
 
     def __init__(self, vocab_size: int = 30522, hidden_size: int = 768, num_hidden_layers: int = 12,

@@ -40,16 +40,15 @@ class BertClassifier(Model):
         Error: fewer than two labels, or one of them twice.
 
     Example:
-
-    >>> import numpy as np
-    >>> import tfsum
-    >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-    ...         "intermediate_size": 16, "max_position_embeddings": 12}
-    >>> model = tfsum.BertClassifier(bert, ["bad", "good"])
-    >>> ids = np.array([[2, 7, 9, 3, 0], [2, 8, 3, 0, 0]])
-    >>> probabilities = model.predict({"token_ids": ids, "segment_ids": np.zeros_like(ids)}, verbose=0)
-    >>> probabilities.shape
-    (2, 2)
+        >>> import numpy as np
+        >>> import tfsum
+        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...         "intermediate_size": 16, "max_position_embeddings": 12}
+        >>> model = tfsum.BertClassifier(bert, ["bad", "good"])
+        >>> ids = np.array([[2, 7, 9, 3, 0], [2, 8, 3, 0, 0]])
+        >>> probabilities = model.predict({"token_ids": ids, "segment_ids": np.zeros_like(ids)}, verbose=0)
+        >>> probabilities.shape
+        (2, 2)
     """
 
     def __init__(self, bert: Bert | dict, label_names: Sequence[str], classifier_dropout: float | None = None,

@@ -48,11 +48,10 @@ class MaskedLanguageModel(keras.layers.Layer):
         initializer_range: standard deviation of the truncated normal that initializes the kernel.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.models.bert_for_pretraining import MaskedLanguageModel
-    >>> tuple(MaskedLanguageModel(8, 30)(ops.ones((2, 3, 8)), ops.ones((30, 8))).shape)
-    (2, 3, 30)
+        >>> from keras import ops
+        >>> from tfsum.models.bert_for_pretraining import MaskedLanguageModel
+        >>> tuple(MaskedLanguageModel(8, 30)(ops.ones((2, 3, 8)), ops.ones((30, 8))).shape)
+        (2, 3, 30)
     """
 
     def __init__(self, width: int, vocab_size: int, activation: str = "gelu", epsilon: float = 1e-12,
@@ -107,15 +106,14 @@ class BertForPretraining(Model):
         bert: a `Bert`, or the dict of its arguments.
 
     Example:
-
-    >>> import numpy as np
-    >>> import tfsum
-    >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-    ...         "intermediate_size": 16, "max_position_embeddings": 12}
-    >>> model = tfsum.BertForPretraining(bert)
-    >>> outputs = model({"token_ids": np.array([[2, 7, 4, 3, 0]]), "masked_lm_positions": np.array([[2]])})
-    >>> tuple(outputs["masked_lm_logits"].shape), tuple(outputs["next_sentence_logits"].shape)
-    ((1, 1, 30), (1, 2))
+        >>> import numpy as np
+        >>> import tfsum
+        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...         "intermediate_size": 16, "max_position_embeddings": 12}
+        >>> model = tfsum.BertForPretraining(bert)
+        >>> outputs = model({"token_ids": np.array([[2, 7, 4, 3, 0]]), "masked_lm_positions": np.array([[2]])})
+        >>> tuple(outputs["masked_lm_logits"].shape), tuple(outputs["next_sentence_logits"].shape)
+        ((1, 1, 30), (1, 2))
     """
 
     next_sentence_weight = 1.0

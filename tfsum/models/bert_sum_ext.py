@@ -48,18 +48,17 @@ class BertSumExt(Model):
         Error: an unknown head, pooling or reduction, or windows longer than the encoder.
 
     Example:
-
-    >>> import numpy as np
-    >>> import tfsum
-    >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-    ...         "intermediate_size": 16, "max_position_embeddings": 12}
-    >>> model = tfsum.BertSumExt(bert, head="classifier")
-    >>> ids = np.array([[2, 7, 9, 3, 2, 8, 3, 0]])  # two sentences
-    >>> inputs = {"token_ids": ids, "segment_ids": np.array([[0, 0, 0, 0, 1, 1, 1, 0]]),
-    ...           "sentence_starts": np.array([[0, 4, -1]])}
-    >>> probabilities = model.predict(inputs, verbose=0)
-    >>> probabilities.shape, float(probabilities[0, 2])
-    ((1, 3), 0.0)
+        >>> import numpy as np
+        >>> import tfsum
+        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...         "intermediate_size": 16, "max_position_embeddings": 12}
+        >>> model = tfsum.BertSumExt(bert, head="classifier")
+        >>> ids = np.array([[2, 7, 9, 3, 2, 8, 3, 0]])  # two sentences
+        >>> inputs = {"token_ids": ids, "segment_ids": np.array([[0, 0, 0, 0, 1, 1, 1, 0]]),
+        ...           "sentence_starts": np.array([[0, 4, -1]])}
+        >>> probabilities = model.predict(inputs, verbose=0)
+        >>> probabilities.shape, float(probabilities[0, 2])
+        ((1, 3), 0.0)
     """
 
     def __init__(self, bert: Bert | dict, head: str = "transformer", pooling: str = "cls", length_input: bool = False,

@@ -24,13 +24,12 @@ def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Te
     Source: harvardnlp/annotated-transformer, `LabelSmoothing`.
 
     Example:
-
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> logits = np.log(np.array([[[0.1, 0.2, 0.5, 0.2], [0.1, 0.2, 0.5, 0.2]]], "float32"))
-    >>> loss = ops.convert_to_numpy(label_smoothing_loss(logits, np.array([[2, 0]]), smoothing=0.0))
-    >>> round(float(loss[0, 0]), 4), float(loss[0, 1])  # -ln 0.5, and padding
-    (0.6931, 0.0)
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> logits = np.log(np.array([[[0.1, 0.2, 0.5, 0.2], [0.1, 0.2, 0.5, 0.2]]], "float32"))
+        >>> loss = ops.convert_to_numpy(label_smoothing_loss(logits, np.array([[2, 0]]), smoothing=0.0))
+        >>> round(float(loss[0, 0]), 4), float(loss[0, 1])  # -ln 0.5, and padding
+        (0.6931, 0.0)
     """
     logits, labels = ops.cast(logits, "float32"), ops.cast(labels, "int32")
     share = smoothing / max(1, logits.shape[-1] - 2)

@@ -20,7 +20,8 @@ def check_backend() -> None:
     Raises:
         Error: another backend, such as torch.
 
-    >>> check_backend()
+    Example:
+        >>> check_backend()
     """
     name = keras.backend.backend()
     if name not in BACKENDS:
@@ -44,29 +45,28 @@ class Model(keras.Model):
         Error: the backend of Keras is neither TensorFlow nor JAX.
 
     Example:
-
-    >>> import keras
-    >>> import numpy as np
-    >>> from keras import ops
-    >>> from tfsum.models.model import Model
-    >>> class Total(Model):
-    ...     def __init__(self):
-    ...         super().__init__()
-    ...         self.dense = keras.layers.Dense(1, kernel_initializer="ones")
-    ...     def build(self, input_shape=None):
-    ...         self.dense.build((None, 2))
-    ...         self.built = True
-    ...     def call(self, inputs, training=None):
-    ...         return self.dense(inputs["x"])[:, 0]
-    ...     def summed_loss(self, x, y, training):
-    ...         return ops.sum(ops.abs(self(x) - x["labels"]))
-    ...     def loss_weight(self, x, y):
-    ...         return ops.cast(ops.shape(x["x"])[0], "float32")
-    >>> model, x = Total(), np.array([[1, 2], [3, 4]], "float32")
-    >>> float(model.compute_loss({"x": x, "labels": np.zeros(2, "float32")}))
-    5.0
-    >>> model.predict({"x": x}, verbose=0).tolist()
-    [3.0, 7.0]
+        >>> import keras
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> from tfsum.models.model import Model
+        >>> class Total(Model):
+        ...     def __init__(self):
+        ...         super().__init__()
+        ...         self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+        ...     def build(self, input_shape=None):
+        ...         self.dense.build((None, 2))
+        ...         self.built = True
+        ...     def call(self, inputs, training=None):
+        ...         return self.dense(inputs["x"])[:, 0]
+        ...     def summed_loss(self, x, y, training):
+        ...         return ops.sum(ops.abs(self(x) - x["labels"]))
+        ...     def loss_weight(self, x, y):
+        ...         return ops.cast(ops.shape(x["x"])[0], "float32")
+        >>> model, x = Total(), np.array([[1, 2], [3, 4]], "float32")
+        >>> float(model.compute_loss({"x": x, "labels": np.zeros(2, "float32")}))
+        5.0
+        >>> model.predict({"x": x}, verbose=0).tolist()
+        [3.0, 7.0]
     """
 
     micro_batches = 1

@@ -17,11 +17,10 @@ class ClassifierHead(keras.layers.Layer):
         d_model: size D of the sentence vectors.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.models.sentence_heads import ClassifierHead
-    >>> tuple(ClassifierHead(8)(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
-    (2, 5)
+        >>> from keras import ops
+        >>> from tfsum.models.sentence_heads import ClassifierHead
+        >>> tuple(ClassifierHead(8)(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
+        (2, 5)
     """
 
     def __init__(self, d_model: int, **kwargs: Any):
@@ -57,12 +56,11 @@ class InterSentenceTransformer(keras.layers.Layer):
         dropout: all dropout rates of the layers.
 
     Example:
-
-    >>> from keras import ops
-    >>> from tfsum.models.sentence_heads import InterSentenceTransformer
-    >>> head = InterSentenceTransformer(8, num_layers=1, num_heads=2, feed_forward_width=16)
-    >>> tuple(head(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
-    (2, 5)
+        >>> from keras import ops
+        >>> from tfsum.models.sentence_heads import InterSentenceTransformer
+        >>> head = InterSentenceTransformer(8, num_layers=1, num_heads=2, feed_forward_width=16)
+        >>> tuple(head(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
+        (2, 5)
     """
 
     def __init__(self, d_model: int, num_layers: int = 2, num_heads: int = 8, feed_forward_width: int = 2048,

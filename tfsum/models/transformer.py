@@ -52,15 +52,14 @@ class Transformer(GenerativeModel):
             or a label smoothing out of range.
 
     Example:
-
-    >>> import numpy as np
-    >>> import tfsum
-    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8, max_length=5)
-    >>> source_ids = np.array([[4, 5, 6], [7, 8, 0]])
-    >>> tuple(model({"source_ids": source_ids, "target_ids": np.array([[2, 4], [2, 0]])}).shape)
-    (2, 2, 9)
-    >>> model.predict(source_ids, verbose=0).shape
-    (2, 5)
+        >>> import numpy as np
+        >>> import tfsum
+        >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8, max_length=5)
+        >>> source_ids = np.array([[4, 5, 6], [7, 8, 0]])
+        >>> tuple(model({"source_ids": source_ids, "target_ids": np.array([[2, 4], [2, 0]])}).shape)
+        (2, 2, 9)
+        >>> model.predict(source_ids, verbose=0).shape
+        (2, 5)
     """
 
     def __init__(self, source_vocabulary_size: int, target_vocabulary_size: int | None = None,

@@ -125,8 +125,8 @@ def task(name: str) -> Task:
     module = _MODULES[name]
     module = importlib.import_module(module) if isinstance(module, str) else module
     if missing := [offered for offered in OFFERED if not hasattr(module, offered)]:
-        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a task "
-                    "offers")
+        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a "
+                    "task offers")
     return Task(name, module)
 
 

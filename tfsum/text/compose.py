@@ -17,10 +17,11 @@ class Compose(tf.Module):
     Text in NFC stays as it is; decomposed text (NFD, as some systems name files and type Korean) becomes it. Not
     done: putting accents in order, and replacing characters that NFC never keeps, such as the Kelvin sign.
 
-    >>> compose = Compose()
-    >>> codes, row = compose(tf.constant([0x61, 0x301, 0x62]), tf.constant([0, 0, 1], tf.int64))  # "a" + acute, "b"
-    >>> codes.numpy().tolist(), row.numpy().tolist()
-    ([225, 98], [0, 1])
+    Example:
+        >>> compose = Compose()
+        >>> codes, row = compose(tf.constant([0x61, 0x301, 0x62]), tf.constant([0, 0, 1], tf.int64))  # "a" + acute, "b"
+        >>> codes.numpy().tolist(), row.numpy().tolist()
+        ([225, 98], [0, 1])
     """
 
     def __init__(self) -> None:
@@ -54,8 +55,9 @@ class Compose(tf.Module):
         Returns:
             (N,) string in UTF-8.
 
-        >>> Compose().compose_texts(tf.constant(["a\\u0301"])).numpy()[0].decode()
-        'á'
+        Example:
+            >>> Compose().compose_texts(tf.constant(["a\\u0301"])).numpy()[0].decode()
+            'á'
         """
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self(decoded.flat_values, row_ids(decoded))
@@ -79,8 +81,9 @@ def _moved(flags: tf.Tensor) -> tf.Tensor:
 def canonical_pairs() -> dict[tuple[int, int], int]:
     """Returns {(first, second): composite} of all pairs of code points that NFC composes.
 
-    >>> chr(canonical_pairs()[ord("a"), 0x301])
-    'á'
+    Example:
+        >>> chr(canonical_pairs()[ord("a"), 0x301])
+        'á'
     """
     pairs = {}
     for point in range(0x110000):

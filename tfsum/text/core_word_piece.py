@@ -24,11 +24,12 @@ class CoreWordPiece(tf.Module):
         mapping: The normalizer.
         max_characters: Words with more characters become the unknown token.
 
-    >>> from tfsum.text.normalizer import load_code_point_map
-    >>> vocabulary = ["[PAD]", "[UNK]", "rain", "##ed"]
-    >>> pieces = CoreWordPiece(vocabulary, 1, load_code_point_map(), max_characters=100)
-    >>> pieces.tokenize(tf.constant(["Rained rain", "snow"])).to_list()
-    [[2, 3, 2], [1]]
+    Example:
+        >>> from tfsum.text.normalizer import load_code_point_map
+        >>> vocabulary = ["[PAD]", "[UNK]", "rain", "##ed"]
+        >>> pieces = CoreWordPiece(vocabulary, 1, load_code_point_map(), max_characters=100)
+        >>> pieces.tokenize(tf.constant(["Rained rain", "snow"])).to_list()
+        [[2, 3, 2], [1]]
     """
 
     def __init__(self, vocabulary: Sequence[str], unk_id: int, mapping: CodePointMap,

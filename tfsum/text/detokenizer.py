@@ -38,9 +38,10 @@ class Detokenizer(tf.Module):
         vocabulary: The word pieces in the order of their ids.
         unknown_token: The piece of words that could not be built.
 
-    >>> detokenizer = Detokenizer(["[PAD]", "[UNK]", "It", "rain", "##ed", "."])
-    >>> detokenizer.detokenize(tf.constant([[2, 3, 4, 5, 0, 0]])).numpy()
-    array([b'It rained.'], dtype=object)
+    Example:
+        >>> detokenizer = Detokenizer(["[PAD]", "[UNK]", "It", "rain", "##ed", "."])
+        >>> detokenizer.detokenize(tf.constant([[2, 3, 4, 5, 0, 0]])).numpy()
+        array([b'It rained.'], dtype=object)
     """
 
     def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN) -> None:
@@ -79,8 +80,9 @@ def bytes_said(vocabulary: Sequence[str]) -> list[int]:
     Returns:
         V numbers of bytes, 0 for the other special tokens.
 
-    >>> bytes_said(["[PAD]", "[UNK]", "rain", "##ed"])
-    [0, 1, 4, 2]
+    Example:
+        >>> bytes_said(["[PAD]", "[UNK]", "rain", "##ed"])
+        [0, 1, 4, 2]
     """
     text_of = _escaped_text if is_reversible(vocabulary) else _plain_text
     sizes = [len("".join(text_of(piece).decode(errors="surrogateescape").split()).encode(errors="surrogateescape"))

@@ -47,8 +47,9 @@ def is_reversible(vocabulary: Collection[str]) -> bool:
     Args:
         vocabulary: The word pieces.
 
-    >>> is_reversible(["[PAD]", "[UNK]", "rain"]), is_reversible(PIECES)
-    (False, True)
+    Example:
+        >>> is_reversible(["[PAD]", "[UNK]", "rain"]), is_reversible(PIECES)
+        (False, True)
     """
     return set(PIECES) <= set(vocabulary)
 
@@ -66,10 +67,11 @@ class Escape(tf.Module):
         strip_accents: whether it drops accents.
         max_characters: words with more characters would be unknown; they are split.
 
-    >>> letters = [f"##{chr(code)}" for code in range(0x61, 0x7B)]
-    >>> escape = Escape([*PIECES, *letters, "."], lowercase=True, strip_accents=True)
-    >>> escape(tf.constant(["It rained."])).numpy()[0].decode()
-    ' ▁It ▁rained.'
+    Example:
+        >>> letters = [f"##{chr(code)}" for code in range(0x61, 0x7B)]
+        >>> escape = Escape([*PIECES, *letters, "."], lowercase=True, strip_accents=True)
+        >>> escape(tf.constant(["It rained."])).numpy()[0].decode()
+        ' ▁It ▁rained.'
     """
 
     def __init__(self, vocabulary: Collection[str], lowercase: bool, strip_accents: bool,

@@ -45,8 +45,9 @@ def is_word(vocabulary: list[str]) -> np.ndarray:
     Args:
         vocabulary: the pieces; those in square brackets are special tokens and never words.
 
-    >>> is_word(["[PAD]", ".", "rain"]).tolist()
-    [False, False, True]
+    Example:
+        >>> is_word(["[PAD]", ".", "rain"]).tolist()
+        [False, False, True]
     """
     return np.array([not (piece.startswith("[") and piece.endswith("]"))
                      and any(unicodedata.category(c)[0] in "LN" for c in piece) for piece in vocabulary])
@@ -67,14 +68,15 @@ def expected_rouge_ranks(probabilities: tf.Tensor, present: tf.Tensor, pieces: t
     Returns:
         float32 (B, S): above 1 for the sentences ranked so, highest first; the score for the others.
 
-    The second sentence repeats the first, so the third one is ranked before it:
+    In the example the second sentence repeats the first, so the third one is ranked before it.
 
-    >>> pieces = tf.ragged.constant([[[1, 2], [1, 2], [3, 4]]])
-    >>> words = np.array([False, True, True, True, True])
-    >>> ranks = expected_rouge_ranks(tf.constant([[0.75, 0.5, 0.5]]), tf.constant([[True, True, True]]), pieces, words,
-    ...                              tf.constant([2]), limit=2)
-    >>> ranks.numpy().tolist()
-    [[3.0, 0.5, 2.0]]
+    Example:
+        >>> pieces = tf.ragged.constant([[[1, 2], [1, 2], [3, 4]]])
+        >>> words = np.array([False, True, True, True, True])
+        >>> ranks = expected_rouge_ranks(tf.constant([[0.75, 0.5, 0.5]]), tf.constant([[True, True, True]]), pieces,
+        ...                              words, tf.constant([2]), limit=2)
+        >>> ranks.numpy().tolist()
+        [[3.0, 0.5, 2.0]]
     """
     p = tf.where(present & ~tf.math.is_nan(probabilities), probabilities, 0.0)
     width = tf.minimum(tf.shape(p)[1], CANDIDATES - 1) + 1  # one column more, so that there is always one

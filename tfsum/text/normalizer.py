@@ -22,9 +22,10 @@ class CodePointMap:
         values: (sum of lengths,) int32, the values end to end. Words are surrounded by U+0020, the only
             space left.
 
-    >>> mapping = CodePointMap(np.array([65]), np.array([1]), np.array([97]))  # "A" becomes "a"
-    >>> mapping.as_dict()
-    {65: 'a'}
+    Example:
+        >>> mapping = CodePointMap(np.array([65]), np.array([1]), np.array([97]))  # "A" becomes "a"
+        >>> mapping.as_dict()
+        {65: 'a'}
     """
 
     points: np.ndarray
@@ -53,8 +54,9 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
     Raises:
         tfsum.Error: The tables are not beside this file.
 
-    >>> load_code_point_map(lowercase=True, strip_accents=True).as_dict()[ord("É")]
-    'e'
+    Example:
+        >>> load_code_point_map(lowercase=True, strip_accents=True).as_dict()[ord("É")]
+        'e'
     """
     if not TABLES.is_file():
         raise Error(f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
@@ -82,8 +84,9 @@ def fast_bert_model(lowercase: bool = True, strip_accents: bool = True) -> np.nd
     Returns:
         (bytes,) uint8, some 1.4 MB.
 
-    >>> fast_bert_model().dtype
-    dtype('uint8')
+    Example:
+        >>> fast_bert_model().dtype
+        dtype('uint8')
     """
     trie = _Trie(load_code_point_map(lowercase, strip_accents).as_dict())
     return _flatbuffer(trie.units, trie.pool, trie.nul)

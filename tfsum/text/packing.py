@@ -28,9 +28,10 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
     Raises:
         tfsum.Error: `length` leaves no room for the special tokens.
 
-    >>> out = pack(tf.ragged.constant([[7, 8, 9], [7]]), length=4, cls_id=1, sep_id=2)
-    >>> out["token_ids"].numpy().tolist(), out["pieces_cut"].numpy().tolist()
-    ([[1, 7, 8, 2], [1, 7, 2, 0]], [1, 0])
+    Example:
+        >>> out = pack(tf.ragged.constant([[7, 8, 9], [7]]), length=4, cls_id=1, sep_id=2)
+        >>> out["token_ids"].numpy().tolist(), out["pieces_cut"].numpy().tolist()
+        ([[1, 7, 8, 2], [1, 7, 2, 0]], [1, 0])
     """
     special = 2 if pair is None else 3
     if length < special:
@@ -80,11 +81,13 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
     Raises:
         tfsum.Error: `window_length` has no room for a piece.
 
-    >>> out = pack_windows(tf.ragged.constant([[7], [8], [9]]), tf.constant([3]), window_length=6, cls_id=1, sep_id=2)
-    >>> out["token_ids"].numpy().tolist()
-    [[1, 7, 2, 1, 8, 2], [1, 9, 2, 0, 0, 0]]
-    >>> out["sentence_starts"].numpy().tolist()
-    [[0, 3], [0, -1]]
+    Example:
+        >>> sentences = tf.ragged.constant([[7], [8], [9]])
+        >>> out = pack_windows(sentences, tf.constant([3]), window_length=6, cls_id=1, sep_id=2)
+        >>> out["token_ids"].numpy().tolist()
+        [[1, 7, 2, 1, 8, 2], [1, 9, 2, 0, 0, 0]]
+        >>> out["sentence_starts"].numpy().tolist()
+        [[0, 3], [0, -1]]
     """
     pieces = pieces.with_row_splits_dtype(tf.int64)
     lengths = pieces.row_lengths()

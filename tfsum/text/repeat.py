@@ -17,8 +17,9 @@ def repeat(values: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     Returns:
         (sum of counts, ...) of the type of `values`.
 
-    >>> repeat(tf.constant([7, 8]), tf.constant([2, 1])).numpy().tolist()
-    [7, 7, 8]
+    Example:
+        >>> repeat(tf.constant([7, 8]), tf.constant([2, 1])).numpy().tolist()
+        [7, 7, 8]
     """
     ends = tf.cumsum(counts)
     return tf.gather(values, tf.searchsorted(ends, tf.range(tf.reduce_sum(counts)), side="right"))
@@ -33,8 +34,9 @@ def row_ids(ragged: tf.RaggedTensor) -> tf.Tensor:
     Returns:
         (M,) int64.
 
-    >>> row_ids(tf.ragged.constant([[7, 8], [], [9]])).numpy().tolist()
-    [0, 0, 2]
+    Example:
+        >>> row_ids(tf.ragged.constant([[7, 8], [], [9]])).numpy().tolist()
+        [0, 0, 2]
     """
     splits = tf.cast(ragged.row_splits, tf.int64)
     every = tf.range(splits[-1])

@@ -86,9 +86,10 @@ class SentenceSplitter(tf.Module):
     Raises:
         tfsum.Error: `newline` is none of the three.
 
-    >>> splitter = SentenceSplitter()
-    >>> splitter.split(["It rained. We met Mr. Smith."])["sentences"].to_list()
-    [[b'It rained.', b'We met Mr. Smith.']]
+    Example:
+        >>> splitter = SentenceSplitter()
+        >>> splitter.split(["It rained. We met Mr. Smith."])["sentences"].to_list()
+        [[b'It rained.', b'We met Mr. Smith.']]
     """
 
     def __init__(self, newline: str = "sentence") -> None:
@@ -111,9 +112,10 @@ class SentenceSplitter(tf.Module):
         Raises:
             tfsum.Error: `text` is not a vector of strings.
 
-        >>> out = SentenceSplitter().split(["It rained. We stayed.", ""])
-        >>> out["start"].to_list(), out["end"].to_list()
-        ([[0, 11], []], [[10, 21], []])
+        Example:
+            >>> out = SentenceSplitter().split(["It rained. We stayed.", ""])
+            >>> out["start"].to_list(), out["end"].to_list()
+            ([[0, 11], []], [[10, 21], []])
         """
         text = tf.convert_to_tensor(text, tf.string if isinstance(text, list) and not text else None)
         if text.dtype != tf.string or text.shape.rank != 1:

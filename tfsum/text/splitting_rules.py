@@ -64,9 +64,10 @@ class Rule:
         times: How often the rule runs; matches that touch need a second time.
         line: If not empty, the rule applies only to lines that match this pattern.
 
-    >>> rule = Rule("semicolon", "It ends a clause here.", "(; )", r"\1\x01", "One; |two.")
-    >>> rule.sentences()
-    ['One;', 'two.']
+    Example:
+        >>> rule = Rule("semicolon", "It ends a clause here.", "(; )", r"\1\x01", "One; |two.")
+        >>> rule.sentences()
+        ['One;', 'two.']
     """
 
     name: str
@@ -80,16 +81,18 @@ class Rule:
     def text(self) -> str:
         """Returns the example as a text to split.
 
-        >>> Rule("", "", "", "", "One; |two.").text()
-        'One; two.'
+        Example:
+            >>> Rule("", "", "", "", "One; |two.").text()
+            'One; two.'
         """
         return self.example.replace("|", "")
 
     def sentences(self) -> list[str]:
         """Returns the sentences of the example.
 
-        >>> Rule("", "", "", "", "One; |two.").sentences()
-        ['One;', 'two.']
+        Example:
+            >>> Rule("", "", "", "", "One; |two.").sentences()
+            ['One;', 'two.']
         """
         return [sentence.strip() for sentence in self.example.split("|")]
 

@@ -56,9 +56,10 @@ def learn_vocabulary(
         tfsum.Error: `tokenizers` is not installed, an argument is impossible, there is no text, or `size` cannot hold
             the alphabet.
 
-    >>> pieces = learn_vocabulary(["rain rain rain", "rain again"], size=200, lowercase=True, reversible=False)
-    >>> pieces[:5], "rain" in pieces
-    (['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'], True)
+    Example:
+        >>> pieces = learn_vocabulary(["rain rain rain", "rain again"], size=200, lowercase=True, reversible=False)
+        >>> pieces[:5], "rain" in pieces
+        (['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'], True)
     """
     if iter(texts) is texts:
         raise Error("learn_vocabulary: texts can be read only once; give a list or an object that starts again "
@@ -98,11 +99,12 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
     Raises:
         tfsum.Error: The file cannot be written.
 
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_vocabulary(["[PAD]", "rain"], pathlib.Path(folder, "vocab.txt"))
-    ...     pathlib.Path(folder, "vocab.txt").read_text()
-    '[PAD]\\nrain\\n'
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_vocabulary(["[PAD]", "rain"], pathlib.Path(folder, "vocab.txt"))
+        ...     pathlib.Path(folder, "vocab.txt").read_text()
+        '[PAD]\\nrain\\n'
     """
     path = pathlib.Path(path)
     temporary = path.with_name(path.name + ".partial")

@@ -26,9 +26,10 @@ class Vocabulary:
         tfsum.Error: It is a file's name, is empty, a piece is empty or twice in it, or a special token is missing or
             misplaced.
 
-    >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
-    >>> vocabulary.cls_id, vocabulary.mask_id
-    (2, None)
+    Example:
+        >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
+        >>> vocabulary.cls_id, vocabulary.mask_id
+        (2, None)
     """
 
     def __init__(self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary") -> None:
@@ -102,9 +103,10 @@ class WordPiece(tf.Module):
     Raises:
         tfsum.Error: The vocabulary or an option is not as expected.
 
-    >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "##ed"], ops="core")
-    >>> word_piece.encode(tf.constant(["Rained", "snow"])).to_list()
-    [[2, 4, 5, 3], [2, 1, 3]]
+    Example:
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "##ed"], ops="core")
+        >>> word_piece.encode(tf.constant(["Rained", "snow"])).to_list()
+        [[2, 4, 5, 3], [2, 1, 3]]
     """
 
     def __init__(self, vocabulary: Sequence[str] | Vocabulary, lowercase: bool = True,

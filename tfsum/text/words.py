@@ -57,8 +57,9 @@ def joined_words(text: str) -> list[str]:
         words. English as `_get_word_ngrams` of the original (lower-cased); letters that are not ASCII stay,
         there they vanish.
 
-    >>> joined_words("A well-known rule.")
-    ['a', 'wellknown', 'rule']
+    Example:
+        >>> joined_words("A well-known rule.")
+        ['a', 'wellknown', 'rule']
     """
     return unicodedata.normalize("NFKC", text).lower().translate(_JOINED).split()
 
@@ -72,7 +73,8 @@ def split_words(text: str) -> list[str]:
     Returns:
         Lower-cased words of every script; characters of scripts without spaces one by one, Hangul by words.
 
-    >>> split_words("A well-known rule.")
-    ['a', 'well', 'known', 'rule']
+    Example:
+        >>> split_words("A well-known rule.")
+        ['a', 'well', 'known', 'rule']
     """
     return unicodedata.normalize("NFKC", text).lower().translate(_SPLIT).split()

@@ -62,7 +62,12 @@ def load_pairs(paths: Paths) -> Pairs:
 
 
 def pair_texts(paths: Paths) -> Iterator[tuple[str, str]]:
-    """The texts (source, target) of prepared pairs in the order of `load_pairs`, NFC, as BLEU and ROUGE want them."""
+    """The texts (source, target) of prepared pairs in the order of `load_pairs`, NFC, as BLEU and ROUGE want them.
+
+    Example:
+        >>> for source, target in pair_texts("records/validation"):  # doctest: +SKIP
+        ...     print(source, "->", target)
+    """
     for batch in read_records(paths, ["source_text", "target_text"]):
         for texts in zip(batch["source_text"].numpy(), batch["target_text"].numpy(), strict=True):
             yield tuple(text.decode() for text in texts)

@@ -24,6 +24,11 @@ class LabelledTexts:
         texts: (N,) first texts.
         pairs: (N,) second texts; None where there is one text a label.
         labels: (N,) labels as they are written.
+
+    Example:
+        >>> texts = LabelledTexts("a file", ["help", "hello", "fire"], None, ["yes", "no", "yes"])
+        >>> texts.label_names(), texts.label_ids(["no", "yes"]).tolist()
+        (('no', 'yes'), [1, 0, 1])
     """
 
     source: str
@@ -93,6 +98,13 @@ def read_labelled(path: Corpus, text: str = "text", label: str = "label",
 
     Raises:
         DataError: the file cannot be read, has no text, a field is missing, or a label is empty.
+
+    Returns:
+        The texts with their labels.
+
+    Example:
+        >>> read_labelled([{"text": "a fire", "label": "yes"}, {"text": "a song", "label": "no"}]).labels
+        ['yes', 'no']
     """
     columns = (text, label) if text_pair is None else (text, label, text_pair)
     rows, path = list(read_columns(path, columns, numbers=(label,))), corpus_name(path)
@@ -129,6 +141,15 @@ def read_splits(train: str, validation: str | None = None, validation_share: flo
 
     Raises:
         DataError: see `read_labelled` and `LabelledTexts`.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = pathlib.Path(folder, "train.tsv")
+        ...     _ = file.write_text("text\\tlabel\\na fire\\tyes\\na song\\tno\\n")
+        ...     texts, names = read_splits(str(file), str(file))
+        >>> names, len(texts["validation"])
+        (('no', 'yes'), 2)
     """
     texts = read_labelled(train, **columns)
     names = texts.label_names() if labels is None else tuple(map(str, labels))
