@@ -4,8 +4,10 @@
 
 Example:
     >>> import tfsum
-    >>> summarize = tfsum.load()                      # the shipped model
-    >>> print(summarize(text, sentences=3).summary)
+    >>> summarize = tfsum.load()  # the shipped model
+    >>> text = "The bridge was closed on Monday. Engineers found cracks. It rained."
+    >>> print(summarize(text, sentences=1).summary)
+    The bridge was closed on Monday.
 """
 
 import importlib
