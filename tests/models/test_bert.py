@@ -182,7 +182,7 @@ def test_wrong_tensors_are_named(folder, change, case):
 
 def test_all_wrong_tensors_are_told_at_once(folder, change):
     change(lambda t: {k: v for k, v in t.items() if "layer.2" not in k})
-    with pytest.raises(CheckpointError, match="(?s)16 tensors do not fit.*; mend config.json.*and 9 more$") as caught:
+    with pytest.raises(CheckpointError, match="(?s)16 tensors do not fit.*; fix config.json.*and 9 more$") as caught:
         Bert.from_pretrained(folder)
     assert str(caught.value).count("missing: ") == 7
 

@@ -22,9 +22,10 @@ def plot_sentence_scores(explanation: Any) -> Figure:
         A matplotlib figure; with more than 60 sentences, numbers replace their texts.
 
     Example:
-        >>> import tfsum
-        >>> from tfsum.visualization import explain
-        >>> figure = plot_sentence_scores(explain("It rained. The bridge was closed.", tfsum.load()))
+        >>> from tfsum.tasks.extractive.explain import Explanation
+        >>> from tfsum.tasks.extractive.summarizer import Summary
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> figure = plot_sentence_scores(Explanation("It rained.", summary, summary, [0], "news/1", "by score"))
     """
     from matplotlib.patches import Patch
 

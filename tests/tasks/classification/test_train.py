@@ -147,7 +147,7 @@ def test_what_training_changes_on_the_way_is_told(material, best, capsys):
     ("train.validate_every=-1", "validate_every is -1"),
     ("train.learning_rate=0.0", "learning_rate is 0.0; expected more than 0"),
     ("train.encoder_learning_rate=-1.0", "encoder_learning_rate is -1.0; expected 0 or more"),
-    ("train.folder={material}/texts.tsv", "texts.tsv: is a file, expected the folder of a run"),
+    ("train.folder={material}/texts.tsv", "texts.tsv: is a file, expected a run folder"),
 ])
 def test_a_run_that_cannot_be_is_refused(material, tmp_path, override, says):
     with pytest.raises(Error, match=says):

@@ -24,9 +24,9 @@ class Explanation:
         rule: how the model selects sentences, in words.
 
     Example:
-        >>> import tfsum
-        >>> explain("It rained. The bridge was closed.", tfsum.load(), sentences=1).rule
-        'at most 1 by the ROUGE expected of them together'
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score").chosen
+        [0]
     """
 
     text: str
@@ -81,8 +81,8 @@ def html_report(explanation: Explanation, title: str) -> str:
         HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
 
     Example:
-        >>> import tfsum
-        >>> html_report(explain("It rained. The bridge was closed.", tfsum.load()), "a text")[:15]
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> html_report(Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score"), "a text")[:15]
         '<!doctype html>'
     """
     parts = (_facts, _summary, _text, _table)
