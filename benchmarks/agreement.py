@@ -1,9 +1,9 @@
-"""How far tfsum's BERT is from google-research/bert and from transformers on torch: a table of largest differences.
+"""Largest differences between tfsum's BERT and google-research/bert and transformers (torch), as a table.
 
-Google's values lie in the folder that `--google` names (../shared/parity/google_bert_tiny); its README says how they
-were made. Those of transformers lie in tests/fixtures, and are computed anew where torch and transformers are installed
-beside tfsum (`pip install '.[reference]'`); transformers then also reads the folders that tfsum wrote. Exit status 1
-when a difference is above its tolerance.
+Google's values are in the folder given by `--google` (../shared/parity/google_bert_tiny); its README describes how they
+were produced. The values of transformers are in tests/fixtures. They are recomputed if torch and transformers are
+installed (`pip install '.[reference]'`); transformers then also reads the folders that tfsum wrote. The exit status is
+1 if a difference exceeds its tolerance.
 
     python benchmarks/agreement.py
     python benchmarks/agreement.py --google FOLDER --minilm FOLDER_OF_MINILM
@@ -53,11 +53,11 @@ SIZES = {
 }
 """Random models of transformers, by what the table calls them."""
 
-Rows = Iterator[tuple[str, Comparisons]]  # what a line of the table is of, and the largest of what is compared
+Rows = Iterator[tuple[str, Comparisons]]  # the label of a table row, and what is compared
 
 
 def google_rows(google: GoogleFixture, folder: pathlib.Path) -> Rows:
-    """Against google-research/bert, and back into its format; `folder` is for what is written."""
+    """Comparison with google-research/bert, and conversion back to its format; files are written to `folder`."""
     outputs = [row for i in BATCHES for part in (google.encoder, google.heads, google.losses) for row in part(i)]
     for name in dict.fromkeys(row[0].split("_", 1)[1] for row in outputs):
         yield name, [row for row in outputs if row[0].split("_", 1)[1] == name]
@@ -85,7 +85,7 @@ def _round_trip(google: GoogleFixture, folder: pathlib.Path) -> Comparisons:
 
 
 def stored_rows(minilm: pathlib.Path | None) -> Rows:
-    """Against what transformers said on the day that the files of tests/fixtures were made."""
+    """Comparison with the outputs of transformers that are stored in tests/fixtures."""
     tiny, pretraining = DATA / "bert_tiny", DATA / "bert_pretraining"
     yield "BertModel of 3 layers", compare_encoder(Bert.from_pretrained(tiny), dict(np.load(tiny / "expected.npz")))
     expected = dict(np.load(pretraining / "expected.npz"))
@@ -97,7 +97,7 @@ def stored_rows(minilm: pathlib.Path | None) -> Rows:
 
 
 def anew_rows(minilm: pathlib.Path | None, folder: pathlib.Path) -> Rows:
-    """Against what transformers says now: MiniLM, and random models of several sizes."""
+    """Comparison with the installed transformers: MiniLM, and random models of several sizes."""
     encoders, pretraining = script("make_bert_tiny"), script("make_bert_pretraining")
     if minilm:
         ids, segments = encoders.inputs(30000, [40, 23], 40)
@@ -118,7 +118,7 @@ def anew_rows(minilm: pathlib.Path | None, folder: pathlib.Path) -> Rows:
 
 
 def reading_rows(google: GoogleFixture, folder: pathlib.Path) -> Rows:
-    """transformers reads what we write: keys that do not fit, and what it then computes."""
+    """transformers reads folders written by tfsum: keys that do not match, and its outputs."""
     encoders, pretraining = script("make_bert_tiny"), script("make_bert_pretraining")
     model, x = google.model, google.batches[0]
     model.bert.save_pretrained(folder / "BertModel")
@@ -137,7 +137,7 @@ def reading_rows(google: GoogleFixture, folder: pathlib.Path) -> Rows:
 
 
 def show(title: str, rows: Rows) -> bool:
-    """Prints a part of the table; whether all is within its tolerance."""
+    """Prints a part of the table; returns whether all differences are within their tolerances."""
     print(f"\n{title}\n{'what':<58} {'compared':>9} {'largest difference':>19} {'tolerance':>10}", flush=True)
     fine = True
     for what, comparisons in rows:
@@ -152,7 +152,7 @@ def show(title: str, rows: Rows) -> bool:
 
 
 def _difference(found: np.ndarray, expected: np.ndarray) -> float:
-    """The largest of all elements; infinite where the shapes differ or something is no number."""
+    """The largest difference of all elements; infinite if shapes differ or a value is NaN."""
     if np.shape(found) != np.shape(expected) or not (np.isfinite(found).all() and np.isfinite(expected).all()):
         return np.inf
     return float(np.max(np.abs(np.asarray(found, np.float64) - np.asarray(expected, np.float64)), initial=0.0))
@@ -198,7 +198,7 @@ def main() -> int:
             if google:
                 parts.append(("tfsum's folders, read by transformers", reading_rows(google, folder)))
         else:
-            print("left out: what transformers computes now, and how it reads our folders; pip install '.[reference]'")
+            print("left out: the installed transformers, and tfsum's folders read by it; pip install '.[reference]'")
         fine = [show(title, rows) for title, rows in parts]
     return 0 if all(fine) else 1
 

@@ -1,4 +1,4 @@
-"""Arrays of a BERT as tfsum and as another program have them: what is compared, and by which names."""
+"""The arrays of a BERT in tfsum and in another program: what is compared, and under which names."""
 
 from collections.abc import Callable, Iterator
 
@@ -14,7 +14,7 @@ Comparisons = Iterator[tuple[str, np.ndarray, np.ndarray, float]]
 
 
 def named_arrays(model: BertForPretraining, values, name_of: Callable) -> dict[str, np.ndarray]:
-    """Arrays of the model's trainable variables, named and turned as a file has them (`name_of`, see `Stored`)."""
+    """Arrays of the model's trainable variables, named and transposed as in a file (`name_of`, see `StoredModel`)."""
     layers = model.bert.config["num_hidden_layers"]
     names = {path: (name, transposed) for name, path, transposed in model_folder.bert_names(layers, "bert.")}
     heads = {path: (name, transposed) for rows in model.head_names().values() for name, path, transposed in rows}
@@ -30,7 +30,7 @@ def named_arrays(model: BertForPretraining, values, name_of: Callable) -> dict[s
 
 
 def gradients_by_name(model: BertForPretraining, x: dict, name_of: Callable) -> dict[str, np.ndarray]:
-    """Gradients of the loss on a batch by every variable."""
+    """Gradients of the loss on a batch with respect to every variable."""
     import tensorflow as tf
 
     with tf.GradientTape() as tape:

@@ -1,7 +1,8 @@
-"""What google-research/bert computed of its tiny model, beside what tfsum computes: pairs of arrays to compare.
+"""Outputs of google-research/bert for its tiny model and of tfsum: pairs of arrays to compare.
 
-The fixture's README says what lies in its folder. One batch, b7, is not of this world: it hides a token in the middle,
-and has a row with nothing to see. Models here make their masks of ids, so b7 goes through the layers with its own mask.
+The fixture's README describes its folder. One batch, b7, cannot occur in practice: it masks a token in the middle, and
+one of its rows is fully masked. Models in tfsum build their masks from ids, so b7 is passed to the layers with its own
+mask.
 """
 
 import pathlib
@@ -24,7 +25,7 @@ NOTHING_TO_SEE, GRADIENTS, FIVE_STEPS = 5e-4, 1e-6, 3e-6
 
 
 class GoogleFixture:
-    """A model folder that Google's program wrote, batches, and what that program computed of them.
+    """A model folder written by Google's program, batches, and the outputs of that program for them.
 
     Attributes:
         model: without dropout, as the fixture was made.
@@ -45,7 +46,7 @@ class GoogleFixture:
                                                   attention_probs_dropout_prob=0.0)
 
     def encoder(self, i: int) -> Comparisons:
-        """At padding too: the original computes it like any other place."""
+        """Includes padding: the original computes it like any other position."""
         x = self.batches[i]
         found = Bert.from_pretrained(self.folder)(x["token_ids"], x["segment_ids"], return_all=True)
         embedded, *layers = found["hidden_states"]
@@ -72,7 +73,7 @@ class GoogleFixture:
                                             "total_loss": self.model.compute_loss(x, training=False)})
 
     def hole_in_the_mask(self) -> Comparisons:
-        """b7. Where nothing is to be seen the original shifts all scores by -10000: it sees everything, rounded."""
+        """b7. In a fully masked row the original adds -10000 to all scores, so it attends to everything, rounded."""
         mask = self.mask_of_b7 | ~self.mask_of_b7.any(axis=1, keepdims=True)
         model, bert, x = self.model, self.model.bert, self.batches[7]
         embedded = bert.embed(x["token_ids"], x["segment_ids"], training=False)
@@ -91,7 +92,7 @@ class GoogleFixture:
             yield f"b7_{name}, the row with nothing to see", value[2], expected[2], NOTHING_TO_SEE
 
     def classifier(self) -> Comparisons:
-        """run_classifier.py on the same encoder: outputs and losses, and the gradients of what lies above it on b0."""
+        """run_classifier.py on the same encoder: outputs and losses, and the gradients of the layers above it on b0."""
         expected = dict(np.load(self.folder / "classifier.npz"))
         model = BertClassifier(Bert.from_pretrained(self.folder, hidden_dropout_prob=0.0,
                                                     attention_probs_dropout_prob=0.0), ["0", "1", "2"])
@@ -115,12 +116,12 @@ class GoogleFixture:
         yield "norm of all gradients", norm, expected["b0_global_norm_of_summed_gradients"], FLOAT32
 
     def gradients(self) -> Comparisons:
-        """Of the loss on b0, by every variable."""
+        """Gradients of the loss on b0 with respect to every variable."""
         yield from _same_names(gradients_by_name(self.model, self.batches[0], google_name),
                                dict(np.load(self.folder / "gradients.npz")), GRADIENTS)
 
     def five_steps(self, micro_batches: int = 1) -> Comparisons:
-        """Through `fit`: clipping at 1.0, no bias correction, decay but on biases and normalizations."""
+        """Through `fit`: clipping at 1.0, no bias correction, weight decay except on biases and normalizations."""
         model = self.read_model()
         model.micro_batches = micro_batches
         optimizer = Adam(BertWarmUp(1e-3, 3, 20), epsilon=1e-6, weight_decay=0.01, global_clipnorm=1.0,
@@ -142,7 +143,7 @@ class GoogleFixture:
         yield from _same_names(found, kept, FIVE_STEPS)
 
     def written_again(self, folder: pathlib.Path) -> Comparisons:
-        """The checkpoint that we write into `folder`: Google's names, shapes, types and bits."""
+        """The checkpoint that tfsum writes to `folder`: Google's names, shapes, types and bits."""
         model = BertForPretraining.from_pretrained(self.folder)  # with the config's dropout
         write_google(folder, model.bert.config, model.tensors(), {})
         ours, theirs = (google_variables(place / "bert_model.ckpt") for place in (folder, self.folder))
@@ -156,7 +157,7 @@ class GoogleFixture:
 
 
 def google_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
-    """Everything that lies in a TensorFlow 1 checkpoint."""
+    """All arrays in a TensorFlow 1 checkpoint."""
     reader = tf.train.load_checkpoint(str(prefix))
     return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()}
 
@@ -169,7 +170,7 @@ def _same_names(found: dict, expected: dict, tolerance: float) -> Comparisons:
 
 
 def _gradients_above(model: BertClassifier, tape: tf.GradientTape, loss) -> list[np.ndarray]:
-    """Gradients of the pooler and of the classifier as Google stores them, and the norm of those of all variables."""
+    """Gradients of the pooler and the classifier as Google stores them, and the norm of all variables' gradients."""
     head = [model.bert.pooler.kernel, model.bert.pooler.bias, model.classifier.kernel, model.classifier.bias]
     values = tape.gradient(loss, [v.value for v in model.trainable_variables])
     values = [tf.convert_to_tensor(value) for value in values]

@@ -1,6 +1,6 @@
-"""What transformers computes on torch, beside what tfsum computes: pairs of arrays to compare.
+"""Outputs of transformers on torch and of tfsum: pairs of arrays to compare.
 
-The values of transformers are stored in tests/fixtures, or computed anew by the scripts that lie there.
+The values of transformers are stored in tests/fixtures, or recomputed by the scripts in that folder.
 """
 
 import importlib
@@ -26,17 +26,17 @@ def script(name: str):
 
 
 def silence_transformers() -> None:
-    """No bars of its progress between the lines of a table."""
+    """Disables progress bars, which would interrupt the table."""
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
 
 
 def compare_encoder(model: Bert, expected: dict, every: tuple[int, int] = (1, 1)) -> Comparisons:
-    """Hidden states and attentions at real tokens (padding means nothing), and the pooled output.
+    """Hidden states and attentions at real tokens (not at padding), and the pooled output.
 
     Args:
-        model: reads the inputs that lie in `expected`.
+        model: reads the inputs stored in `expected`.
         expected: see tests/fixtures/make_bert_tiny.py; without attentions in some files.
         every: of how many tokens and of how many columns one is stored.
     """
@@ -54,7 +54,7 @@ def compare_encoder(model: Bert, expected: dict, every: tuple[int, int] = (1, 1)
 
 
 def compare_pretraining(model: BertForPretraining, expected: dict) -> Comparisons:
-    """Logits at real tokens, those of the pairs, and the loss; see tests/fixtures/make_bert_pretraining.py."""
+    """Logits at real tokens, logits of the pairs, and the loss; see tests/fixtures/make_bert_pretraining.py."""
     found = model({name: expected[name] for name in ("token_ids", "segment_ids")})
     real = expected["token_ids"] != 0
     words = np.asarray(found["masked_lm_logits"])
@@ -66,7 +66,7 @@ def compare_pretraining(model: BertForPretraining, expected: dict) -> Comparison
 
 
 def compare_gradients(model: BertForPretraining, expected: dict) -> Comparisons:
-    """Of the loss by those weights whose gradients are stored."""
+    """Gradients of the loss with respect to the weights that have stored gradients."""
     found = gradients_by_name(model, expected, full_name)
     for name, value in expected.items():
         if name.startswith("gradient/"):
@@ -74,7 +74,7 @@ def compare_gradients(model: BertForPretraining, expected: dict) -> Comparisons:
 
 
 def read_by_transformers(folder: pathlib.Path, kind: str) -> tuple[object, list[str]]:
-    """A folder of ours as transformers' model of that class, and the keys that do not fit it."""
+    """A folder written by tfsum as transformers' model of that class, and the keys that do not match."""
     import transformers
 
     theirs, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)

@@ -1,9 +1,9 @@
-"""Accuracy and F1 of a classifier beside TF-IDF with logistic regression (scikit-learn) trained on the same data.
+"""Accuracy and F1 of a classifier compared with TF-IDF and logistic regression (scikit-learn) on the same data.
 
-The baseline reads the whole training file of the model's recipe, the share that the recipe holds out too (the model
-chose its best step by it); its two settings, the strength of regularization and the lengths of n-grams, are chosen by
-cross-validation on that file alone. The test file is read once by each. The difference is paired: of the same texts,
-resampled together.
+The baseline is trained on the whole training file of the model's recipe, including the share that the recipe holds out
+(the model selects its best step on that share). Its two hyperparameters, the regularization strength and the n-gram
+lengths, are selected by cross-validation on that file only. Each system is evaluated once on the test file. The
+difference is paired: both systems are resampled on the same texts.
 
     pip install scikit-learn
     python benchmarks/classifying.py runs/bert_classify_disaster_tweets/best ../shared/data/disaster_tweets/test.tsv.gz
@@ -30,18 +30,18 @@ from tfsum.tasks.classification.train import probabilities
 from tfsum.text.word_piece import WordPiece
 
 BASELINE = "tf-idf, logistic regression"
-# scikit-learn's words are runs of letters and digits; "char_wb" are characters inside of words and their borders.
+# scikit-learn's words are sequences of letters and digits; "char_wb" are characters within word boundaries.
 ANALYZERS = {"words": ("word", [(1, 1), (1, 2)]), "characters": ("char_wb", [(1, 4), (2, 5)])}
 STRENGTHS = [0.3, 1.0, 3.0, 10.0]
 
 
 def recipe_of(folder: str) -> dict:
-    """The recipe that a model folder remembers."""
+    """The recipe stored in a model folder."""
     return json.loads((pathlib.Path(folder) / "tfsum.json").read_text(encoding="utf-8"))
 
 
 def answers_of_model(folder: str, texts: LabelledTexts) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Places of the labels that a model folder answers, and its labels."""
+    """Label indices predicted by the model of a folder, and its labels."""
     model, text = BertClassifier.from_pretrained(folder), recipe_of(folder)["text"]
     word_piece = WordPiece.from_file(pathlib.Path(folder) / "vocab.txt", lowercase=text["lowercase"],
                                      strip_accents=text["strip_accents"])
@@ -51,7 +51,7 @@ def answers_of_model(folder: str, texts: LabelledTexts) -> tuple[np.ndarray, tup
 
 
 def answers_of_baseline(train: LabelledTexts, texts: LabelledTexts, label_names, analyzer: str) -> np.ndarray:
-    """Places of the labels that TF-IDF with logistic regression answers, its settings chosen on `train`."""
+    """Label indices predicted by TF-IDF with logistic regression, with hyperparameters selected on `train`."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV
@@ -69,17 +69,17 @@ def answers_of_baseline(train: LabelledTexts, texts: LabelledTexts, label_names,
 
 
 def joined(texts: LabelledTexts) -> list[str]:
-    """One string a text; those of a pair one after the other."""
+    """One string per text; the two texts of a pair are joined."""
     return texts.texts if texts.pairs is None else [f"{a} {b}" for a, b in zip(texts.texts, texts.pairs)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", help="the model folder of a classifier that a recipe trained")
-    parser.add_argument("test", help="labelled texts that no training saw, with the recipe's columns")
+    parser.add_argument("test", help="labelled texts that were not used for training, with the recipe's columns")
     parser.add_argument("--other", help="another model folder on the same data, such as one without pretraining")
-    parser.add_argument("--analyzer", choices=ANALYZERS, default="words", help="of TF-IDF (default words)")
-    parser.add_argument("--samples", type=int, default=2000, help="of the bootstrap (default 2000)")
+    parser.add_argument("--analyzer", choices=ANALYZERS, default="words", help="units of TF-IDF (default words)")
+    parser.add_argument("--samples", type=int, default=2000, help="bootstrap samples (default 2000)")
     options = parser.parse_args()
     data = recipe_of(options.model)["recipe"]["data"]
     columns = {name: data[name] for name in ("text", "label", "text_pair")}

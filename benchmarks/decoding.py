@@ -1,11 +1,11 @@
-"""Tokens a second of decoding: a Transformer of the paper's base size with random weights, beside others, in turns.
+"""Decoding speed in tokens per second: a Transformer of the paper's base size and other libraries, alternately.
 
-Each decodes exactly as many tokens as asked for, greedily and with beams: no weight makes an end token come. The time
-is that of the whole call: the encoder, too. "uncached" is tfsum's own model, run anew on all that it wrote for each
-token. The floor is the time in which the processors read the weights of a step once, for each token.
+The models have random weights and decode exactly the requested number of tokens, with greedy and beam search: no end
+token is generated. The time includes the whole call with the encoder. "uncached" is tfsum's own model, which recomputes
+the whole prefix for each token. The floor is a lower bound: the time to read the weights of a step once for each token.
 
-Others are measured where they are installed: KerasHub's BART beside tfsum (`pip install keras-hub`), transformers'
-Marian on torch and the same Marian in CTranslate2 in an interpreter of their own
+Other libraries are measured if they are installed: KerasHub's BART in the same environment (`pip install keras-hub`),
+transformers' Marian on torch and the same Marian in CTranslate2 in a separate environment
 (`OTHER/bin/pip install torch transformers ctranslate2`).
 
     python benchmarks/decoding.py --torch-python OTHER/bin/python
@@ -38,14 +38,14 @@ from tfsum.tasks.abstractive.in_place import InPlace
 OURS, HUB = ("tfsum", "tfsum-xla", "uncached"), ("keras-hub", "keras-hub-xla")
 IN_TORCH = ("marian", "ctranslate2", "ctranslate2-int8")
 BEAMS = 4
-MOST_UNCACHED_ROWS = 8  # beyond, it takes minutes
-OUT_OF_REACH = -1e9  # as the bias of an end token
+MOST_UNCACHED_ROWS = 8  # more rows take minutes
+OUT_OF_REACH = -1e9  # bias of the end token
 
-Decode = Callable[[int, int], float]  # a batch of so many sources with so many beams (1: greedy); gives seconds
+Decode = Callable[[int, int], float]  # (batch size, number of beams; 1 is greedy) -> seconds
 
 
 class Size(NamedTuple):
-    """What all models have in common."""
+    """The sizes that all models share."""
 
     layers: int  # of the encoder, and of the decoder
     width: int
@@ -59,13 +59,13 @@ SIZES = {"base": Size(6, 512, 8, 2048, 8000, 64), "tiny": Size(2, 16, 2, 32, 50,
 
 
 class Uncached:
-    """A model that a strategy can drive, and that reads the source and all tokens again for each new one."""
+    """A model for decoding strategies that recomputes the source and all tokens for each new token."""
 
     def __init__(self, model: Transformer):
         self._model, self.start_id, self.end_id = model, model.start_id, model.end_id
 
-    def start(self, source_ids, max_length, width):
-        source_ids = ops.repeat(source_ids, width, axis=0)
+    def start(self, source_ids, max_length, num_beams):
+        source_ids = ops.repeat(source_ids, num_beams, axis=0)
         written = ops.zeros((ops.shape(source_ids)[0], max_length), "int32")
         return {"source_ids": source_ids, "hypotheses": {"target_ids": written}}
 
@@ -77,13 +77,13 @@ class Uncached:
 
 
 def use_threads(number: int) -> None:
-    """Gives TensorFlow so many threads; before it does anything."""
+    """Sets the number of TensorFlow's threads; must be called before any operation."""
     tf.config.threading.set_intra_op_parallelism_threads(number)
     tf.config.threading.set_inter_op_parallelism_threads(number)
 
 
 def our_model(size: Size, tokens: int) -> Transformer:
-    """A Transformer with random weights whose end token never comes."""
+    """A Transformer with random weights that never generates the end token."""
     model = Transformer(size.vocabulary, num_encoder_layers=size.layers, num_decoder_layers=size.layers,
                         d_model=size.width, num_heads=size.heads, feed_forward_width=size.feed_forward,
                         max_length=tokens)
@@ -100,7 +100,7 @@ def sources(size: Size, batch: int) -> np.ndarray:
 
 
 def ours(model, size: Size, tokens: int, jit_compile: bool = False) -> Decode:
-    """tfsum's strategies on a model, as one graph for sources of any number and length, as an export has it."""
+    """tfsum's strategies on a model, as one graph for any batch size and length, as in an export."""
     def graph(strategy):
         return tf.function(lambda source_ids: strategy(model, source_ids, tokens), jit_compile=jit_compile,
                            autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)])
@@ -119,7 +119,7 @@ def ours(model, size: Size, tokens: int, jit_compile: bool = False) -> Decode:
 
 
 def keras_hub_bart(size: Size, tokens: int, jit_compile: bool) -> Decode:
-    """KerasHub's BART: post-norm with tied embeddings as ours, but learned positions and GELU."""
+    """KerasHub's BART: post-norm with tied embeddings as in tfsum, but learned positions and GELU."""
     import keras_hub
 
     backbone = keras_hub.models.BartBackbone(
@@ -145,7 +145,7 @@ def keras_hub_bart(size: Size, tokens: int, jit_compile: bool) -> Decode:
 
 
 def contestants(wanted: Iterable[str], size: Size, tokens: int, other: OtherInterpreter | None) -> dict[str, Decode]:
-    """Name -> what is timed, in the order of their turns; says why one is not among them."""
+    """Name -> function to measure, in the order of measurement; prints why one is skipped."""
     model, made = our_model(size, tokens), {}
     in_torch = other.facts["who"] if other else []
 
@@ -168,7 +168,7 @@ def contestants(wanted: Iterable[str], size: Size, tokens: int, other: OtherInte
 
 
 def measure(made: dict[str, Decode], cells: list[tuple[int, int]], rounds: int) -> dict[tuple, list[float]]:
-    """Seconds of (name, batch, beams), all in turns in each cell, after a call of each that does not count."""
+    """Seconds of (name, batch, beams), measured alternately in each cell after one warm-up call each."""
     seconds = {}
     for batch, beams in cells:
         racing = {name: decode for name, decode in made.items()
@@ -184,7 +184,7 @@ def measure(made: dict[str, Decode], cells: list[tuple[int, int]], rounds: int) 
 
 
 def weights_of_a_step(model: Transformer) -> int:
-    """Bytes of the weights that a step reads: the source is projected before, and a table gives a row a token."""
+    """Bytes of the weights that a step reads, without the source projection and the embedding lookup."""
     once = {id(weight) for layer in model.decoder.decoder_layers
             for dense in (layer.cross_attention.key, layer.cross_attention.value) for weight in dense.weights}
     read = [weight for weight in model.decoder.weights if id(weight) not in once]
@@ -192,7 +192,7 @@ def weights_of_a_step(model: Transformer) -> int:
 
 
 def seconds_to_read(size: int, rounds: int = 20) -> float:
-    """The least seconds in which TensorFlow reads so many bytes, again and again, as the steps do the weights."""
+    """The minimum time in seconds in which TensorFlow reads so many bytes, repeated as in decoding steps."""
     numbers = tf.Variable(tf.ones([size // 4]))
     total = tf.function(lambda: tf.reduce_sum(numbers))
     seconds = []
@@ -204,7 +204,7 @@ def seconds_to_read(size: int, rounds: int = 20) -> float:
 
 
 def table(seconds: dict[tuple, list[float]], tokens: int, step: float) -> str:
-    """Tokens a second of each, its time over tfsum's beside it, and what the floor would give.
+    """Tokens per second of each, with its time divided by tfsum's, and the lower bound.
 
     Args:
         seconds: of (name, batch, beams).
@@ -236,15 +236,15 @@ def main() -> None:
     add = parser.add_argument
     everyone = (*OURS, *IN_TORCH, *HUB)
     add("--torch-python", metavar="PYTHON", help="an interpreter with torch, transformers and ctranslate2")
-    add("--size", choices=SIZES, default="base", help="of all models (default base)")
-    add("--tokens", type=int, default=64, metavar="N", help="of each sequence (default 64)")
-    add("--batches", type=int, nargs="+", default=[1, 8, 32], metavar="N", help="sources at once (default 1 8 32)")
+    add("--size", choices=SIZES, default="base", help="size of all models (default base)")
+    add("--tokens", type=int, default=64, metavar="N", help="length of each sequence (default 64)")
+    add("--batches", type=int, nargs="+", default=[1, 8, 32], metavar="N", help="batch sizes (default 1 8 32)")
     add("--beams", type=int, nargs="+", default=[1, BEAMS], choices=[1, BEAMS], help=f"default 1 (greedy) and {BEAMS}")
-    add("--rounds", type=int, default=5, metavar="N", help="measured calls of each in a cell (default 5)")
-    add("--threads", type=int, default=os.cpu_count(), metavar="N", help="of each (default: as many as processors)")
-    add("--only", nargs="+", choices=everyone, default=everyone, metavar="NAME", help=f"of {', '.join(everyone)}")
+    add("--rounds", type=int, default=5, metavar="N", help="measured calls per program and cell (default 5)")
+    add("--threads", type=int, default=os.cpu_count(), metavar="N", help="threads (default: all processors)")
+    add("--only", nargs="+", choices=everyone, default=everyone, metavar="NAME", help=f"any of {', '.join(everyone)}")
     options = parser.parse_args()
-    load = round(os.getloadavg()[0], 2)  # above 0 before the start: others used the processors too
+    load = round(os.getloadavg()[0], 2)  # above 0 before the start: the processors are shared
     use_threads(options.threads)
     size = SIZES[options.size]
     print(json.dumps({"processors": os.cpu_count(), "threads": options.threads, "load": load,
@@ -265,7 +265,7 @@ def main() -> None:
     seconds = measure(made, cells, options.rounds)
     if other:
         other.close()
-    print("\ntokens a second (seconds over tfsum's: above 1, tfsum is faster)\n")
+    print("\ntokens per second (time divided by tfsum's: above 1, tfsum is faster)\n")
     print(table(seconds, options.tokens, step))
 
 

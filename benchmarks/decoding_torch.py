@@ -1,6 +1,7 @@
-"""transformers' Marian on torch, and the same model in CTranslate2, asked for by benchmarks/decoding.py, a line each.
+"""transformers' Marian on torch, and the same model in CTranslate2; run by benchmarks/decoding.py.
 
-Reads {"who", "batch", "beams"} and answers {"seconds"}. Without ctranslate2 it offers Marian alone.
+Reads {"who", "batch", "beams"} and prints {"seconds"}, one line per request. Without ctranslate2 only Marian
+is available.
 
     python decoding_torch.py '{"layers": 2, "width": 16, "heads": 2, "feed_forward": 32, "vocabulary": 50,
                                "source": 3, "tokens": 5, "threads": 2, "sources": {"1": [[4, 5, 6]]}}'
@@ -19,7 +20,7 @@ END, OUT_OF_REACH = 0, -1e9
 
 
 def random_marian(task):
-    """A Marian with random weights, and neither an end nor padding in its reach."""
+    """A Marian with random weights that never generates the end token or padding."""
     padding = task["vocabulary"] - 1
     config = transformers.MarianConfig(
         vocab_size=task["vocabulary"], d_model=task["width"], activation_function="relu", scale_embedding=True,
@@ -48,13 +49,13 @@ def marian(model, tokens):
 
 
 def ctranslate2_contestants(model, tokens, threads):
-    """Name -> decoding by CTranslate2: the model as its own converter reads it."""
+    """Name -> decoding by CTranslate2, with the model converted by its own converter."""
     import ctranslate2
     from ctranslate2.converters.converter import Converter
     from ctranslate2.converters.transformers import MarianMTLoader
 
     class Words:
-        """As much of a tokenizer as the converter asks for: each id is its own word."""
+        """The minimal tokenizer that the converter requires: each id is its own word."""
 
         eos_token, unk_token = "</s>", "<unk>"
 

@@ -1,8 +1,8 @@
-"""How well a BertForPretraining tells next sentences, beside what it takes no reading to tell, on the same pairs.
+"""Next-sentence accuracy of a BertForPretraining, compared with two simple baselines on the same pairs.
 
-Accuracy takes the head's own threshold; the area under the ROC curve (the share of true and false pairs that a score
-puts in order) needs none, so that scores that are no probabilities stand beside it: the cosine of the two segments'
-pieces, weighted by how rare they are (tf-idf), and that of the mean vectors that an encoder gives each segment alone.
+Accuracy uses the head's own threshold. The area under the ROC curve (the share of true and false pairs that a score
+orders correctly) needs no threshold, so it can be compared with scores that are not probabilities: the tf-idf cosine of
+the two segments' pieces, and the cosine of the mean vectors that an encoder computes for each segment separately.
 
     python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news
     python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news \\
@@ -19,7 +19,7 @@ import numpy as np
 
 from tfsum.evaluation.bootstrap import bootstrap_intervals
 from tfsum.models import Bert, BertForPretraining
-from tfsum.tasks.pretraining.batches import SentencePairs, load_sentence_pairs, pretraining_batches
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, SentencePairs, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.text.word_piece import WordPiece
 
@@ -27,16 +27,16 @@ TOKENS_PER_BATCH = 4096
 
 
 def segments(pairs: SentencePairs) -> list[np.ndarray]:
-    """The pieces of the first and the second segment of each pair, in turn."""
+    """The pieces of the first and the second segment of each pair, alternately."""
     ends = np.stack([pairs.start + pairs.first_counts, pairs.start + pairs.counts], axis=1)
     return np.split(pairs.pieces, ends.ravel()[:-1])
 
 
 def answers(model: BertForPretraining, pairs: SentencePairs, word_piece: WordPiece, share: float):
-    """What the head holds for "false" above "true", and the labels, in the order of the batches."""
-    batches = pretraining_batches(pairs, training=False, tokens_per_batch=TOKENS_PER_BATCH,
-                                  masking=Masking(word_piece.vocabulary, share, 20), cls_id=word_piece.cls_id,
-                                  sep_id=word_piece.sep_id)
+    """The head's logit of "false" minus "true", and the labels, in the order of the batches."""
+    batcher = SentencePairBatcher(pairs, TOKENS_PER_BATCH, masking=Masking(word_piece.vocabulary, share, 20),
+                                  cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+    batches = batcher.dataset(training=False)
     found = [(model(batch, training=False)["next_sentence_logits"].numpy(), batch["next_sentence_labels"].numpy())
              for batch in batches]
     logits = np.concatenate([row for row, _ in found])
@@ -44,21 +44,21 @@ def answers(model: BertForPretraining, pairs: SentencePairs, word_piece: WordPie
 
 
 def area(scores: np.ndarray, labels: np.ndarray) -> float:
-    """The share of pairs of a false and a true one where the false one's score is higher; half where equal."""
+    """The share of (false, true) combinations in which the false pair has the higher score; ties count half."""
     false, true = scores[labels == 1], np.sort(scores[labels == 0])
     below, not_above = np.searchsorted(true, false, "left"), np.searchsorted(true, false, "right")
     return float((below + not_above).mean() / (2 * len(true)))
 
 
 def rarity(pairs: SentencePairs, size: int) -> np.ndarray:
-    """tf-idf cosines of the segments, idf over all segments; negative, so that false pairs are higher."""
+    """Negative tf-idf cosines of the segments, with idf over all segments; false pairs score higher."""
     counts = np.array([np.bincount(part, minlength=size).astype(np.float32) for part in segments(pairs)])
     vectors = np.log1p(counts) * np.log(len(counts) / np.maximum(1, (counts > 0).sum(0)))
     return -cosines(vectors)
 
 
 def means(pairs: SentencePairs, encoder: Bert, word_piece: WordPiece) -> np.ndarray:
-    """Cosines of the mean vectors of the segments, each read alone; negative."""
+    """Negative cosines of the mean vectors of the segments, each encoded separately."""
     texts = [[word_piece.cls_id, *part, word_piece.sep_id] for part in segments(pairs)]
     vectors = np.zeros((len(texts), encoder.config["hidden_size"]), np.float32)
     order = np.argsort([len(text) for text in texts], kind="stable")
@@ -73,7 +73,7 @@ def means(pairs: SentencePairs, encoder: Bert, word_piece: WordPiece) -> np.ndar
 
 
 def cosines(vectors: np.ndarray) -> np.ndarray:
-    """(N,) of rows 2n and 2n + 1."""
+    """(N,) for rows 2n and 2n + 1."""
     vectors = vectors / np.maximum(1e-9, np.linalg.norm(vectors, axis=1, keepdims=True))
     return (vectors[0::2] * vectors[1::2]).sum(1)
 
@@ -82,10 +82,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", help="the model folder of a BertForPretraining")
     parser.add_argument("records", help="the folder of records that its recipe prepared")
-    parser.add_argument("--encoder", help="model folder of an encoder of the same vocabulary, such as the one it began "
-                        "with")
-    parser.add_argument("--pairs", type=int, default=2000, help="of each kind (2000)")
-    parser.add_argument("--masked-share", type=float, default=0.15, help="of the pieces (0.15, as in validation)")
+    parser.add_argument("--encoder", help="model folder of an encoder with the same vocabulary, such as the initial "
+                        "one")
+    parser.add_argument("--pairs", type=int, default=2000, help="number of pairs of each kind (default 2000)")
+    parser.add_argument("--masked-share", type=float, default=0.15, help="share of masked pieces (default 0.15)")
     arguments = parser.parse_args()
     if not (pathlib.Path(arguments.records) / "same_document").is_dir():
         parser.error(f"{arguments.records} holds no folder same_document: its recipe has next_sentence = \"none\", or "
@@ -97,7 +97,7 @@ def main() -> None:
         parser.error(f"{arguments.records} was prepared with another vocabulary than that of {arguments.model}")
     model = BertForPretraining.from_pretrained(arguments.model)
     encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None
-    print(f"{'false ones from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}")
+    print(f"{'negatives from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}")
     for name, pairs in kinds.items():
         scores, labels = answers(model, pairs, word_piece, arguments.masked_share)
         right = 100.0 * ((scores > 0) == (labels == 1))

@@ -1,6 +1,7 @@
-"""A program in an interpreter of its own, for libraries that do not live beside TensorFlow; it rests until asked.
+"""Runs a program in another Python interpreter, for libraries that cannot be installed together with TensorFlow.
 
-The program prints a line of JSON with its facts when it is ready, then answers each line of JSON with another.
+The program prints one line of JSON with its facts when it is ready, then answers each line of JSON with one line. It is
+idle in between.
 """
 
 import json
@@ -27,7 +28,7 @@ class OtherInterpreter:
         self.facts = self._answer()
 
     def ask(self, question: dict) -> dict:
-        """Gives the program a line and waits for its answer."""
+        """Sends one line to the program and waits for the answer."""
         print(json.dumps(question), file=self._process.stdin, flush=True)
         return self._answer()
 
@@ -39,6 +40,6 @@ class OtherInterpreter:
         return json.loads(line)
 
     def close(self) -> None:
-        """Lets the program end."""
+        """Ends the program."""
         self._process.stdin.close()
         self._process.wait()

@@ -1,9 +1,9 @@
-"""Seconds of a pretraining step, beside transformers' BertForPreTraining on torch in turns, and what it waits for data.
+"""Time of a pretraining step compared with transformers' BertForPreTraining on torch, and time spent waiting for data.
 
-The other library is run by an interpreter that has it (torch and transformers), in a process of its own, that rests
-while ours works. A step is forward, backward, clipping and AdamW on the same shapes, with dropout, of both tasks.
-"as it comes" scores every place of the masked-word head, as transformers does; "gathered" gives that head the masked
-places alone, as tfsum does.
+The other library runs in a separate process with its own interpreter (torch and transformers), which is idle while
+tfsum is measured. A step consists of forward, backward, clipping and AdamW for both tasks on the same shapes, with
+dropout. "as it comes" applies the masked-word head to every position, as transformers does; "gathered" applies it only
+to the masked positions, as tfsum does.
 
     python benchmarks/pretraining.py --torch-python OTHER/bin/python
     python benchmarks/pretraining.py --records records/pretrain_news/train --vocabulary VOCAB.txt    # waiting, too
@@ -26,7 +26,7 @@ from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.models import BertForPretraining
-from tfsum.tasks.pretraining.batches import pretraining_batches
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.text.word_piece import Vocabulary
 from tfsum.training.environment import POLICIES
@@ -39,7 +39,7 @@ Steps = Callable[[int], list[float]]  # takes that many steps; seconds of each
 
 
 def our_step(config: dict, precision: str) -> Callable[[object], float]:
-    """Trains a new model by the batches of an iterator: one step, the loss."""
+    """Returns a function that trains a new model by one batch of an iterator and returns the loss."""
     keras.config.set_dtype_policy(POLICIES[precision])
     model = BertForPretraining(config)
     model.build()
@@ -74,12 +74,12 @@ def our_steps(config: dict, precision: str, rows: int, length: int, predictions:
 
 
 def torch_steps(other: OtherInterpreter, precision: str, gathered: bool) -> Steps:
-    """The other library's steps, in a process of its own; see benchmarks/pretraining_torch.py."""
+    """The other library's steps, in a separate process; see benchmarks/pretraining_torch.py."""
     return lambda number: other.ask({"precision": precision, "gathered": gathered, "steps": number})["seconds"]
 
 
 def measure(made: dict[tuple[str, str], Steps], runs: int, steps: int) -> dict[tuple[str, str], list[float]]:
-    """Seconds of every step of (who, precision), in turns, after two steps of each that do not count."""
+    """Seconds of every step of (who, precision), measured alternately after two warm-up steps each."""
     seconds = {key: [] for key in made}
     for take in made.values():
         take(2)
@@ -90,7 +90,7 @@ def measure(made: dict[tuple[str, str], Steps], runs: int, steps: int) -> dict[t
 
 
 def report(seconds: dict[tuple[str, str], list[float]], tokens: int) -> None:
-    """Prints a line for each, with its speed beside tfsum's at the same precision."""
+    """Prints one line each, with the time relative to tfsum's at the same precision."""
     for (who, precision), values in seconds.items():
         median = statistics.median(values)
         line = {"who": who, "precision": precision, "seconds_a_step": round(median, 4),
@@ -105,10 +105,11 @@ def report_waiting(config: dict, options: argparse.Namespace) -> None:
     words = Vocabulary.from_file(options.vocabulary)
     config = {**config, "vocab_size": len(words.words)}
 
+    batcher = SentencePairBatcher(load_sentence_pairs(options.records), options.rows * options.length,
+                                  masking=Masking(words.words), cls_id=words.cls_id, sep_id=words.sep_id)
+
     def batches():
-        return iter(pretraining_batches(
-            options.records, tokens_per_batch=options.rows * options.length, masking=Masking(words.words),
-            cls_id=words.cls_id, sep_id=words.sep_id, training=True))
+        return iter(batcher.dataset(training=True))
 
     for precision in PRECISIONS:
         step, source = our_step(config, precision), _Waiting(batches())
@@ -130,7 +131,7 @@ def report_waiting(config: dict, options: argparse.Namespace) -> None:
 
 
 class _Waiting:
-    """An iterator that counts the seconds in which its next batch is waited for."""
+    """An iterator that counts the seconds spent waiting for its next batch."""
 
     def __init__(self, batches):
         self._batches, self.seconds, self.element_spec = batches, 0.0, batches.element_spec
@@ -148,19 +149,19 @@ class _Waiting:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("--torch-python", metavar="PYTHON", help="an interpreter with torch and transformers; without it ours alone")
-    add("--records", metavar="FOLDER", help="prepared pairs: also tells how long steps wait for them")
+    add("--torch-python", metavar="PYTHON", help="an interpreter with torch and transformers (default: only tfsum)")
+    add("--records", metavar="FOLDER", help="prepared pairs: also measures how long steps wait for them")
     add("--vocabulary", metavar="FILE", help="the vocab.txt of the records")
-    for name, default, what in (("layers", 6, "of the encoder"), ("width", 384, "of the encoder; heads of 32"),
-                                ("words", 30522, "of the vocabulary"), ("rows", 32, "of a batch"),
-                                ("length", 128, "of a row"), ("predictions", 20, "of a row"),
-                                ("runs", 5, "rounds of all"), ("steps", 4, "steps of each in a round"),
+    for name, default, what in (("layers", 6, "encoder layers"), ("width", 384, "encoder width; heads of 32"),
+                                ("words", 30522, "vocabulary size"), ("rows", 32, "rows of a batch"),
+                                ("length", 128, "tokens of a row"), ("predictions", 20, "masked pieces of a row"),
+                                ("runs", 5, "measured rounds"), ("steps", 4, "steps of each program in a round"),
                                 ("waiting-steps", 50, "steps on the records")):
         add(f"--{name}", type=int, default=default, metavar="N", help=f"{what} (default {default})")
     options = parser.parse_args()
     if options.records and not options.vocabulary:
         parser.error("--records needs --vocabulary, the vocab.txt that they were prepared with")
-    load = round(os.getloadavg()[0], 2)  # above 0 before the start: others used the processors too
+    load = round(os.getloadavg()[0], 2)  # above 0 before the start: the processors are shared
     config = {"vocab_size": options.words, "hidden_size": options.width, "num_hidden_layers": options.layers,
               "num_attention_heads": max(1, options.width // 32), "intermediate_size": 4 * options.width,
               "max_position_embeddings": max(512, options.length)}

@@ -1,7 +1,7 @@
-"""Pretraining steps of transformers' BertForPreTraining on torch, asked for by benchmarks/pretraining.py, a line each.
+"""Pretraining steps of transformers' BertForPreTraining on torch; run by benchmarks/pretraining.py.
 
-Reads {"precision", "gathered", "steps"} and answers {"seconds": [...], "loss"}. "gathered" calls the head of masked
-words for the masked places alone; as transformers has it, it scores every place.
+Reads {"precision", "gathered", "steps"} and prints {"seconds": [...], "loss"}, one line per request. "gathered" applies
+the masked-word head only to the masked positions; the original applies it to every position.
 
     python pretraining_torch.py '{"config": {...}, "rows": 32, "length": 128, "predictions": 20}'
 """
@@ -19,7 +19,7 @@ NOT_DECAYED = ("bias", "LayerNorm.weight")
 
 
 def optimizer_of(model):
-    """AdamW with no decay on biases and normalizations."""
+    """AdamW without weight decay on biases and normalizations."""
     groups = {True: [], False: []}
     for name, parameter in model.named_parameters():
         groups[name.endswith(NOT_DECAYED)].append(parameter)

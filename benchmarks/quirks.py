@@ -1,8 +1,8 @@
-"""What the quirks of a widely copied Keras Transformer cost: the same model with and without each, in turns.
+"""The effect of the quirks of a widely copied Keras Transformer: the same model with and without each of them.
 
-Models learn to copy and to reverse rows of random symbols; see docs/transformer_quirks.md for what the quirks are. All
-variants of a seed have the same batches and as many steps; `exact` is the share of held-out rows that `predict` gives
-back without an error, `steps_to_99` the first measurement at which that was 99 % or more.
+Models are trained to copy and to reverse rows of random symbols; docs/transformer_quirks.md describes the quirks. All
+variants of a seed use the same batches and the same number of steps. `exact` is the share of held-out rows that
+`predict` reproduces without an error; `steps_to_99` is the first measurement at which it was 99 % or more.
 
     python benchmarks/quirks.py
     python benchmarks/quirks.py --tasks reverse --layers 4 --steps 3000 --seeds 5
@@ -33,7 +33,7 @@ TASKS = {"copy": lambda row: row, "reverse": lambda row: row[::-1]}
 
 
 class ExponentOfEveryColumn(PositionalEncoding):
-    """Column i of position p is the sine or cosine of p / 10000^(2i/D), in place of p / 10000^(2(i//2)/D)."""
+    """Column i of position p is the sine or cosine of p / 10000^(2i/D), instead of p / 10000^(2(i//2)/D)."""
 
     def call(self, x, first_position=None, training=None):
         columns = np.arange(x.shape[-1])
@@ -80,7 +80,7 @@ def share_attentions(model):
 
 
 def share(layer, kept, *others):
-    """Puts one sublayer of a built layer in the place of others, whose weights then serve nothing."""
+    """Replaces sublayers of a built layer by another one of its sublayers; the replaced weights are unused."""
     for name in others:
         getattr(layer, name).trainable = False
         setattr(layer, name, getattr(layer, kept))
@@ -145,7 +145,7 @@ def run(task: str, variant: str, seed: int, options) -> dict:
 
 
 def table(results: list[dict], task: str) -> str:
-    """Markdown: a line a variant, over the seeds."""
+    """A Markdown table with one row per variant, over the seeds."""
     lines = [f"| {task} | parameters | exact %, mean (least to most) | steps to 99 %, median | loss, mean |",
              "|---|---|---|---|---|"]
     for variant in VARIANTS:
@@ -165,17 +165,17 @@ def main() -> int:
     add = parser.add_argument
     add("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     add("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    add("--layers", type=int, default=2, help="of the encoder and of the decoder (default 2)")
-    add("--length", type=int, default=20, help="symbols of a row at most (default 20)")
-    add("--steps", type=int, default=1500, help="of a model, %(default)s by default")
-    add("--measurements", type=int, default=15, help="of a model, evenly over its steps (default 15)")
-    add("--learning-rate", type=float, default=2e-3, help="at the peak (default 2e-3)")
-    add("--seeds", type=int, default=3, help="models of a kind (default 3)")
+    add("--layers", type=int, default=2, help="layers of the encoder and of the decoder (default 2)")
+    add("--length", type=int, default=20, help="maximum number of symbols of a row (default 20)")
+    add("--steps", type=int, default=1500, help="training steps of a model (default %(default)s)")
+    add("--measurements", type=int, default=15, help="measurements of a model, evenly over its steps (default 15)")
+    add("--learning-rate", type=float, default=2e-3, help="peak learning rate (default 2e-3)")
+    add("--seeds", type=int, default=3, help="models per variant (default 3)")
     options = parser.parse_args()
     print(json.dumps({"machine": platform.machine(), "processors": os.cpu_count(), "tensorflow": tf.__version__,
                       "keras": keras.__version__}), flush=True)
     results = []
-    for seed in range(options.seeds):  # in turns: what else the machine does falls on all variants alike
+    for seed in range(options.seeds):  # alternately, so that other load on the machine affects all variants alike
         for task in options.tasks:
             for variant in options.variants:
                 results.append(run(task, variant, seed, options))

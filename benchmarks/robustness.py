@@ -1,10 +1,10 @@
-"""Does an exported model say the same of a document whatever stands beside it, and does it survive every input?
+"""Checks that an exported model's result for a document does not depend on its batch, and that no input breaks it.
 
-(a) Documents of a corpus are asked alone, all in one batch, in another order, and beside very long and empty texts
-(which is other padding, other windows in a group, other rows in every product).
-(b) Hostile texts are asked alone, then in one batch with each other and ordinary documents.
-Every request is made of `score` and of `summarize`, and the seconds printed are those of both. Exit status 1 when an
-answer cannot be, a chosen sentence differs, or a score by more than 1e-5.
+(a) Documents of a corpus are sent alone, in one batch, in another order, and together with very long and empty texts
+(which changes the padding, the windows in a group, and the rows of every matrix product).
+(b) Adversarial texts are sent alone, then in one batch with each other and with ordinary documents.
+Every request calls `score` and `summarize`, and the printed seconds are for both. The exit status is 1 if a result is
+invalid, if a selected sentence differs, or if a score differs by more than 1e-5.
 
     python benchmarks/robustness.py --corpus CORPUS.jsonl.gz
     python benchmarks/robustness.py saved_models/NAME/1 --documents 32 --sentences 100000
@@ -38,7 +38,7 @@ CHOOSE = 3  # sentences of a summary
 
 @dataclasses.dataclass(frozen=True)
 class Answer:
-    """What a model said of one text: scores of all sentences, and what it chose."""
+    """A model's result for one text: scores of all sentences, and the selected ones."""
 
     scores: np.ndarray
     chosen: list[tuple[int, int]]
@@ -47,12 +47,12 @@ class Answer:
     known: float
 
     def differs(self, other: "Answer") -> bool:
-        """Whether the chosen sentences are others, or a score is too far away."""
+        """Whether the selected sentences differ, or a score differs by too much."""
         return (self.chosen, self.summary) != (other.chosen, other.summary) or not gap(self, other) <= TOLERANCE
 
 
 def gap(one: Answer, other: Answer) -> float:
-    """The largest difference of a score or share; infinite where the numbers of sentences differ."""
+    """The largest difference of a score or share; infinite if the numbers of sentences differ."""
     if one.scores.shape != other.scores.shape:
         return float("inf")
     shares = abs(one.coverage - other.coverage), abs(one.known - other.known)
@@ -60,7 +60,7 @@ def gap(one: Answer, other: Answer) -> float:
 
 
 def ask(model, texts: list[bytes]) -> list[Answer]:
-    """One request of each of the signatures `score` and `summarize`."""
+    """One request to each of the signatures `score` and `summarize`."""
     given, rows = tf.constant(texts, tf.string), len(texts)
     every = model.signatures["score"](text=given)
     short = model.signatures["summarize"](
@@ -78,7 +78,7 @@ def answer_of(every: dict, short: dict, i: int) -> Answer:
 
 
 def read_documents(corpus: str | None, count: int) -> list[bytes]:
-    """The first documents of a corpus; without one, texts of the golden answer that are cut at many places."""
+    """The first documents of a corpus; without a corpus, texts of the golden requests, truncated at many positions."""
     if corpus:
         return [row["text"].encode() for row in itertools.islice(read_corpus(corpus), count)]
     cuts = ((text, place) for place in range(0, 1000, 7) for text in golden.TEXTS if place < len(text))
@@ -86,7 +86,7 @@ def read_documents(corpus: str | None, count: int) -> list[bytes]:
 
 
 def compare(name: str, alone: list[Answer], found: list[Answer], **more) -> bool:
-    """Prints one line of how far answers are from those given alone; True when they are the same."""
+    """Prints one line with the difference to the results for single texts; returns whether they are equal."""
     changed = [i for i, (one, other) in enumerate(zip(alone, found)) if one.chosen != other.chosen]
     worst = max(map(gap, alone, found), default=0.0)
     same = not any(map(Answer.differs, alone, found))
@@ -96,7 +96,7 @@ def compare(name: str, alone: list[Answer], found: list[Answer], **more) -> bool
 
 
 def in_batches(model, documents: list[bytes], alone: list[Answer], batch: int) -> list[bool]:
-    """Point (a): the same documents in four kinds of company."""
+    """Check (a): the same documents in four kinds of batches."""
     groups = [range(i, min(i + batch, len(documents))) for i in range(0, len(documents), batch)]
     together = [answer for rows in groups for answer in ask(model, [documents[i] for i in rows])]
     results = [compare(f"in batches of {batch}", alone, together)]
@@ -111,7 +111,7 @@ def in_batches(model, documents: list[bytes], alone: list[Answer], batch: int) -
 
 
 def hostile_texts(sentences: int) -> dict[str, bytes]:
-    """Name -> a text that no newspaper prints; the costly ones last, so that peak memory tells what each took."""
+    """Name -> an adversarial text; the most expensive ones last, so that peak memory shows the cost of each."""
     few = sentences // 10
     return {
         "empty": b"",
@@ -131,7 +131,7 @@ def hostile_texts(sentences: int) -> dict[str, bytes]:
 
 
 def among_hostile(model, ordinary: list[bytes], alone: list[Answer], sentences: int) -> list[bool]:
-    """Point (b): each hostile text alone, then all of them and the ordinary documents in one batch."""
+    """Check (b): each adversarial text alone, then all of them and the ordinary documents in one batch."""
     hostile = hostile_texts(sentences)
     answers = [ask_hostile(model, name, text) for name, text in hostile.items()]
     start = time.perf_counter()
@@ -146,7 +146,7 @@ def among_hostile(model, ordinary: list[bytes], alone: list[Answer], sentences: 
 
 
 def ask_hostile(model, name: str, text: bytes) -> Answer:
-    """Asks one text alone and prints what was said of it, in which time and memory."""
+    """Sends one text alone and prints the result, the time and the memory."""
     start = time.perf_counter()
     answer = ask(model, [text])[0]
     cost = {"seconds": round(time.perf_counter() - start, 1), "peak_mb": peak_mb()}
@@ -156,7 +156,7 @@ def ask_hostile(model, name: str, text: bytes) -> Answer:
 
 
 def valid(text: bytes, answer: Answer) -> dict:
-    """What was answered, and whether it can be: finite scores, sentences that are bytes of the text, in order."""
+    """The result, and whether it is valid: finite scores, and sentences that are byte ranges of the text, in order."""
     sentences = [text[start:end] for start, end in answer.chosen]
     sound = np.isfinite(answer.scores).all() and 0 <= answer.coverage <= 1 and 0 <= answer.known <= 1
     sound &= answer.chosen == sorted(answer.chosen) and b" ".join(sentences) == answer.summary
@@ -172,11 +172,11 @@ def peak_mb() -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", nargs="?", help="exported model NAME/VERSION; default: the shipped one")
-    parser.add_argument("--corpus", help="documents to ask, as `tfsum prepare` reads them; default: a few made up")
-    parser.add_argument("--documents", type=int, default=32, help="how many of them (default 32)")
+    parser.add_argument("model", nargs="?", help="exported model NAME/VERSION; default: the included one")
+    parser.add_argument("--corpus", help="documents, in a format of `tfsum prepare`; default: a few built-in texts")
+    parser.add_argument("--documents", type=int, default=32, help="number of documents (default 32)")
     parser.add_argument("--batch", type=int, default=32, help="documents in a batch (default 32)")
-    parser.add_argument("--sentences", type=int, default=100_000, help="of the longest text (default 100000)")
+    parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the longest text (default 100000)")
     options = parser.parse_args()
     folder = pathlib.Path(options.model) if options.model else shipped_model()
     description = read_description(folder)

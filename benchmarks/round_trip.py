@@ -1,4 +1,4 @@
-"""How many texts come back from their word pieces byte for byte, in per cent.
+"""Share of texts that decode from their word pieces byte for byte, in per cent.
 
     python benchmarks/round_trip.py runs/transformer_tatoeba_en_fr/best/vocab.txt PAIRS.tsv.gz --columns 1,2
     python benchmarks/round_trip.py vocab.txt CORPUS.jsonl.gz --columns text --show 5
@@ -25,9 +25,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("vocabulary", help="a vocab.txt")
     parser.add_argument("corpus", nargs="+")
-    parser.add_argument("--columns", default="text", help="names, or numbers from 1 in a table without a header line")
-    parser.add_argument("--lowercase", action="store_true", help="as the vocabulary was learned")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="the first N texts that do not come back")
+    parser.add_argument("--columns", default="text", help="column names, or numbers from 1 without a header line")
+    parser.add_argument("--lowercase", action="store_true", help="lowercase the texts, as the vocabulary was learned")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N texts that differ")
     arguments = parser.parse_args()
     word_piece = tfsum.WordPiece.from_file(arguments.vocabulary, lowercase=arguments.lowercase)
     detokenizer = Detokenizer(word_piece.vocabulary)

@@ -1,8 +1,8 @@
-"""What storing the weights in less room costs: bytes, scores and ROUGE of two exports of one model folder.
+"""The effect of compact weight storage: bytes, scores and ROUGE of two exports of one model folder.
 
-The model is exported twice, with float32 weights and with `--storage`; both score every sentence of a corpus and give
-their default summaries. Exit status 1 when a score differs by more than 5e-3, or a mean ROUGE F by more than 0.05
-points.
+The model is exported twice, with float32 weights and with `--storage`. Both exports score every sentence of a corpus
+and return their default summaries. The exit status is 1 if a score differs by more than 5e-3, or a mean ROUGE F by more
+than 0.05 points.
 
     python benchmarks/storage.py runs/news/best CORPUS.jsonl.gz
     python benchmarks/storage.py runs/news/best CORPUS.jsonl.gz --documents 100 --storage float16
@@ -36,7 +36,7 @@ SCORE_LIMIT, ROUGE_LIMIT = 5e-3, 0.05  # probability; points of 100
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """What an export says of the documents: all scores in one row, and the sentences of each summary."""
+    """The results of an export for the documents: all scores in one array, and the sentences of each summary."""
 
     scores: np.ndarray
     summaries: list[list[str]]
@@ -44,7 +44,7 @@ class Answers:
 
 
 def answer(model_folder: str, storage: str, texts: list[str]) -> Answers:
-    """Exports a model folder into a temporary one and asks it."""
+    """Exports a model folder to a temporary folder and runs it."""
     with tempfile.TemporaryDirectory() as place:
         folder = export_extractive(model_folder, pathlib.Path(place) / storage / "1", storage=storage)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
@@ -64,7 +64,7 @@ def sentences_of(answers: dict) -> list[list[str]]:
 
 
 def compare(plain: Answers, small: Answers, storage: str, references: list[str]) -> bool:
-    """Prints a line for each export and one of their differences; True when those are within the limits."""
+    """Prints one line per export and one with the differences; returns whether these are within the limits."""
     systems = {PLAIN: plain.summaries, storage: small.summaries}
     table = score_systems(systems, references, baseline=PLAIN).systems
     for name, answers in ((PLAIN, plain), (storage, small)):
@@ -85,10 +85,10 @@ def compare(plain: Answers, small: Answers, storage: str, references: list[str])
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", help="a model folder, such as the best of a training run")
-    parser.add_argument("corpus", help="documents with summaries, as `tfsum evaluate` reads them")
-    parser.add_argument("--documents", type=int, help="only the first so many")
-    parser.add_argument("--storage", choices=("float16", "small"), default="small", help="default small")
+    parser.add_argument("model", help="a model folder, such as `best` of a training run")
+    parser.add_argument("corpus", help="documents with summaries, in a format of `tfsum evaluate`")
+    parser.add_argument("--documents", type=int, help="use only the first N documents")
+    parser.add_argument("--storage", choices=("float16", "small"), default="small", help="to compare (default small)")
     options = parser.parse_args()
     documents = list(itertools.islice(read_corpus(options.corpus), options.documents))
     texts = [document["text"] for document in documents]

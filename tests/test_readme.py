@@ -62,7 +62,7 @@ def test_both_pages_show_the_same_code():
 
 
 @pytest.mark.skipif("bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet")
-@pytest.mark.parametrize("block", [0, 2])
+@pytest.mark.parametrize("block", [0, 2, 4])
 def test_the_python_blocks_run(block, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     exec(compile(blocks(PAGES[0], "python")[block], f"README.md, python block {block}", "exec"), {})

@@ -10,11 +10,12 @@ Example:
 
 import importlib
 import sys
+from typing import Any
 
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
 from tfsum.moved import MovedModules
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 sys.meta_path.append(MovedModules())
 
@@ -59,7 +60,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     """Import the module behind a public name at its first use."""
     if name not in _LAZY:
         raise AttributeError(f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}")

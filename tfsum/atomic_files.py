@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, whatever happens while they are written."""
+"""Files written atomically: complete or not at all."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ def write_atomically(path: str | pathlib.Path, content: str | bytes) -> None:
         content: bytes, or text, which is written as UTF-8 with line ends as they are.
 
     Raises:
-        OSError: the file cannot be written; the old one is left as it was.
+        OSError: the file cannot be written; the old one is left unchanged.
 
     Example:
         >>> import pathlib, tempfile
@@ -29,7 +29,7 @@ def write_atomically(path: str | pathlib.Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
-    """Gives a temporary path that takes the name `path` at the end of the block, or is removed when the block fails.
+    """Context manager of a temporary path, renamed to `path` at the end of the block or removed if the block fails.
 
     Args:
         path: the file that the block writes under the temporary name.
@@ -55,13 +55,13 @@ def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
 
 
 def remove_parts(path: str | pathlib.Path) -> None:
-    """Removes what a killed process left of a file that it was writing atomically.
+    """Removes the temporary files that a killed process left of an atomic write.
 
     Args:
         path: the file that was to be written.
 
     Example:
-        >>> remove_parts("a_file_that_nobody_wrote.bin")
+        >>> remove_parts("no_such_file.bin")
     """
     path = pathlib.Path(path)
     for part in path.parent.glob(f".{path.name}.*.part"):

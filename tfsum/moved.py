@@ -14,6 +14,7 @@ MODULES = {  # below tfsum: the name in 0.1.0 -> the name now
     "data.batches": "tasks.extractive.batches",
     "data.corpus_vocabulary": "tasks.pretraining.vocabulary",
     "data.document_writer": "tasks.extractive.document_writer",
+    "data.epoch_plan": "data.batcher",
     "data.labelled_batches": "tasks.classification.batches",
     "data.labelled_texts": "tasks.classification.prepare",
     "data.masking": "tasks.pretraining.masking",
@@ -25,7 +26,14 @@ MODULES = {  # below tfsum: the name in 0.1.0 -> the name now
     "data.prepare_pretraining": "tasks.pretraining.prepare",
     "data.pretraining_batches": "tasks.pretraining.batches",
     "data.sentence_pair_writer": "tasks.pretraining.pair_writer",
+    "data.shards": "data.preparation",
     "data.windows": "tasks.extractive.windows",
+    "decoding.length_normalization": "decoding.beam_search",
+    "decoding.ngram_blocking": "decoding.strategy",
+    "decoding.rows": "decoding.strategy",
+    "decoding.single_path": "decoding.strategy",
+    "decoding.truncation": "decoding.sampling",
+    "layers.write_position": "layers.cache",
     "evaluation.baselines": "tasks.extractive.baselines",
     "evaluation.classification": "tasks.classification.report",
     "evaluation.generation": "tasks.abstractive.report",
@@ -78,11 +86,11 @@ NAMES = {  # public names that a module of 0.1.0 had -> where they are now
 
 
 def moved_name(module: str, name: str) -> str:
-    """What to say of a name that a module does not have.
+    """The message for a name that a module does not have.
 
     Args:
         module: the module's full name.
-        name: what was looked for.
+        name: the name.
 
     Returns:
         The message, with the new name where there is one.
@@ -96,7 +104,13 @@ def moved_name(module: str, name: str) -> str:
 
 
 class MovedModules(importlib.abc.MetaPathFinder):
-    """Asked last, for what no other finder has found."""
+    """The last finder, for modules that no other finder has found.
+
+    Example:
+        >>> import tfsum.data.pairs
+        Traceback (most recent call last):
+        ImportError: tfsum.data.pairs is now tfsum.tasks.abstractive.prepare
+    """
 
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
         """Raises ImportError for a module that moved."""

@@ -1,4 +1,4 @@
-"""Loads TensorFlow without the lines that its libraries write before any log level is read."""
+"""Loads TensorFlow without the log lines that its libraries write before any log level is read."""
 
 import os
 import sys
@@ -6,10 +6,19 @@ import tempfile
 
 
 def load_tensorflow() -> None:
-    """Import TensorFlow and TF Text, holding back what they write to standard error meanwhile.
+    """Imports TensorFlow and TF Text, suppressing what they write to standard error.
 
-    The lines (oneDNN, CUDA's stub) come from C++ and pass by `sys.stderr`, so the descriptor itself is turned
-    aside. They are shown after all when the import fails, since they may then tell why.
+    The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself is
+    redirected. They are shown when the import fails, since they may then explain why.
+
+    Raises:
+        ImportError: TensorFlow or TF Text cannot be imported.
+
+    Example:
+        >>> load_tensorflow()
+        >>> import sys
+        >>> "tensorflow_text" in sys.modules
+        True
     """
     sys.stderr.flush()
     aside = os.dup(2)

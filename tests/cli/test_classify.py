@@ -77,7 +77,7 @@ def test_wrong_calls(model, tmp_path, capsys):
     assert main(["classify", model.folder, "-", "-"]) == 2
     model.description["kind"] = "extractive"
     assert main(["classify", model.folder, write(tmp_path, "a")]) == 1
-    assert "is extractive, no classifier; ask it by `tfsum summarize`" in capsys.readouterr().err
+    assert "is extractive, no classifier; use `tfsum summarize`" in capsys.readouterr().err
 
 
 ROWS = ["a cat sat\tcalm", "fire in town\talarm", "all is well\talarm", "the fire is out\tcalm", "fire! fire!\talarm"]

@@ -89,10 +89,10 @@ class Writer:
         return Generated("Oui.", -0.5, 1.0, True, [])
 
     def attend(self, text):
-        from tfsum.tasks.abstractive.generator import Looks
+        from tfsum.tasks.abstractive.generator import CrossAttention
 
         words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "oui"]
-        return Looks([4], words, [5], words, np.ones((1, 1), np.float32))
+        return CrossAttention([4], words, [5], words, np.ones((1, 1), np.float32))
 
 
 def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(asked, tmp_path, monkeypatch, capsys):
@@ -103,7 +103,7 @@ def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(aske
     page = capsys.readouterr().out
     assert "Oui." in page and "<bdi>yes</bdi> 1.00" in page and "<b>went" not in page
     assert main(["explain", str(article), "-n", "2", "--model", "m/1"]) == 2
-    assert "m/1 chooses no sentences, it writes its answer" in capsys.readouterr().err
+    assert "m/1 is not extractive: it generates its answer" in capsys.readouterr().err
 
 
 def test_a_classifier_explains_nothing(asked, tmp_path, monkeypatch, capsys):

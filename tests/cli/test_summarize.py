@@ -77,7 +77,7 @@ def stdin(monkeypatch, data: bytes):
 
 def test_a_classifier_writes_no_summary(asked, article, capsys):
     assert main(["summarize", "--model", "classifier", str(article)]) == 1
-    assert "classifier: is a classifier, which writes no summary; ask it by `tfsum classify`" in capsys.readouterr().err
+    assert "classifier: is a classifier, which writes no summary; use `tfsum classify`" in capsys.readouterr().err
 
 
 def test_a_file_gives_a_sentence_a_line(asked, article, capsys):
@@ -102,7 +102,7 @@ def test_a_model_that_writes(asked, article, capsys):
     said = {"file": str(article), "summary": TEXT.upper(), "log_probability": -1.234568, "coverage": 0.5, "ended": True}
     assert json.loads(capsys.readouterr().out) == {**said, "warnings": ["cut"]}
     assert main(["summarize", str(article), "--model", "writer", "-n", "2"]) == 2
-    assert "--sentences 2: writer chooses no sentences" in capsys.readouterr().err
+    assert "--sentences 2: writer is not extractive" in capsys.readouterr().err
 
 
 def test_several_files_have_headings_and_json_lines(asked, article, tmp_path, capsys):
@@ -145,7 +145,7 @@ def test_utf_16_is_an_error_with_the_cure(asked, tmp_path, capsys):
     path = tmp_path / "wide.txt"
     path.write_text(TEXT, encoding="utf-16")
     assert main(["summarize", str(path)]) == 1
-    assert "found UTF-16, expected UTF-8; mend with iconv" in capsys.readouterr().err
+    assert "found UTF-16, expected UTF-8; convert it with iconv" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -72,7 +72,7 @@ def test_a_file_that_is_there_stays(called, corpora, tmp_path, capsys):
     out = tmp_path / "vocab.txt"
     out.write_text("of a trained model\n")
     assert main(["vocab", corpora[1], "-o", str(out)]) == 2
-    assert f"{out}: is there already" in capsys.readouterr().err
+    assert f"{out}: already exists" in capsys.readouterr().err
     assert out.read_text() == "of a trained model\n" and not called
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfsum.decoding import BeamSearch, Greedy
+from tfsum.decoding.beam_search import NORMALIZATIONS
 
 LENGTH = 4
 SOURCES = [[3, 4, 5], [9, 0, 0], [7, 7, 0]]
@@ -142,3 +143,11 @@ def test_logits_of_half_precision_are_summed_in_float32(toy_model, dtype):
     model.is_end = model.is_end.astype(dtype)
     model.end_bias = model.end_bias.astype(dtype)
     assert "float32" in str(BeamSearch()(model, np.array(SOURCES), 5)[1].dtype)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 0.95, 1.0, 2.0])
+@pytest.mark.parametrize("length", [1, 2, 7, 200])
+def test_formulas_of_the_length_normalizations(length, alpha):
+    # Wu et al. 2016, equation 14: lp(Y) = (5 + |Y|)^alpha / (5 + 1)^alpha
+    np.testing.assert_allclose(NORMALIZATIONS["gnmt"](length, alpha), (5 + length) ** alpha / 6**alpha, rtol=1e-6)
+    np.testing.assert_allclose(NORMALIZATIONS["length"](length, alpha), length**alpha, rtol=1e-6)

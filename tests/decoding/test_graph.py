@@ -10,7 +10,7 @@ if keras.backend.backend() != "tensorflow":
     pytest.skip("graphs of TensorFlow need its backend", allow_module_level=True)
 
 from tfsum.decoding import BeamSearch, Greedy, Sampling
-from tfsum.decoding.rows import reorder_rows
+from tfsum.decoding.strategy import reorder_rows
 
 SOURCES = np.array([[3, 4, 5], [9, 0, 0], [7, 7, 0]], "int32")
 CASES = {"greedy": Greedy(min_length=3, no_repeat_ngram=2),

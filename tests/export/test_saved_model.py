@@ -16,7 +16,7 @@ from tfsum import export_model, verify
 from tfsum.errors import Error, ExportError
 from tfsum.export import allowed_operations, model_card, saved_model, warmup
 from tfsum.export.verification import check_weights
-from tfsum.tasks.extractive import export as export_extractive
+from tfsum.tasks.extractive import export as extractive
 
 
 def extra(exported, name: str) -> pathlib.Path:
@@ -173,7 +173,7 @@ def test_versions_count_on_and_never_change(tmp_path):
         (tmp_path / "news" / name).mkdir(parents=True)
     assert saved_model.version_folder(tmp_path / "news") == tmp_path / "news" / "11"
     assert saved_model.version_folder(tmp_path / "news" / "7") == tmp_path / "news" / "7"
-    with pytest.raises(ExportError, match="is there already; a version never changes"):
+    with pytest.raises(ExportError, match="already exists; a version never changes"):
         saved_model.version_folder(tmp_path / "news" / "2")
 
 
@@ -223,7 +223,7 @@ def full_disk():
 
 def test_a_disk_that_fills_while_the_weights_are_written(text_module, transformer, tmp_path, monkeypatch, request):
     """As the export writes; a module that other tests have built already stands for the one that it would build."""
-    monkeypatch.setattr(export_extractive, "build", lambda *arguments: text_module)
+    monkeypatch.setattr(extractive, "build", lambda *arguments: text_module)
     request.getfixturevalue("full_disk")
     with pytest.raises(ExportError, match="cannot be written"):
         export_model(transformer.source, tmp_path / "news", ops="text")
@@ -321,12 +321,12 @@ def test_a_broken_file(transformer, tmp_path, name, spoil):
 def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
     card = (exported.folder.parent / "README.md").read_text()
     assert card.startswith("# news\n") and "Apache-2.0" in card and f"text ops | {exported.ops}" in card
-    assert "The model folder does not say." in card  # of data and scores
+    assert "Not stated in the model folder." in card  # of data and scores
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "README.md").write_text("own")
     (tmp_path / "news").mkdir()
     for _ in range(2):  # a card that is there already stays
-        model_card.write(tmp_path / "news" / "1", {}, tmp_path / "source")
+        model_card.write_card(tmp_path / "news" / "1", {}, tmp_path / "source", None)
         assert [p.name for p in (tmp_path / "news").iterdir()] == ["README.md"]
         assert (tmp_path / "news" / "README.md").read_text() == "own"
         (tmp_path / "source" / "README.md").write_text("another")
@@ -334,7 +334,7 @@ def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
 
 def test_how_sentences_are_chosen_by_default_is_the_recipe_s(write_model_folder, tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(saved_model, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
+    monkeypatch.setattr(extractive, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
     other = {"selection": "expected_rouge", "block_trigrams": False}
     for settings in ({}, {"recipe": {"evaluate": other}}, {"recipe": {}}):
         folder = write_model_folder(tmp_path / "best", "classifier", "mean", **settings)

@@ -190,7 +190,7 @@ def test_all_wrong_tensors_are_told_at_once(folder, change):
 def test_names_that_do_not_fit_at_all_are_shown(folder, change):
     """As torch's DataParallel stores them: what is missing must not hide what there is."""
     change(lambda t: {f"module.{k}": v for k, v in t.items()})
-    with pytest.raises(CheckpointError, match="none has a name that it knows: .*DataParallel") as caught:
+    with pytest.raises(CheckpointError, match="none has a known name: .*DataParallel") as caught:
         Bert.from_pretrained(folder)
     lines = str(caught.value).split("\n  ")
     assert sum(line.startswith("missing: ") for line in lines) == 7
@@ -200,7 +200,7 @@ def test_names_that_do_not_fit_at_all_are_shown(folder, change):
 def test_without_a_pooler_it_begins_anew(folder, change, expected):
     """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
     change(lambda t: {k: v for k, v in t.items() if "pooler" not in k})
-    with pytest.warns(UserWarning, match="has no pooler; it begins anew"):
+    with pytest.warns(UserWarning, match="has no pooler; it is initialized at random"):
         found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])["sequence_output"]
     real = expected["token_ids"] != 0
     np.testing.assert_allclose(np.asarray(found)[real], expected["hidden_states"][-1][real], atol=2e-5)

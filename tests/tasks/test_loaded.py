@@ -12,7 +12,7 @@ def test_a_model_folder_is_exported_for_the_occasion(tmp_path, monkeypatch):
     monkeypatch.setattr(loaded, "load", lambda path: path)
     with loaded.loaded(str(tmp_path)) as model:
         assert model == str(tmp_path) and not asked
-    with pytest.raises(Error, match="exported with a search of its own; leave out max_length"), loaded.loaded(
+    with pytest.raises(Error, match="exported with its own decoding strategy; leave out max_length"), loaded.loaded(
         str(tmp_path), {"max_length": 3}
     ):
         pass

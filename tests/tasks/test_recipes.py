@@ -44,11 +44,11 @@ def test_mistakes_are_named(override, says):
 
 @pytest.mark.parametrize("kind", ["classifier", "[1]"])
 def test_a_kind_that_is_none_is_the_only_mistake(kind):
-    with pytest.raises(RecipeError, match=r"1 mistake.*\n.*\[model\] kind: expected 'bert_sum_ext' or 'tr"):
+    with pytest.raises(RecipeError, match=r"1 error.*\n.*\[model\] kind: expected 'bert_sum_ext' or 'tr"):
         load_recipe(FOLDER / "transformer_tatoeba_en_fr.toml", [f"model.kind={kind}"])
 
 
 def test_all_mistakes_are_told_at_once():
-    with pytest.raises(RecipeError, match="2 mistake") as caught:
+    with pytest.raises(RecipeError, match="2 error") as caught:
         load_recipe(RECIPE, ["train.a=1", "text.b=2"])
     assert "[train] a" in str(caught.value) and "[text] b" in str(caught.value)

@@ -1,6 +1,7 @@
 """`SentenceSplitter` against the Golden Rules, our own cases in many languages, and hostile bytes."""
 
 import collections
+import dataclasses
 import gzip
 import json
 import pathlib
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 
 from tfsum.errors import Error
 from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.splitting_rules import NEWLINES, RULES
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 SPLITTERS = {newline: SentenceSplitter(newline) for newline in ("sentence", "paragraph", "space")}
@@ -68,6 +70,38 @@ def test_cases_of_our_own(group):
 
 def test_there_are_enough_cases():
     assert len(CASES) >= 60 and collections.Counter(c["group"] for c in CASES).most_common()[-1][1] >= 3
+
+
+def test_new_cases_say_why():
+    assert all(c.get("reason", "a reason") for c in CASES)
+    assert collections.Counter(c["group"] for c in CASES if "reason" in c).keys() == {"Chinese", "Japanese", "Korean"}
+
+
+STAGES = [(table, stage) for table in (RULES, NEWLINES) for stage in table]
+WALK = [pytest.param(table, stage, rule, id=f"{stage}: {rule.name}")
+        for table, stage in STAGES for rule in table[stage]]
+
+
+@pytest.mark.parametrize("table, stage, rule", WALK)
+def test_every_rule_is_needed_by_its_example(monkeypatch, table, stage, rule):
+    newline = stage if table is NEWLINES else "sentence"
+    right = [s.encode() for s in rule.sentences()]
+
+    def sentences_with(*instead):
+        rules = [other for r in table[stage] for other in ([r] if r is not rule else instead)]
+        monkeypatch.setitem(table, stage, tuple(rules))
+        return [s.numpy() for s in SentenceSplitter(newline).split([rule.text()])["sentences"][0]]
+
+    monkeypatch.setattr(SentenceSplitter, "_split", SentenceSplitter._split.python_function)  # traces no graph
+    assert rule.why and rule.name and "|" not in rule.text()
+    assert sentences_with(rule) == right != sentences_with()
+    if rule.times > 1:
+        assert sentences_with(dataclasses.replace(rule, times=rule.times - 1)) != right
+
+
+def test_rules_have_different_names():
+    names = [rule.name for table, stage in STAGES for rule in table[stage]]
+    assert len(set(names)) == len(names)
 
 
 @pytest.mark.reference

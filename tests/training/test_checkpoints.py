@@ -32,7 +32,7 @@ def test_everything_comes_back_into_a_model_built_later(tmp_path):
 
 def test_the_newest_are_kept(tmp_path):
     one = model()
-    checkpoints = Checkpoints(tmp_path, {"model": one.variables}, keep=2)
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
     assert checkpoints.restore() is None
     for step in (1, 5, 30):
         one.layers[0].set_weights([np.full((2, 3), step), np.zeros(3)])

@@ -27,11 +27,17 @@ def write_out(folder: pathlib.Path | None, name: str, whole: bool = True, ops: s
 
 
 SCHEMA = {
-    "data": {"corpus": str, "limit": 0},
+    "data": {"corpus": Key((str,)), "limit": Key((int,), 0)},
     "model": keys_of(Head),
     "train": keys_of(learn, "dataset"),
     "export": keys_of(write_out, "folder"),
 }
+
+
+def schema_of(given):
+    return SCHEMA
+
+
 RIGHT = """
 [data]
 corpus = "news"
@@ -53,7 +59,7 @@ def recipe(tmp_path):
 
 
 def test_defaults_come_from_the_signatures(recipe):
-    read = read_recipe(recipe(RIGHT), SCHEMA)
+    read = read_recipe(recipe(RIGHT), schema_of)
     assert read == {
         "data": {"corpus": "news", "limit": 0},
         "model": {"kind": "classifier", "layers": 2},
@@ -73,19 +79,19 @@ def test_keys_of_reads_types_choices_and_what_is_required():
 def test_overrides_are_toml_values_and_bare_words_are_strings(recipe):
     overrides = ["train.learning_rate=1e-4", "train.steps = 1_000", "train.groups=[0.5, 1.0]"]
     overrides += ['export.name="a b"', "export.ops=text", "model.kind=transformer"]
-    read = read_recipe(recipe(RIGHT), SCHEMA, overrides)
+    read = read_recipe(recipe(RIGHT), schema_of, overrides)
     assert read["train"] == {"learning_rate": 1e-4, "steps": 1000, "groups": [0.5, 1.0]}
     assert read["export"]["name"] == "a b" and read["export"]["ops"] == "text"
     assert read["model"]["kind"] == "transformer"
 
 
 def test_an_override_without_a_value_takes_the_key_out(recipe):
-    read = read_recipe(recipe(RIGHT + "whole = false"), SCHEMA, ["export.whole=", "data.corpus=mine"])
+    read = read_recipe(recipe(RIGHT + "whole = false"), schema_of, ["export.whole=", "data.corpus=mine"])
     assert read["export"]["whole"] is True and read["data"]["corpus"] == "mine"
-    with pytest.raises(RecipeError, match=r"--set export.wohle=: takes a key out .* has no \[export\] wohle"):
-        read_recipe(recipe(RIGHT), SCHEMA, ["export.wohle="])
+    with pytest.raises(RecipeError, match=r"--set export.wohle=: removes a key.* has no \[export\] wohle"):
+        read_recipe(recipe(RIGHT), schema_of, ["export.wohle="])
     with pytest.raises(RecipeError, match="corpus is missing"):
-        read_recipe(recipe(RIGHT), SCHEMA, ["data.corpus="])
+        read_recipe(recipe(RIGHT), schema_of, ["data.corpus="])
 
 
 @pytest.mark.parametrize(
@@ -109,15 +115,15 @@ def test_an_override_without_a_value_takes_the_key_out(recipe):
 )
 def test_each_mistake_is_named(recipe, text, words):
     with pytest.raises(RecipeError) as raised:
-        read_recipe(recipe(text), SCHEMA)
+        read_recipe(recipe(text), schema_of)
     assert words in str(raised.value) and "recipe.toml" in str(raised.value)
 
 
 def test_all_mistakes_at_once(recipe):
     with pytest.raises(RecipeError) as raised:
-        read_recipe(recipe("[train]\nstep = 1\nlearning_rate = 'x'"), SCHEMA, ["nonsense", "model.layer=3"])
+        read_recipe(recipe("[train]\nstep = 1\nlearning_rate = 'x'"), schema_of, ["nonsense", "model.layer=3"])
     message = str(raised.value)
-    assert "6 mistake(s)" in message
+    assert "6 error(s)" in message
     expected = ["mean steps?", "found str 'x'", "--set nonsense", "mean layers?", "corpus is", "name is"]
     for words in expected:
         assert words in message, words
@@ -125,15 +131,15 @@ def test_all_mistakes_at_once(recipe):
 
 def test_a_missing_file_and_a_folder(tmp_path):
     with pytest.raises(RecipeError, match="no such recipe"):
-        read_recipe(tmp_path / "absent.toml", SCHEMA)
+        read_recipe(tmp_path / "absent.toml", schema_of)
     with pytest.raises(RecipeError, match="cannot be read"):
-        read_recipe(tmp_path, SCHEMA)
+        read_recipe(tmp_path, schema_of)
 
 
 def test_written_and_read_again_is_the_same(recipe, tmp_path):
-    read = read_recipe(recipe(RIGHT), SCHEMA, ["train.groups=[1.0, 1e-5]"])
+    read = read_recipe(recipe(RIGHT), schema_of, ["train.groups=[1.0, 1e-5]"])
     written = write_recipe(read, tmp_path / "runs" / "resolved.toml")
-    assert read_recipe(written, SCHEMA) == read
+    assert read_recipe(written, schema_of) == read
     assert [path.name for path in written.parent.iterdir()] == ["resolved.toml"]
 
 

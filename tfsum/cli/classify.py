@@ -1,4 +1,6 @@
-"""Label texts, a line each, from files or standard input, by a classifier."""
+"""Label texts, one per line, from files or standard input, with a classifier."""
+
+from __future__ import annotations
 
 import argparse
 import itertools
@@ -6,9 +8,13 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tfsum.errors import DataError, Error
 from tfsum.quiet_tensorflow import load_tensorflow
+
+if TYPE_CHECKING:
+    from tfsum.inference.exported_model import ExportedModel
 
 EXAMPLES = """examples:
   tfsum classify served/tweets tweets.txt
@@ -42,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     with loaded(arguments.model) as classify:
         if (verb := task_of(classify.path, classify.description).module.VERB) != "classify":
-            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; ask it by "
+            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; use "
                         f"`tfsum {verb}`")
         for name in names:
             refuse_rows(name, classify.description["text"]["pair"])
@@ -52,7 +58,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def refuse_rows(name: str, pair: bool) -> None:
-    """Stops at a file whose lines are no texts but rows of columns."""
+    """Raises DataError for a file of rows with columns instead of texts."""
     kind = pathlib.Path(name.removesuffix(".gz")).suffix
     if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pair):
         raise DataError(f"{name}: a {kind} file holds rows of columns, and a text a line was expected; write its texts "
@@ -74,7 +80,7 @@ def batches(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
         first += len(group)
 
 
-def columns(name: str, first: int, lines: list[str], classify) -> list[list[str]]:
+def columns(name: str, first: int, lines: list[str], classify: ExportedModel) -> list[list[str]]:
     """The texts, and for a model of pairs the second texts."""
     if not classify.description["text"]["pair"]:
         return [lines]

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--to", choices=FORMATS, required=True, help="the format of the folder")
     case = parser.add_mutually_exclusive_group()
     case.add_argument("--cased", dest="lowercase", action="store_false", default=None,
-                      help="the model keeps case (default: as its files or its vocabulary say)")
+                      help="the model keeps case (default: as in its files or its vocabulary)")
     case.add_argument("--uncased", dest="lowercase", action="store_true", default=None,
                       help="the model lower-cases and drops accents")
 

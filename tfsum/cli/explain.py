@@ -1,15 +1,21 @@
 """Explain an answer: one HTML page with the text, the score of each sentence and the sentences chosen, or, of a
-Transformer, with what it wrote and where each word of that looked."""
+Transformer, with its answer and the cross-attention of each word."""
+
+from __future__ import annotations
 
 import argparse
 import inspect
 import pathlib
 import sys
+from typing import TYPE_CHECKING
 
 import tfsum
 from tfsum.cli.summarize import read_text
 from tfsum.errors import Error
 from tfsum.quiet_tensorflow import load_tensorflow
+
+if TYPE_CHECKING:
+    from tfsum.inference.exported_model import ExportedModel
 
 EXAMPLES = """examples:
   tfsum explain article.txt -o report.html
@@ -21,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", nargs="?", default="-", metavar="FILE", help="a text in UTF-8; standard input where none or -")
     add("-o", "--output", metavar="FILE", help="the page to write (default: standard output)")
-    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model, at most so many (default 3)")
+    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
 
 
@@ -45,17 +51,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def explain(text: str, model, title: str, arguments: argparse.Namespace) -> str:
+def explain(text: str, model: ExportedModel, title: str, arguments: argparse.Namespace) -> str:
     """The page about the answer of a model."""
     from tfsum.tasks.load import task_of
 
     task = task_of(model.path, model.description)
     if not task.has("explain"):
-        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected a model that chooses sentences "
-                    "or writes")
+        raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected an extractive or "
+                    "abstractive model")
     page = task.part("explain").explain_page
     options = {} if arguments.sentences is None else {"sentences": arguments.sentences}
     if options and "sentences" not in inspect.signature(page).parameters:
-        arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
-                               "writes its answer; leave it out")
+        arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} is not extractive: it "
+                               "generates its answer; leave it out")
     return page(model, text, title, **options)

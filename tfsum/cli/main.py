@@ -1,6 +1,6 @@
-"""The command `tfsum`: finds the verb, runs it, turns what happens into an exit status.
+"""The command `tfsum`: runs a verb and returns its exit status.
 
-Exit status: 0 done; 1 it failed, or the answer is no; 2 the call is wrong; 75 stopped on request,
+Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped on request,
 state saved. Results go to standard output, everything else to standard error. Each verb is a module of this
 folder with `EXAMPLES`, `add_arguments(parser)` and `run(arguments) -> int`, imported only when asked for.
 """
@@ -23,11 +23,11 @@ VERBS = {
     "evaluate": "measure a model: ROUGE beside lead, oracle and a random pick, BLEU, or accuracy and F1",
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
-    "explain": "show why: a page with the score of each sentence and those chosen",
+    "explain": "explain an answer: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
-    "classify": "label texts, a line each, by a classifier",
+    "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
-    "doctor": "tell what is installed, which devices there are, and what is wrong",
+    "doctor": "show what is installed, which devices there are, and what is wrong",
 }
 
 DONE, NO, WRONG_CALL, STOPPED = 0, 1, 2, 75
@@ -41,6 +41,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit status.
+
+    Example:
+        >>> main(["--version"])
+        tfsum 0.2.0
+        0
     """
     argv = list(sys.argv[1:] if argv is None else argv)
     # The level is read when TensorFlow is loaded, which no verb has done yet.
@@ -68,13 +73,21 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The verb's arguments, with the verb's `run` among them."""
+    """The verb's arguments, with the verb's `run` among them.
+
+    Args:
+        argv: the words after `tfsum`.
+
+    Example:
+        >>> parse(["summarize", "-n", "2", "article.txt"]).sentences
+        2
+    """
     verb = next((word for word in argv if not word.startswith("-")), None)
     parser = argparse.ArgumentParser(
         prog="tfsum",
         description="Summarize text with TensorFlow and Keras.",
-        epilog="`tfsum VERB --help` tells the rest. Exit status: 0 done, 1 it failed or the answer is no, 2 the "
-        "call is wrong, 75 stopped on request with the state saved.",
+        epilog="See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 "
+        "a usage error, 75 stopped on request with the state saved.",
     )
     parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
@@ -94,14 +107,22 @@ def parse(argv: list[str]) -> argparse.Namespace:
         )
         module.add_arguments(own)
         own.set_defaults(run=module.run, parser=own)
-    arguments, strange = parser.parse_known_args(argv)
-    if strange:  # parse_args would show the usage of `tfsum`, not the verb's
-        arguments.parser.error(f"unrecognized arguments: {' '.join(strange)}")
+    arguments, unknown = parser.parse_known_args(argv)
+    if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
+        arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     return arguments
 
 
 def unknown_verb(word: str) -> str:
-    """What to say of a word that is no verb."""
+    """The message for an unknown verb.
+
+    Args:
+        word: the word.
+
+    Example:
+        >>> unknown_verb("sumarize")
+        "unknown verb 'sumarize'; did you mean 'summarize'?"
+    """
     near = difflib.get_close_matches(word, VERBS, n=1)
     cure = f"did you mean {near[0]!r}?" if near else "the verbs are " + ", ".join(VERBS)
     return f"unknown verb {word!r}; {cure}"

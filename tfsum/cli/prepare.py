@@ -1,4 +1,4 @@
-"""Turn a corpus into sharded training records; interrupt it, run it again, it goes on.
+"""Turn a corpus into sharded training records; an interrupted run resumes when repeated.
 
 For extractive training (the default task) documents get oracle labels, for pretraining a BERT they become pairs of
 segments, whose words are masked when it is trained. For a Transformer pairs of texts become pairs of ids.
@@ -8,6 +8,8 @@ import argparse
 import inspect
 import json
 import pathlib
+from collections.abc import Callable
+from typing import Any
 
 import tfsum
 from tfsum.errors import Stopped
@@ -58,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_pairs(parser.add_argument_group("for pairs").add_argument)
 
 
-def _add_extractive(add) -> None:
+def _add_extractive(add: Callable[..., Any]) -> None:
     add("--labels", choices=("greedy", "soft"), default=UNSET, help="oracle labels: 0 or 1, or shares")
     add("--temperature", type=float, default=UNSET, help="of soft labels")
     add("--summary-sentences", type=int, default=UNSET, metavar="N", help="sentences of an oracle at most")
@@ -66,7 +68,7 @@ def _add_extractive(add) -> None:
     add("--window-length", type=int, default=UNSET, metavar="N", help="positions of the encoder")
 
 
-def _add_pretraining(add) -> None:
+def _add_pretraining(add: Callable[..., Any]) -> None:
     add("--max-length", type=int, default=UNSET, metavar="N", help="positions of a pair (128)")
     add("--next-sentence", choices=("even", "original", "none"), default=UNSET,
         help="half of the pairs true (default), as google-research/bert, or one segment without a next sentence")
@@ -79,7 +81,7 @@ def _add_pretraining(add) -> None:
     add("--seed", type=int, default=UNSET, metavar="N", help="of the pairs (0)")
 
 
-def _add_pairs(add) -> None:
+def _add_pairs(add: Callable[..., Any]) -> None:
     add("--target-corpus", default=UNSET, metavar="FILE", help="target texts, one a line, where CORPUS holds sources")
     add("--source", default=UNSET, metavar="COLUMN", help="the source's name, or its number from 1 without a header")
     add("--target", default=UNSET, metavar="COLUMN", help="the target's, likewise")
@@ -89,7 +91,7 @@ def _add_pairs(add) -> None:
     add("--cut-sources", action="store_true", default=UNSET, help="cut longer sources; else their pairs are left out")
     add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
     add("--window-sentences", type=int, default=UNSET, metavar="N",
-        help="runs of N sentences stand for the sources, each with a target that it begins with")
+        help="N sentences in a row are a source, and its first ones its target")
     add("--window-targets", choices=("sentences", "lines", "both"), default=UNSET,
         help="of a run: its own first sentence (default), or each line of the target that this is most like")
 
@@ -127,6 +129,14 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def as_text(counts: dict[str, int]) -> str:
-    """A count a line."""
+    """A count a line.
+
+    Args:
+        counts: name -> number.
+
+    Example:
+        >>> print(as_text({"documents": 1000}))
+        documents       1,000
+    """
     width = max(map(len, counts))
     return "\n".join(f"{name:<{width}}  {count:>10,}" for name, count in counts.items())

@@ -1,4 +1,4 @@
-"""The options of `tfsum export` and `tfsum evaluate` that say how a Transformer searches for its answers."""
+"""The options of `tfsum export` and `tfsum evaluate` for the decoding of a Transformer."""
 
 import argparse
 
@@ -10,7 +10,17 @@ NAMES = ("min_length", "no_repeat_ngram", "width", "length_penalty", "normalizat
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds a group of options to a verb."""
+    """Adds a group of options to a verb.
+
+    Args:
+        parser: of the verb.
+
+    Example:
+        >>> parser = argparse.ArgumentParser()
+        >>> add_search_arguments(parser)
+        >>> parser.parse_args(["--search", "greedy"]).search
+        'greedy'
+    """
     add = parser.add_argument_group("how a Transformer answers").add_argument
     add("--search", choices=("greedy", "beam", "sampling"), help="default beam")
     add("--max-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at most (default: the model's)")
@@ -22,14 +32,26 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
     add("--no-repeat-ngram", type=int, default=UNSET, metavar="N", help="no N tokens in a row come twice (default off)")
     add("--min-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at least (default 0)")
     add("--temperature", type=float, default=UNSET, metavar="T", help="sampling: lower is nearer to greedy (default 1)")
-    add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: of the K likeliest tokens alone")
-    add("--top-p", type=float, default=UNSET, metavar="P", help="sampling: of the likeliest that hold this share")
-    add("--n-samples", type=int, default=UNSET, metavar="N", help="sampling: the likeliest of so many (default 1)")
+    add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: only from the K most probable tokens")
+    add("--top-p", type=float, default=UNSET, metavar="P",
+        help="sampling: only from the most probable tokens with this total probability")
+    add("--n-samples", type=int, default=UNSET, metavar="N", help="sampling: the best of N samples (default 1)")
     add("--search-seed", type=int, default=UNSET, metavar="N", help="sampling: of its numbers (default 0)")
 
 
 def take_search(given: dict) -> dict:
-    """Takes the options of the group out of parsed arguments: those of `tfsum.export.export_abstractive`."""
+    """Takes the options of the group out of parsed arguments: those of `tfsum.export.export_abstractive`.
+
+    Args:
+        given: parsed options by name; those of the group are removed.
+
+    Returns:
+        `strategy`, `max_length` and `max_source_length`, if given.
+
+    Example:
+        >>> take_search({"search": "greedy", "max_length": 20})
+        {'max_length': 20, 'strategy': Greedy(min_length=0, no_repeat_ngram=0)}
+    """
     from tfsum.decoding.named_strategy import named_strategy
 
     chosen = {name: given.pop(name) for name in ("max_length", "max_source_length") if name in given}

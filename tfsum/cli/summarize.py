@@ -1,4 +1,4 @@
-"""Summarize texts, from files or standard input, with the shipped model or another; a Transformer writes its answer."""
+"""Summarize texts, from files or standard input, with the shipped model or another extractive or abstractive one."""
 
 import argparse
 import inspect
@@ -6,6 +6,7 @@ import json
 import pathlib
 import sys
 from collections.abc import Iterator
+from typing import Any
 
 import tfsum
 from tfsum.errors import DataError, Error
@@ -24,7 +25,7 @@ BATCH = 16
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", metavar="FILE", help="texts in UTF-8; standard input where none or -")
-    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model, at most so many (default 3; "
+    add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3; "
         "the shipped model gives up to 10)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
     add(
@@ -51,12 +52,12 @@ def run(arguments: argparse.Namespace) -> int:
 
     summarize, options = tfsum.load(arguments.model), {}
     if (verb := task_of(summarize.path, summarize.description).module.VERB) != "summarize":
-        raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; ask it by "
+        raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; use "
                     f"`tfsum {verb}`")
     if arguments.sentences is not None:
         if "sentences" not in inspect.signature(summarize).parameters:
-            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} chooses no sentences, it "
-                                   "writes its answer; leave it out")
+            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} is not extractive: it "
+                                   "generates its answer; leave it out")
         options["sentences"] = arguments.sentences
     for group in batches(names, BATCH):
         texts = [read_text(name) for name in group]
@@ -68,7 +69,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def batches(names: list[str], size: int) -> Iterator[list[str]]:
-    """Groups of names, each of at most `size`."""
+    """Groups of names, each of at most `size`.
+
+    Args:
+        names: of files.
+        size: of a group.
+
+    Example:
+        >>> list(batches(["a", "b", "c"], 2))
+        [['a', 'b'], ['c']]
+    """
     for first in range(0, len(names), size):
         yield names[first : first + size]
 
@@ -77,7 +87,7 @@ def read_text(name: str) -> str:
     """The text of a file or of standard input; what is not UTF-8 becomes U+FFFD, and is counted."""
     data = sys.stdin.buffer.read() if name == "-" else pathlib.Path(name).read_bytes()
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{name}: found UTF-16, expected UTF-8; mend with iconv -f UTF-16 -t UTF-8")
+        raise DataError(f"{name}: found UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8")
     text = data.decode("utf-8-sig", errors="replace")
     broken = text.count("\ufffd") - data.count("\ufffd".encode())
     if broken:
@@ -85,20 +95,20 @@ def read_text(name: str) -> str:
     return text
 
 
-def as_text(name: str, result, documents: int) -> str:
-    """A sentence a line, or what was written; under a heading where there are several documents."""
+def as_text(name: str, result: Any, documents: int) -> str:
+    """One sentence per line, or the answer; with a heading if there are several documents."""
     sentences = getattr(result, "sentences", None)
     lines = result.summary.splitlines() if sentences is None else [" ".join(part.split()) for part in sentences]
     return "\n".join([f"==> {name} <==", *lines, ""] if documents > 1 else lines)
 
 
-def as_json(name: str, result) -> str:
-    """One line of JSON with all that the model said."""
-    said = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
-    return json.dumps(said, ensure_ascii=False)
+def as_json(name: str, result: Any) -> str:
+    """One line of JSON with the whole result."""
+    row = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
+    return json.dumps(row, ensure_ascii=False)
 
 
-def _rounded(value):
+def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
     return round(value, 6) if isinstance(value, float) else value

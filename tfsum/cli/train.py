@@ -1,4 +1,4 @@
-"""Train a model from a recipe; interrupt it, run it again, it goes on where it was."""
+"""Train a model from a recipe; an interrupted run resumes when repeated."""
 
 import argparse
 import contextlib

@@ -10,7 +10,7 @@ from tfsum.quiet_tensorflow import load_tensorflow
 EXAMPLES = """examples:
   tfsum verify saved_models/bert_sum_ext_news_en/1
 
-exit status 1 where something is not as it was on that day; standard error tells what.
+exit status 1 where something differs from that day; standard error shows what.
 """
 
 

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     accents.add_argument("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
                          help="keep accents (default with --cased)")
     add("--plain", dest="reversible", action="store_false", default=UNSET,
-        help="a BERT vocabulary as other tools read it; its ids do not tell where spaces stood")
+        help="a BERT vocabulary as other tools read it; spaces cannot be restored from its ids")
     add("--character-coverage", type=float, default=UNSET, metavar="SHARE",
         help="share of all characters in the alphabet (default 0.9995)")
     add("--min-frequency", type=int, default=UNSET, metavar="N", help="occurrences of a new piece at least (2)")
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
             what = "a folder, expected a file" if pathlib.Path(corpus).is_dir() else "no such file"
             arguments.parser.error(f"{what}: {corpus}")
     if pathlib.Path(output).exists():  # a model may have been trained on it
-        arguments.parser.error(f"{output}: is there already; name another file, or remove it")
+        arguments.parser.error(f"{output}: already exists; name another file, or remove it")
     load_tensorflow()
     from tfsum.data.readers import CorpusTexts
     from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary

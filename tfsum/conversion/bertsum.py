@@ -8,6 +8,7 @@ import argparse
 import os
 import re
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -34,12 +35,12 @@ SENTENCE_LAYER = (
 )
 UNUSED = ("transformer_inter.0.layer_norm.weight", "transformer_inter.0.layer_norm.bias")
 """In the file, but the original's first layer never applies it: it attends on what it is given."""
-POSITIONS = "pos_emb.pe"
+POSITIONS, POSITION_ROWS = "pos_emb.pe", 5000  # a buffer of the original
 POSITION_ERROR = 2e-3
 """The original took the angles of 5000 positions in float32, which are wrong by up to 5e-4 there."""
 
 
-def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes) -> BertSumExt:
+def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes: Any) -> BertSumExt:
     """Reads an extractive checkpoint of BertSum or PreSumm, with the classifier or the transformer head.
 
     Sizes come from the shapes of the tensors, heads and dropout of the sentence layers from the `opt` in the
@@ -47,8 +48,8 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes) -
 
     Args:
         path: the .pt file, zip or legacy.
-        bert: arguments of `Bert` (the fields of its config.json) that the shapes do not tell, such as
-            `num_attention_heads`; those that they do tell must agree.
+        bert: arguments of `Bert` (the fields of its config.json) that the shapes do not determine, such as
+            `num_attention_heads`; those that they determine must agree.
         **changes: arguments of `BertSumExt`, such as `head_num_heads` where the file has no `opt`.
 
     Returns:
@@ -57,6 +58,10 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes) -
     Raises:
         CheckpointError: no such file or a broken one, no extractive model, another head, sizes that are not
             those of `bert`; tensors missing, unknown or of another shape, all of them at once.
+
+    Example:
+        >>> model = read_bertsum("model_step_18000.pt")  # doctest: +SKIP
+        >>> model.save_pretrained("bertsum")  # doctest: +SKIP
     """
     content = read_torch_file(path)
     tensors, options = content.get("model", content), content.get("opt", argparse.Namespace())
@@ -72,33 +77,46 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes) -
     return model
 
 
-def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.", positions: int = 5000) -> dict:
+def bertsum_tensors(model: BertSumExt, prefix: str = "encoder.") -> dict:
     """Gives the weights under the original's names: the state_dict that its `load_state_dict` takes.
 
     Args:
         model: a built model.
         prefix: "encoder." for BertSum, "ext_layer." for PreSumm.
-        positions: rows of the buffer of sentence positions, 5000 in the original.
 
     Returns:
         float32 arrays by name, kernels as (out, in); the normalization that the original never applies is
         1 and 0.
+
+    Example:
+        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...                     "intermediate_size": 16}, head="classifier")
+        >>> model.build()
+        >>> bertsum_tensors(model)["encoder.linear1.weight"].shape
+        (1, 8)
     """
-    variables = _variables(model)
-    tensors = {}
-    for name, path, transposed in bertsum_names(model, prefix):
-        value = np.asarray(variables[path])
-        tensors[name] = np.ascontiguousarray(value.T if transposed else value)
+    tensors = model_folder.named_tensors(_variables(model), bertsum_names(model, prefix))
     if model.config["head"] == "transformer":
         width = model.bert.config["hidden_size"]
-        tensors[prefix + POSITIONS] = np.asarray(positional_encoding(positions, width))[None]
+        tensors[prefix + POSITIONS] = np.asarray(positional_encoding(POSITION_ROWS, width))[None]
         tensors[prefix + UNUSED[0]] = np.ones(width, np.float32)
         tensors[prefix + UNUSED[1]] = np.zeros(width, np.float32)
     return tensors
 
 
 def bertsum_names(model: BertSumExt, prefix: str) -> list[tuple[str, str, bool]]:
-    """Lists (name in the file, path of the variable below the model, transposed) of all weights."""
+    """Lists (name in the file, path of the variable below the model, transposed) of all weights.
+
+    Args:
+        model: a built model.
+        prefix: of the head's names, see `bertsum_tensors`.
+
+    Example:
+        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+        ...                     "intermediate_size": 16}, head="classifier")
+        >>> bertsum_names(model, "encoder.")[-1]
+        ('encoder.linear1.bias', 'head/score/bias', False)
+    """
     encoder = model_folder.bert_names(model.bert.config["num_hidden_layers"])
     if model.config["head"] == "classifier":
         parts = list(CLASSIFIER)
@@ -118,7 +136,7 @@ def _variables(model: BertSumExt) -> dict:
             for path, variable in model_folder.variables_by_path(part).items()}
 
 
-def _prefix(tensors: Mapping, path) -> str:
+def _prefix(tensors: Mapping, path: str | os.PathLike) -> str:
     prefixes = [prefix for prefix in HEADS if any(name.startswith(prefix) for name in tensors)]
     if len(prefixes) != 1 or not any(name.startswith(BERT) for name in tensors):
         found = sorted({str(name).split(".")[0] for name in tensors})
@@ -133,13 +151,13 @@ def _count(tensors: Mapping, pattern: str) -> int:
     return max(numbers, default=-1) + 1
 
 
-def _rows(tensors: Mapping, name: str, axis: int, path) -> int:
+def _rows(tensors: Mapping, name: str, axis: int, path: str | os.PathLike) -> int:
     if name not in tensors or tensors[name].ndim != 2:
         raise CheckpointError(f"{path}: needs the matrix {name} to know the sizes of the model")
     return tensors[name].shape[axis]
 
 
-def _bert_arguments(tensors: Mapping, options: dict, given: dict, path) -> dict:
+def _bert_arguments(tensors: Mapping, options: dict, given: dict, path: str | os.PathLike) -> dict:
     embeddings = BERT + "embeddings."
     found = {
         "vocab_size": _rows(tensors, embeddings + "word_embeddings.weight", 0, path),
@@ -158,25 +176,25 @@ def _bert_arguments(tensors: Mapping, options: dict, given: dict, path) -> dict:
     return {**found, **given}
 
 
-def _bert_heads(width: int, options: dict, path) -> int:
+def _bert_heads(width: int, options: dict, path: str | os.PathLike) -> int:
     if options.get("encoder") == "baseline":  # a small BERT of the original's own, made with these heads
         return options.get("ext_heads", 8)
     if width % 64:
         raise CheckpointError(f"{path}: BERT of width {width} is none of the published sizes; "
-                              "say its heads with bert={'num_attention_heads': ...}")
+                              "give the number of heads: bert={'num_attention_heads': ...}")
     return width // 64
 
 
-def _head_arguments(tensors: Mapping, prefix: str, options: dict, path) -> dict:
+def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os.PathLike) -> dict:
     if prefix + "linear1.weight" in tensors:
         return {"head": "classifier"}
     layers = _count(tensors, re.escape(prefix) + r"transformer_inter\.(\d+)\.")
     if not layers:
-        found = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
-        raise CheckpointError(f"{path}: the head has {', '.join(found[:10])}; tfsum reads the classifier "
+        parts = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
+        raise CheckpointError(f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
                               "(linear1) and the transformer (transformer_inter)")
     width = _rows(tensors, prefix + "transformer_inter.0.feed_forward.w_1.weight", 0, path)
-    found = {"head": "transformer", "head_layers": layers, "head_feed_forward_width": width}
+    found: dict[str, Any] = {"head": "transformer", "head_layers": layers, "head_feed_forward_width": width}
     ours = ("ext_heads", "ext_dropout") if prefix == "ext_layer." else ("heads", "dropout")
     for argument, option in zip(("head_num_heads", "head_dropout"), ours, strict=True):
         if option in options:
@@ -184,7 +202,7 @@ def _head_arguments(tensors: Mapping, prefix: str, options: dict, path) -> dict:
     return found
 
 
-def _without_buffers(tensors: Mapping, prefix: str, path) -> dict:
+def _without_buffers(tensors: Mapping, prefix: str, path: str | os.PathLike) -> dict:
     """Checks the tensors that are no weights of ours, and leaves them out."""
     weights = {name: value for name, value in tensors.items() if not model_folder.NO_WEIGHT.search(name)}
     positions = weights.pop(prefix + POSITIONS, None)

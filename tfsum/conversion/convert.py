@@ -38,16 +38,27 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
         lowercase: whether the model's tokenizer lower-cases, where `read_text_settings` would get it wrong.
 
     Returns:
-        What the reader should know, a line each: tensors left out, a function that the format cannot say.
+        Notes, one line each: tensors left out, a function that the format cannot express.
 
     Raises:
-        CheckpointError: the source cannot be read, or the destination cannot be written or is taken.
+        CheckpointError: the source cannot be read, or the destination exists or cannot be written.
+
+    Example:
+        >>> import tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tfsum.Bert(10, 8, 1, 2, 16, hidden_act="gelu_new").save_pretrained(f"{folder}/ours")
+        ...     notes = convert(f"{folder}/ours", f"{folder}/google", "google", lowercase=True)
+        ...     sorted(path.name for path in pathlib.Path(folder, "google").iterdir())
+        ['bert_config.json', 'bert_model.ckpt.data-00000-of-00001', 'bert_model.ckpt.index']
+        >>> notes
+        []
     """
     if to not in FORMATS:
         raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
     destination = pathlib.Path(destination)
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
-        raise CheckpointError(f"{destination}: is there already; give the name of a new folder")
+        raise CheckpointError(f"{destination}: already exists; choose a new folder")
+    _refuse_checkpoint(pathlib.Path(source))
     stored = open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
@@ -65,8 +76,20 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
     return _notes(stored, tensors, config, to)
 
 
-def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
-    """What the source has, as tensors in full Hugging Face names, and the config, once a model could be made of it."""
+def _refuse_checkpoint(source: pathlib.Path) -> None:
+    """Raises CheckpointError for a BertSum or PreSumm checkpoint, or a folder that holds nothing else."""
+    files = [source] if source.suffix == ".pt" and source.is_file() else []
+    if source.is_dir() and not any((source / name).is_file() for name in ("config.json", "bert_config.json")):
+        files = sorted(source.glob("*.pt"))
+    if files:
+        raise CheckpointError(
+            f"{files[0]}: is a checkpoint of torch, and `tfsum convert` reads model folders (of tfsum, Hugging Face or "
+            "Google). An extractive checkpoint of BertSum or PreSumm is read in Python: "
+            f"tfsum.conversion.bertsum.read_bertsum({str(files[0])!r}).save_pretrained(FOLDER) writes a model folder")
+
+
+def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:
+    """The tensors of the source under full Hugging Face names, and the config, checked by building the model."""
     if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
         tensors, config = model.tensors(), model.bert.config
@@ -76,20 +99,21 @@ def _checked(stored: model_folder.Stored) -> tuple[dict, dict]:
     else:
         bert = load_bert(Bert, stored, {})
         tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
-    # A head that the file lacks was made anew, and is nothing to write.
+    # A head that the file lacks was initialized at random: it is not written.
     return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config
 
 
-def _has_classifier(stored: model_folder.Stored) -> bool:
+def _has_classifier(stored: model_folder.StoredModel) -> bool:
     return stored.name("classifier.weight", True)[0] in stored.tensors
 
 
-def _folder_of(stored: model_folder.Stored) -> pathlib.Path:
+def _folder_of(stored: model_folder.StoredModel) -> pathlib.Path:
     path = pathlib.Path(stored.source)
     return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
 
 
-def _write(folder, origin, config, tensors, to, lowercase):
+def _write(folder: pathlib.Path, origin: pathlib.Path, config: dict, tensors: dict[str, np.ndarray], to: str,
+           lowercase: bool | None) -> None:
     settings = text_settings.read_text_settings(origin)
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}
@@ -111,7 +135,7 @@ def _write(folder, origin, config, tensors, to, lowercase):
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
-def _notes(stored, tensors, config, to) -> list[str]:
+def _notes(stored: model_folder.StoredModel, tensors: dict[str, np.ndarray], config: dict, to: str) -> list[str]:
     from tfsum.text.escape import is_reversible
 
     read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in model_folder.TIED}

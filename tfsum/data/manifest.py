@@ -5,6 +5,7 @@ import dataclasses
 import hashlib
 import json
 import pathlib
+from typing import Any
 
 from tfsum.atomic_files import remove_parts, write_atomically
 from tfsum.errors import DataError, Error
@@ -17,18 +18,30 @@ class Manifest:
     """What `manifest.json` says.
 
     Attributes:
-        folder: where it lies.
+        folder: the folder.
         settings: everything that decides what the records hold, file digests included.
         shards: counts of each finished shard, by file name.
+        counts: the total, once all shards are finished.
+
+    Example:
+        >>> import tempfile
+        >>> manifest = Manifest.open(tempfile.mkdtemp(), {"shards": 1})
+        >>> manifest.add("a.tfrecord", {"documents": 5, "read": 6})
+        >>> manifest.finish({"empty": 2})
+        {'empty': 2, 'documents': 5, 'dropped': 2}
+        >>> Manifest.open(manifest.folder, {"shards": 2})  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.Error: ...: was prepared with other settings: shards 1 (now 2); choose another folder ...
     """
 
     folder: pathlib.Path
-    settings: dict
+    settings: dict[str, Any]
     shards: dict[str, dict[str, int]]
+    counts: dict[str, int] = dataclasses.field(default_factory=dict)
 
     @classmethod
-    def open(cls, folder: str | pathlib.Path, settings: dict) -> "Manifest":
-        """Takes up the manifest of `folder`, or begins one.
+    def open(cls, folder: str | pathlib.Path, settings: dict[str, Any]) -> "Manifest":
+        """Reads the manifest of `folder`, or makes a new one.
 
         Raises:
             DataError: if the file is no manifest.
@@ -44,10 +57,10 @@ class Manifest:
             return cls(folder, settings, {})
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            found, shards = content["settings"], content["shards"]
+            found, shards, counts = content["settings"], content["shards"], content.get("counts", {})
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
-                f"{file}: not a manifest of tfsum prepare ({error}); remove it to begin anew"
+                f"{file}: not a manifest of tfsum prepare ({error}); remove it to start over"
             ) from error
         names = sorted(name for name in settings | found if settings.get(name) != found.get(name))
         if names:
@@ -56,7 +69,11 @@ class Manifest:
                 f"{folder}: was prepared with other settings: {changes}; choose another folder "
                 "(of a recipe: --set data.records=FOLDER) or remove it"
             )
-        return cls(folder, settings, shards)
+        return cls(folder, settings, shards, counts)
+
+    def is_finished(self) -> bool:
+        """Whether all shards were finished and are there still."""
+        return bool(self.counts) and all((self.folder / name).is_file() for name in self.shards)
 
     def forget_missing(self, names: list[str]) -> None:
         """Drops finished shards whose file is gone, and half-written files that a killed run left behind."""
@@ -88,10 +105,11 @@ class Manifest:
         total.pop("read", None)
         total["dropped"] = sum(total[reason] for reason in left_out)
         self._write(dict(total))
-        return dict(total)
+        return self.counts
 
     def _write(self, counts: dict[str, int]) -> None:
         """Writes the file whole; `counts` is empty until all shards are done."""
+        self.counts = counts
         content = {
             "format": 1,
             "settings": self.settings,
@@ -107,6 +125,10 @@ def digest(path: str | pathlib.Path) -> str:
 
     Raises:
         DataError: if the file cannot be read.
+
+    Example:
+        >>> digest(__file__)  # doctest: +SKIP
+        '0f343b0931126a20f133d67c2b018a3b5f...'
     """
     try:
         with open(path, "rb") as file:

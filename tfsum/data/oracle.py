@@ -31,6 +31,10 @@ def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: 
 
     Raises:
         DataError: if `size` is not positive.
+
+    Example:
+        >>> greedy_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.", size=1)
+        [0.0, 1.0, 0.0]
     """
     unigrams, bigrams = _ngram_sets(sentences, summary, size)
     labels = [0.0] * len(sentences)
@@ -75,6 +79,11 @@ def soft_labels(
 
     Raises:
         DataError: if `size`, `temperature` or `width` is not positive.
+
+    Example:
+        >>> labels = soft_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.")
+        >>> [round(label, 2) for label in labels]
+        [0.0, 1.0, 0.0]
     """
     if temperature <= 0 or width <= 0:
         raise DataError(

@@ -9,8 +9,8 @@ import itertools
 import json
 import pathlib
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
 
 from tfsum.errors import DataError
 
@@ -59,6 +59,10 @@ def read_corpus(
 
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> list(read_corpus([{"text": "It rained.", "summary": "Rain."}]))
+        [{'id': '1', 'text': 'It rained.', 'summary': 'Rain.'}]
     """
     counts = collections.Counter() if counts is None else counts
     counts.update(documents=0, empty=0, without_summary=0, duplicates=0)
@@ -89,6 +93,10 @@ def read_columns(path: Corpus, columns: Sequence[str],
 
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> list(read_columns([{"text": "It rained.", "label": 1}], ("text", "label"), numbers=("label",)))
+        [('It rained.', '1')]
     """
     header = not all(name.isdecimal() for name in columns)
     path, rows = corpus_name(path), _rows(path, header)
@@ -101,6 +109,13 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
 
     Raises:
         DataError: if the file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = file.write_text("one\\ntwo\\n")
+        >>> list(read_lines(file))
+        ['one', 'two']
     """
     path = pathlib.Path(path)
     with _open(path, "text", newline="\n") as (file, count):
@@ -119,6 +134,13 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
 
     Raises:
         DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = file.write_text("It rained.\\nIt stopped.\\n\\nA dog ran.\\n")
+        >>> list(read_documents(file, "text"))
+        ['It rained.\\nIt stopped.', 'A dog ran.']
     """
     path = pathlib.Path(path)
     if _kind(path) in _KINDS:
@@ -130,14 +152,21 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
 
 
 class CorpusTexts:
-    """The texts of corpus files one after another, read anew with each loop.
+    """The texts of corpus files one after another, read again with each loop.
 
     Args:
         paths: files as `read_columns` reads them; those of other names hold a text a line.
         columns: the fields, see `read_columns`.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
+        >>> _ = file.write_text("one\\ntwo\\n")
+        >>> list(CorpusTexts([file], ["text"]))
+        ['one', 'two']
     """
 
-    def __init__(self, paths: Sequence[str | pathlib.Path], columns: Sequence[str]):
+    def __init__(self, paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> None:
         self._paths, self._columns = [pathlib.Path(path) for path in paths], columns
 
     def __iter__(self) -> Iterator[str]:
@@ -149,9 +178,14 @@ class CorpusTexts:
                 yield from read_lines(path)
 
 
-def fingerprint(document: dict[str, str]) -> bytes:
-    """A short hash of what makes two documents the same: text and summary, blanks at the ends aside."""
-    content = f"{document['text'].strip()}\0{document['summary'].strip()}"
+def fingerprint(text: str, summary: str = "") -> bytes:
+    """A short hash of what makes two documents the same: text and summary, blanks at the ends aside.
+
+    Example:
+        >>> fingerprint("It rained. ") == fingerprint("It rained."), len(fingerprint("It rained."))
+        (True, 16)
+    """
+    content = f"{text.strip()}\0{summary.strip()}"
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
@@ -159,7 +193,7 @@ def _count(document: dict[str, str], counts: collections.Counter, seen: set[byte
     counts["documents"] += 1
     counts["empty"] += not document["text"].strip()
     counts["without_summary"] += not document["summary"].strip()
-    key = fingerprint(document)
+    key = fingerprint(document["text"], document["summary"])
     counts["duplicates"] += key in seen
     seen.add(key)
 
@@ -193,7 +227,7 @@ def _kind(path: pathlib.Path) -> str:
 
 @contextlib.contextmanager
 def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
-    """The open file, and what is told of each line that was read, so that errors name the place."""
+    """The open file, and a function to call with each line that was read, so that errors name the place."""
     opener, lines = gzip.open if path.suffix == ".gz" else open, [0]
 
     def reached(line: int | None = None) -> None:
@@ -216,7 +250,7 @@ def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
                         "file to UTF-8") from error
 
 
-def _broken_line(path: pathlib.Path, opener) -> int:
+def _broken_line(path: pathlib.Path, opener: Callable[..., IO]) -> int:
     """The number of the first line that is not UTF-8; the file is decoded in blocks, which end in no line's end."""
     with opener(path, "rb") as file:
         return next(line for line, content in enumerate(file, start=1) if not _is_utf8(content))
@@ -230,7 +264,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
+def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
     for line, content in enumerate(file, start=1):
         if not content.strip():
             continue
@@ -248,7 +282,7 @@ def _json_rows(path: pathlib.Path, file) -> Iterator[tuple[int, dict]]:
         yield line, row
 
 
-def _table_rows(path: pathlib.Path, file, kind: str, header: bool) -> Iterator[tuple[int, dict]]:
+def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> Iterator[tuple[int, dict]]:
     csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
     quoting = csv.QUOTE_MINIMAL if header or kind == ".csv" else csv.QUOTE_NONE
     dialect = "excel-tab" if kind == ".tsv" else "excel"

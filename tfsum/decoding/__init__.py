@@ -1,4 +1,4 @@
-"""Decoding: from a model that gives the next token's logits to whole sequences, in the graph, in Keras alone."""
+"""Decoding strategies: from a model that predicts the next token to whole sequences, in the graph, in pure Keras."""
 
 from tfsum.decoding.beam_search import BeamSearch
 from tfsum.decoding.greedy import Greedy

@@ -1,4 +1,4 @@
-"""Beam search: the likeliest prefixes are followed together, and what has ended waits in a pool of its own."""
+"""Beam search: the most probable prefixes are extended together, and finished hypotheses are kept in a pool."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -6,22 +6,56 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfsum.decoding.greedy import Greedy
-from tfsum.decoding.length_normalization import NORMALIZATIONS
-from tfsum.decoding.rows import choose, reorder_rows, row_numbers
-from tfsum.decoding.single_path import count_tokens
-from tfsum.decoding.strategy import FORBIDDEN, PADDING, Strategy, is_number
+from tfsum.decoding.strategy import (
+    FORBIDDEN,
+    PADDING,
+    Strategy,
+    choose,
+    count_tokens,
+    is_number,
+    reorder_rows,
+    row_numbers,
+)
 from tfsum.errors import Error
+from tfsum.tensor import Tensor
+
+
+def gnmt(length: Tensor, alpha: float) -> Tensor:
+    """Length normalization ((5 + length) / 6) ** alpha.
+
+    Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14, without the
+    coverage penalty; Vaswani et al. 2017 (section 6.1) use alpha 0.6. PreSumm's is the same.
+
+    >>> float(gnmt(7, alpha=1.0))
+    2.0
+    """
+    return ops.power((5.0 + ops.cast(length, "float32")) / 6.0, alpha)
+
+
+def division_by_length(length: Tensor, alpha: float) -> Tensor:
+    """Length normalization length ** alpha: with alpha 1, the score is the mean log-probability per token.
+
+    Source: Jean et al. 2015, "Montreal Neural Machine Translation Systems for WMT'15" (alpha 1); with alpha,
+    fairseq's `--lenpen` and Hugging Face's `length_penalty`.
+
+    >>> float(division_by_length(7, alpha=1.0))
+    7.0
+    """
+    return ops.power(ops.cast(length, "float32"), alpha)
+
+
+NORMALIZATIONS = {"gnmt": gnmt, "length": division_by_length}
 
 
 class _Live(NamedTuple):
-    """The hypotheses that go on, the likeliest first: K for each of B sources."""
+    """The unfinished hypotheses, most probable first: K for each of B sources."""
 
     ids: Any  # (B, K, L) int32
     log_probability: Any  # (B, K) float32, -inf: no hypothesis
 
 
 class _Pool(NamedTuple):
-    """The finished hypotheses, the best first: N for each of B sources."""
+    """The finished hypotheses, best first: N for each of B sources."""
 
     ids: Any  # (B, N, L) int32
     log_probability: Any  # (B, N) float32, -inf: no hypothesis
@@ -30,29 +64,38 @@ class _Pool(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class BeamSearch(Strategy):
-    """Follows the `width` likeliest prefixes and returns the `n_best` finished hypotheses of the best score.
+    """Extends the `width` most probable prefixes and returns the `n_best` finished hypotheses by score.
 
-    The score is log-probability / normalization(length), the end token counted in both. A hypothesis is
-    finished when it is among the `width` best of its step and ends; it moves to a pool, and the next best takes
-    its place, so that `width` prefixes stay alive. After `max_length` tokens the live ones are finished as they
-    are. A source is done when no live hypothesis can get into its pool any more, however it went on. Width 1 is
-    greedy decoding, which stops at the first end token, whatever the penalty.
+    The score is log-probability / normalization(length), both including the end token. A hypothesis is finished
+    when it ends and is among the `width` best of its step; it moves to a pool, and the next best takes its place,
+    so that `width` prefixes stay alive. After `max_length` tokens the live hypotheses are finished as they are. The
+    search of a source stops when no live hypothesis can still enter its pool. Width 1 is greedy decoding, which
+    stops at the first end token, whatever the penalty.
 
-    Where there are fewer than `n_best` hypotheses in all, the places left over have ids 0, length 0 and
-    log-probability -inf.
+    If there are fewer than `n_best` hypotheses, the remaining places have ids 0, length 0 and log-probability -inf.
 
     Args:
-        width: K, prefixes followed together.
-        n_best: N, hypotheses returned, at most `width`.
-        length_penalty: alpha of the normalization, 0 to 10; 0 compares plain log-probabilities, and the higher
-            it is, the longer the answers.
-        normalization: "gnmt", ((5 + length) / 6) ** alpha, or "length", length ** alpha: see
-            `tfsum/decoding/length_normalization.py`.
+        width: K, number of beams: prefixes extended together.
+        n_best: N, number of hypotheses returned, at most `width`.
+        length_penalty: alpha of the normalization, 0 to 10; 0 compares plain log-probabilities, higher values
+            favor longer answers.
+        normalization: "gnmt", ((5 + length) / 6) ** alpha, or "length", length ** alpha; see `gnmt` and
+            `division_by_length`.
+        min_length, no_repeat_ngram: see `Strategy`.
 
     Raises:
-        Error: if an argument is out of its range.
+        Error: if an argument is out of range.
 
     Source: Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1 (width 4, alpha 0.6).
+
+    Example:
+
+    >>> import tfsum
+    >>> from tfsum.decoding import BeamSearch
+    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
+    >>> ids, log_probabilities, lengths = BeamSearch(width=3, n_best=2)(model, [[4, 5, 6]], max_length=5)
+    >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
+    ((1, 2, 5), (1, 2), (1, 2))
     """
 
     width: int = 4
@@ -73,7 +116,7 @@ class BeamSearch(Strategy):
         if self.normalization not in NORMALIZATIONS:
             raise Error(f"BeamSearch: normalization is {self.normalization!r}; known are {', '.join(NORMALIZATIONS)}")
 
-    def search(self, model, source_ids, max_length: int):
+    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
             return greedy.search(model, source_ids, max_length)
@@ -88,7 +131,7 @@ class BeamSearch(Strategy):
             candidates, origin = self._extend(live, logits, position, model.end_id)
             ended = _last_token(candidates, position) == model.end_id
             pool = self._finish(pool, candidates, ended | (position + 1 == max_length), position + 1)
-            live, kept = self._go_on(candidates, ended)
+            live, kept = self._unfinished(candidates, ended)
             state = reorder_rows(state, row_numbers(choose(origin, kept), self.width))
             return position + 1, ops.reshape(_last_token(live, position), (-1,)), live, pool, state
 
@@ -97,7 +140,7 @@ class BeamSearch(Strategy):
         return pool.ids, pool.log_probability, count_tokens(pool.ids)
 
     def _start(self, model, source_ids, max_length):
-        """The loop's variables before the first token: one empty prefix a source, in the first of its K rows."""
+        """The loop variables before the first token: one empty prefix per source, in the first of its K rows."""
         batch = ops.shape(source_ids)[0]
         state = model.start(source_ids, max_length, self.width)
         only_first = ops.where(ops.arange(self.width) == 0, 0.0, FORBIDDEN)
@@ -109,9 +152,9 @@ class BeamSearch(Strategy):
         return ops.convert_to_tensor(0, dtype="int32"), token, live, pool, state
 
     def _extend(self, live, logits, position, end_id):
-        """The 2K likeliest prefixes with one more token, and the beams (B, 2K) that they come from.
+        """The 2K most probable prefixes extended by one token, and the beams (B, 2K) that they extend.
 
-        At most K of them end, one a beam, so that K remain to go on.
+        At most K of them end, one per beam, so that at least K are unfinished.
         """
         vocabulary = logits.shape[-1]
         ids = ops.reshape(live.ids, (-1, live.ids.shape[-1]))
@@ -124,27 +167,27 @@ class BeamSearch(Strategy):
         return _Live(ops.where(columns == position, token, choose(live.ids, origin)), log_probability), origin
 
     def _finish(self, pool, candidates, finished, length):
-        """The pool with those of the K best candidates that are finished, in the order of their scores."""
+        """The pool after adding the finished ones of the K best candidates, sorted by score."""
         K = self.width
         log_probability = ops.where(finished[:, :K], candidates.log_probability[:, :K], FORBIDDEN)
         both = _Pool(ops.concatenate([pool.ids, candidates.ids[:, :K]], axis=1),
                      ops.concatenate([pool.log_probability, log_probability], axis=1),
                      ops.concatenate([pool.score, self._score(log_probability, length)], axis=1))
-        score, best = ops.top_k(both.score, self.n_best)  # ties to the one that ended first
+        score, best = ops.top_k(both.score, self.n_best)  # ties: the one that ended first
         return _Pool(choose(both.ids, best), choose(both.log_probability, best), score)
 
-    def _go_on(self, candidates, ended):
-        """The K likeliest candidates that have not ended, and their places (B, K) among the candidates."""
+    def _unfinished(self, candidates, ended):
+        """The K most probable candidates that have not ended, and their indices (B, K) among the candidates."""
         log_probability, kept = ops.top_k(ops.where(ended, FORBIDDEN, candidates.log_probability), self.width)
         return _Live(choose(candidates.ids, kept), log_probability), kept
 
     def _may_improve(self, live, pool, max_length):
-        """(B,) bool: whether the likeliest prefix could still beat the pool's last, at no further loss.
+        """(B,) bool: whether the most probable prefix can still reach a higher score than the last of the pool.
 
-        A log-probability only falls, and a normalization only rises with the length, so that the score at
-        `max_length` bounds all that can come of a prefix.
+        Log-probabilities only decrease and normalizations only increase with the length, so that the score at
+        `max_length` is an upper bound for all continuations of a prefix.
         """
-        return self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]  # the likeliest comes first
+        return self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]  # most probable first
 
     def _score(self, log_probability, length):
         return log_probability / NORMALIZATIONS[self.normalization](length, self.length_penalty)

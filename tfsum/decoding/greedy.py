@@ -1,22 +1,36 @@
-"""Greedy decoding: the likeliest token at each step."""
+"""Greedy decoding: the most probable token at each step."""
 
 import dataclasses
+from typing import Any
 
 from keras import ops
 
-from tfsum.decoding.single_path import follow
 from tfsum.decoding.strategy import Strategy
+from tfsum.tensor import Tensor
 
 
 @dataclasses.dataclass(frozen=True)
 class Greedy(Strategy):
-    """Takes the likeliest token at each step (ties to the lower id): N is 1."""
+    """Selects the most probable token at each step (ties: the lower id). N is 1.
 
-    def search(self, model, source_ids, max_length: int):
+    The arguments are those of `Strategy`.
+
+    Example:
+
+    >>> import tfsum
+    >>> from tfsum.decoding import Greedy
+    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
+    >>> ids, log_probabilities, lengths = Greedy(min_length=2)(model, [[4, 5, 6], [7, 0, 0]], max_length=5)
+    >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
+    ((2, 1, 5), (2, 1), (2, 1))
+    """
+
+    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         state = model.start(source_ids, max_length, 1)
-        found = follow(self, model, state, ops.shape(source_ids)[0], max_length, _likeliest)
+        found = self.follow(model, state, ops.shape(source_ids)[0], max_length, _most_probable)
         return tuple(ops.expand_dims(part, 1) for part in found)
 
 
-def _likeliest(log_probabilities, position):
-    return ops.squeeze(ops.top_k(log_probabilities, 1)[1], axis=1)  # ops.argmax would fiddle with bits for -0.0
+def _most_probable(log_probabilities, position):
+    # Not ops.argmax, which spends operations on telling -0.0 from 0.0.
+    return ops.squeeze(ops.top_k(log_probabilities, 1)[1], axis=1)

@@ -1,6 +1,7 @@
-"""Strategies by their names, for recipes and command lines."""
+"""Strategies by name, for recipes and command lines."""
 
 import dataclasses
+from typing import Any
 
 from tfsum.decoding.beam_search import BeamSearch
 from tfsum.decoding.greedy import Greedy
@@ -11,15 +12,21 @@ from tfsum.errors import Error
 STRATEGIES = {"greedy": Greedy, "beam": BeamSearch, "sampling": Sampling}
 
 
-def named_strategy(name: str, **options) -> Strategy:
-    """Makes a strategy.
+def named_strategy(name: str, **options: Any) -> Strategy:
+    """Creates a strategy from its name.
 
     Args:
         name: "greedy", "beam" or "sampling".
         **options: the arguments of its class.
 
+    Returns:
+        the strategy.
+
     Raises:
-        Error: there is none of that name, or it has no such option, or an option is out of its range.
+        Error: if the name or an option is unknown, or an option is out of range.
+
+    >>> named_strategy("greedy", min_length=3)
+    Greedy(min_length=3, no_repeat_ngram=0)
     """
     if name not in STRATEGIES:
         raise Error(f"search is {name!r}; known are {', '.join(STRATEGIES)}")

@@ -1,41 +1,51 @@
-"""Sampling: each token is drawn from the model's distribution, by numbers that the seed and the source fix."""
+"""Sampling: each token is drawn from the model's distribution, with random numbers fixed by the seed and the source."""
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 from keras import ops
 
-from tfsum.decoding.rows import choose
-from tfsum.decoding.single_path import follow
-from tfsum.decoding.strategy import Strategy, is_number
-from tfsum.decoding.truncation import truncate
+from tfsum.decoding.strategy import Strategy, choose, is_number
 from tfsum.errors import Error
+from tfsum.tensor import Tensor
 
 HASH = 46337  # a prime whose square fits int32
-BELOW_ONE = 1 - 2**-22  # a share of a float32 sum that stays below the sum
+BELOW_ONE = 1 - 2**-22  # times a float32 sum, the product is below the sum
 
 
 @dataclasses.dataclass(frozen=True)
 class Sampling(Strategy):
-    """Draws `n_samples` sequences a source (the N of the result), returned with the likeliest first.
+    """Draws `n_samples` sequences per source (N), returned with the most probable first.
 
-    A token's chance is proportional to p ** (1 / temperature), p being the model's probability, among the
-    tokens that `top_k` and `top_p` leave. The log-probabilities returned are the model's own, untempered and
-    untruncated, as those of the other strategies.
+    A token is drawn with probability proportional to p ** (1 / temperature), where p is the model's probability,
+    from the tokens kept by `top_k` and `top_p`. The returned log-probabilities are the model's own, before
+    temperature and truncation, as for the other strategies.
 
-    The same seed gives the same sequences, in a graph or not, and a source gives the same ones wherever it
-    stands and whatever else is in its batch; so equal sources give equal sequences: for several of one source
-    ask for `n_samples`, or take another seed. No random operation enters the graph.
+    The same seed gives the same sequences, eagerly and in a graph. The sequences of a source do not depend on its
+    position in the batch or on the other sources; equal sources give equal sequences: for several samples of one
+    source use `n_samples` or another seed. The graph contains no random operation.
 
     Args:
-        temperature: 0.0001 to 1000; 1 is the model's distribution, lower is more like greedy decoding.
-        top_k: keeps the k likeliest tokens; 0 for all.
-        top_p: above 0 and up to 1: keeps the fewest likeliest tokens that hold this share; 1 for all.
+        temperature: 0.0001 to 1000; 1 is the model's distribution, lower values are closer to greedy decoding.
+        top_k: keep the k most probable tokens; 0 for all.
+        top_p: above 0 and up to 1: keep the smallest set of most probable tokens with this total probability; 1
+            for all.
         seed: 0 to 2**32 - 1.
         n_samples: N, at least 1.
+        min_length, no_repeat_ngram: see `Strategy`.
 
     Raises:
-        Error: if an argument is out of its range.
+        Error: if an argument is out of range.
+
+    Example:
+
+    >>> import tfsum
+    >>> from tfsum.decoding import Sampling
+    >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
+    >>> ids, log_probabilities, lengths = Sampling(top_k=5, seed=1, n_samples=3)(model, [[4, 5, 6]], max_length=5)
+    >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
+    ((1, 3, 5), (1, 3), (1, 3))
     """
 
     temperature: float = 1.0
@@ -51,11 +61,11 @@ class Sampling(Strategy):
         self._check_whole("n_samples", 1)
         if not is_number(self.temperature) or not 1e-4 <= self.temperature <= 1e3:
             raise Error(f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to 1000 (for "
-                        f"the likeliest token each time take Greedy)")
+                        f"the most probable token each time use Greedy)")
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
             raise Error(f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)")
 
-    def search(self, model, source_ids, max_length: int):
+    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         uniform = self._uniform_numbers(source_ids, max_length)
 
         def draw(log_probabilities, position):
@@ -64,18 +74,18 @@ class Sampling(Strategy):
 
         state = model.start(source_ids, max_length, self.n_samples)
         rows = ops.shape(source_ids)[0] * self.n_samples
-        ids, log_probability, length = follow(self, model, state, rows, max_length, draw)
+        ids, log_probability, length = self.follow(model, state, rows, max_length, draw)
         log_probability, best = ops.top_k(ops.reshape(log_probability, (-1, self.n_samples)), self.n_samples)
         return (choose(ops.reshape(ids, (-1, self.n_samples, max_length)), best), log_probability,
                 choose(ops.reshape(length, (-1, self.n_samples)), best))
 
     def _uniform_numbers(self, source_ids, max_length):
-        """(B * N, L) float32 in [0, 1): the seed's numbers, each rotated by the source's hash times the seed's factor.
+        """(B * N, L) float32 in [0, 1): the seed's numbers, rotated by the source's hash times a factor of the seed.
 
-        A rotated uniform number is uniform; without the rotation all sources of a batch would get their
-        unlikely tokens together.
+        A rotated uniform number is uniform; without the rotation all sources of a batch would draw improbable
+        tokens at the same steps.
         """
-        # RandomState's stream never changes; position by position, so that a longer L only adds numbers
+        # The stream of RandomState never changes; positions come first, so that a longer L only adds numbers.
         random = np.random.RandomState(self.seed).random_sample((max_length, self.n_samples, 2))
         numbers = random[..., 0].T.astype("float32")
         factors = (1 + random[..., 1].T * (HASH - 1)).astype("int32")
@@ -83,26 +93,66 @@ class Sampling(Strategy):
         return ops.reshape(ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0), (-1, max_length))
 
 
-def draw_tokens(log_probabilities, uniform):
-    """Draws a token a row by inverting the cumulative distribution.
+def draw_tokens(log_probabilities: Tensor, uniform: Tensor) -> Tensor:
+    """Draws one token per row by inverting the cumulative distribution.
 
     Args:
-        log_probabilities: (R, V) float32, -inf for a token that may not come; they need not sum to 1.
+        log_probabilities: (R, V) float32, -inf for a forbidden token; they need not sum to 1.
         uniform: (R,) float32 in [0, 1).
 
     Returns:
         (R,) int32; never a token of probability 0.
+
+    >>> import numpy as np
+    >>> from keras import ops
+    >>> halves = np.log(np.array([[0.5, 0.5], [0.5, 0.5]], "float32"))
+    >>> ops.convert_to_numpy(draw_tokens(halves, np.array([0.3, 0.7], "float32"))).tolist()
+    [0, 1]
     """
     probabilities = ops.softmax(log_probabilities, axis=-1)
     cumulative = ops.cumsum(probabilities, axis=-1)
     share = ops.expand_dims(ops.minimum(uniform, BELOW_ONE), 1) * cumulative[:, -1:]
-    # 1 where the sum has passed the share, 0 before, -1 where no token is: the first of the greatest is drawn
+    # 1 where the sum exceeds the share, 0 before, -1 for a forbidden token: argmax is the first of the ones.
     passed = ops.where(probabilities > 0, ops.cast(cumulative > share, "int32"), -1)
     return ops.cast(ops.argmax(passed, axis=-1), "int32")
 
 
 def _hash(source_ids):
-    """(B,) int32 in [0, HASH): one number of a source's ids in their order, which padding leaves as it is."""
+    """(B,) int32 in [0, HASH): a hash of the ids of a source and their order, independent of padding."""
     places = ops.arange(ops.shape(source_ids)[1], dtype="int32")
     weights = (places * 7919 + 1) % 8191 + 1
     return ops.sum((source_ids % 2**18) * weights % HASH, axis=1) % HASH
+
+
+def truncate(log_probabilities: Tensor, top_k: int, top_p: float) -> Tensor:
+    """Masks improbable tokens: first all but the `top_k` most probable, then those outside the nucleus `top_p`.
+
+    Of the tokens kept by top-k, renormalized to sum to 1, top-p keeps the smallest set of most probable tokens
+    whose total probability is at least `top_p`. Tokens as probable as the last one kept are kept too.
+
+    Args:
+        log_probabilities: (R, V) float32, -inf where forbidden; they need not sum to 1.
+        top_k: 0 for all.
+        top_p: above 0 and up to 1; 1 for all.
+
+    Returns:
+        (R, V) float32, -inf at the masked tokens.
+
+    Source: Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1 (top-k); Holtzman et al. 2020,
+    "The Curious Case of Neural Text Degeneration", section 3.1 (top-p). The order is Hugging Face's.
+
+    >>> import numpy as np
+    >>> from keras import ops
+    >>> kept = truncate(np.log(np.array([[0.5, 0.3, 0.2]], "float32")), top_k=0, top_p=0.7)
+    >>> np.isfinite(ops.convert_to_numpy(kept)).tolist()
+    [[True, True, False]]
+    """
+    vocabulary = log_probabilities.shape[-1]
+    if not 0 < top_k < vocabulary and top_p == 1:
+        return log_probabilities
+    highest, _ = ops.top_k(log_probabilities, min(top_k or vocabulary, vocabulary))
+    probabilities = ops.softmax(highest, axis=-1)
+    before = ops.cumsum(probabilities, axis=-1) - probabilities
+    # Nothing precedes the most probable token, which is therefore always kept.
+    least = ops.min(ops.where(before < top_p, highest, float("inf")), axis=-1, keepdims=True)
+    return ops.where(log_probabilities < least, float("-inf"), log_probabilities)

@@ -1,1 +1,1 @@
-"""How good summaries are: ROUGE in every script, baselines, bootstrap intervals, the report."""
+"""Measures of summaries: ROUGE in every script, BLEU, bootstrap intervals."""

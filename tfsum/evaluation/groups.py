@@ -1,4 +1,4 @@
-"""Many items worked on a group at a time, with a progress bar."""
+"""Iteration in groups with a progress bar."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,14 @@ GROUP = 32
 
 
 def groups(items: Sequence[Item], unit: str = "documents") -> Iterator[Sequence[Item]]:
-    """Parts a sequence, with a bar on standard error.
+    """Splits a sequence into groups, with a progress bar on standard error.
 
     Args:
-        items: what is worked on.
-        unit: what the bar calls them.
+        items: the sequence.
+        unit: name of the items in the bar.
 
     Yields:
-        `GROUP` items at a time, the last time what is left.
+        `GROUP` items at a time, fewer in the last group.
 
     Example:
         >>> [len(group) for group in groups(list(range(70)))]

@@ -1,10 +1,11 @@
-"""The operations that an exported model may be made of: any host of TensorFlow 2 has them.
+"""The operations allowed in an exported model: any host of TensorFlow 2 has them.
 
-No operation of XLA (Keras's `slice_update` makes one), none that draws random numbers, none of Python. A new name
-belongs here only after a look at whether TensorFlow Serving's binary has its kernel.
+No operation of XLA (Keras's `slice_update` makes one), none that draws random numbers, none of Python. Before
+adding a name, check that TensorFlow Serving's binary has its kernel.
 """
 
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError
@@ -41,8 +42,23 @@ ALLOWED = {"core": CORE, "text": TEXT}
 FOLDED = 4096  # more float numbers than this in one constant are weights that someone folded into the graph
 
 
-def read_nodes(folder) -> list:
-    """All nodes of a SavedModel, those of its functions too."""
+def read_nodes(folder: str | pathlib.Path) -> list:
+    """Reads all nodes of a SavedModel, including those of its functions.
+
+    Args:
+        folder: the SavedModel.
+
+    Returns:
+        A list of `NodeDef`.
+
+    Raises:
+        ExportError: the file is not a SavedModel.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> "StringSplitV2" in {node.op for node in read_nodes(shipped_model())}
+        True
+    """
     proto = saved_model_pb2.SavedModel()
     path = pathlib.Path(folder) / "saved_model.pb"
     try:
@@ -53,8 +69,8 @@ def read_nodes(folder) -> list:
     return [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
 
 
-def check_operations(folder, ops: str) -> list[str]:
-    """Looks at every operation of a SavedModel.
+def check_operations(folder: str | pathlib.Path, ops: str) -> list[str]:
+    """Checks every operation of a SavedModel.
 
     Args:
         folder: the SavedModel.
@@ -64,7 +80,12 @@ def check_operations(folder, ops: str) -> list[str]:
         The names of its operations, sorted.
 
     Raises:
-        ExportError: one that is not allowed, or weights among the constants.
+        ExportError: an operation is not allowed, or a constant holds weights.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> check_operations(shipped_model(), "core")[:2]
+        ['AddV2', 'All']
     """
     nodes = read_nodes(folder)
     found = {node.op for node in nodes}
@@ -81,8 +102,8 @@ def check_operations(folder, ops: str) -> list[str]:
     return sorted(found)
 
 
-def _floats(tensor) -> int:
-    """How many float numbers a TensorProto stores (one that repeats a value stores it once)."""
+def _floats(tensor: Any) -> int:
+    """The number of floats that a TensorProto stores (a repeated value is stored once)."""
     size = tf.dtypes.as_dtype(tensor.dtype).size if tensor.dtype else 0
     if not size or not tf.dtypes.as_dtype(tensor.dtype).is_floating:
         return 0

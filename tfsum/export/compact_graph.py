@@ -1,13 +1,14 @@
-"""Makes saved_model.pb smaller and changes no operation: two fifths of it are names.
+"""Makes saved_model.pb smaller without changing operations: two fifths of it are names.
 
-Nobody but a function's own operations refers to its operations by name, and those are told of the new ones. The names
+Only a function's own operations refer to its operations by name, and those references are updated. The names
 of arguments, results and functions stay, and those of the outer graph, which signatures and variables refer to.
-TensorFlow's optimizer looks at names too, so that a sum may be rounded otherwise than in the graph before (by 1e-7).
+TensorFlow's optimizer depends on names, so sums may be rounded differently than before (by 1e-7).
 """
 
 import itertools
 import pathlib
 import string
+from collections.abc import Iterator
 
 from tensorflow.core.framework.function_pb2 import FunctionDef
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
@@ -18,11 +19,14 @@ SHAPES = "_output_shapes"  # a note that TensorFlow infers again when it loads t
 LETTERS = string.ascii_lowercase + string.digits
 
 
-def compact_graph(folder) -> None:
-    """Shortens the names in a SavedModel's functions and drops the shapes that are noted at operations.
+def compact_graph(folder: str | pathlib.Path) -> None:
+    """Shortens the names in a SavedModel's functions and removes the shape annotations of operations.
 
     Args:
-        folder: the SavedModel; its fingerprint.pb, which is of the longer graph, goes.
+        folder: the SavedModel; its fingerprint.pb, of the old graph, is removed.
+
+    Example:
+        >>> compact_graph("saved_models/my_model/1")  # doctest: +SKIP
     """
     path = pathlib.Path(folder) / "saved_model.pb"
     model = SavedModel.FromString(path.read_bytes())
@@ -36,7 +40,18 @@ def compact_graph(folder) -> None:
 
 
 def shorten_names(function: FunctionDef) -> None:
-    """Gives every operation of a function a name of a few letters, wherever the function speaks of it."""
+    """Gives every operation of a function a name of a few letters, and updates all references to it.
+
+    Args:
+        function: changed in place.
+
+    Example:
+        >>> function = FunctionDef()
+        >>> _ = function.node_def.add(name="a_long_name", op="NoOp")
+        >>> shorten_names(function)
+        >>> function.node_def[0].name
+        'a'
+    """
     taken = {argument.name for argument in function.signature.input_arg}
     free = (name for name in _names() if name not in taken)
     names = dict(zip([node.name for node in function.node_def], free))
@@ -56,7 +71,7 @@ def shorten_names(function: FunctionDef) -> None:
             results[result] = renamed(reference)
 
 
-def _names():
+def _names() -> Iterator[str]:
     for length in itertools.count():
         for rest in itertools.product(LETTERS, repeat=length):
             for first in string.ascii_lowercase:

@@ -1,15 +1,18 @@
-"""The golden answers: requests, and what the model answered on the day of export.
+"""The golden answers: requests, and the model's answers on the day of export.
 
-What is asked and how is the task's own: the `golden.py` of its folder gives `requests(description)` and
-`ask(model, requests)`.
+The `golden.py` of a task gives `signatures`, `requests`, `warmup` and `ask`, see `tfsum.tasks`. A task whose exports
+take `text` and no more may have the first three from here.
 """
 
+import pathlib
 from collections.abc import Callable
+from typing import Any
+
+import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = 1e-3  # other processors add in another order; what a wrong weight or kernel does is far larger
-MEASURED = ("score", "all_scores", "coverage", "log_probability", "probability")
+SCORE_TOLERANCE = 1e-3  # other processors sum in another order; a wrong weight or kernel differs far more
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
     "Mayor Anna Holt said repairs would take at least six months and cost about $4.2 million. Buses will use the "
@@ -32,53 +35,99 @@ TEXTS = (
 Ask = Callable[[object, list[dict]], list[dict]]
 
 
-def record(model, requests: list[dict], ask: Ask) -> dict:
-    """Asks a loaded model.
+def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+    """The signatures of an export that takes `text` and no more, by name, with the types of their inputs.
+
+    Example:
+        >>> signatures({})
+        {'serving_default': {'text': tf.string}}
+    """
+    return {"serving_default": {"text": tf.string}}
+
+
+def requests(description: dict) -> list[dict]:
+    """The golden requests to an export that takes `text` and no more.
+
+    Example:
+        >>> requests({})[4]
+        {'text': 'One sentence without an end'}
+    """
+    return [{"text": text} for text in TEXTS]
+
+
+def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
+    """The warm-up requests of some texts to such an export: (signature, inputs) each.
+
+    Example:
+        >>> warmup({}, ["It rained."])
+        [('serving_default', {'text': ['It rained.']})]
+    """
+    return [("serving_default", {"text": texts})]
+
+
+def record(model: Any, requests: list[dict], ask: Ask) -> dict:
+    """Records the answers of a loaded model.
 
     Args:
         model: a loaded SavedModel.
-        requests: what is asked, in JSON's types.
+        requests: the requests, in JSON's types.
         ask: the task's function from a model and requests to answers in JSON's types.
 
     Returns:
         The content of golden.json.
+
+    Example:
+        >>> record(None, [{"text": "It rained."}], lambda model, requests: [{"score": 0.5}])["answers"]
+        [{'score': 0.5}]
     """
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": ask(model, requests)}
 
 
-def replay(model, recorded: dict, ask: Ask, source) -> float:
-    """Asks again and compares.
+def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> float:
+    """Repeats the requests and compares the answers.
 
     Args:
         model: a loaded SavedModel.
         recorded: the content of golden.json.
         ask: see `record`.
-        source: what a message calls the model.
+        source: name of the model in messages.
 
     Returns:
         The largest difference of a score.
 
     Raises:
-        ExportError: an answer differs: another text, other offsets, or a score beyond the tolerance.
+        ExportError: an answer differs: another text, other offsets, or a score (any float) beyond the tolerance.
+
+    Example:
+        >>> def ask(model, requests):
+        ...     return [{"score": model}]
+        >>> replay(0.75, record(0.75, [{"text": "It rained."}], ask), ask, "a model")
+        0.0
     """
     worst = 0.0
     for i, (request, expected) in enumerate(zip(recorded["requests"], recorded["answers"], strict=True)):
         (found,) = ask(model, [request])
         for name, value in expected.items():
-            if name in MEASURED:
+            if _is_score(value):
                 scores, were = _list(found[name]), _list(value)
                 gaps = [abs(a - b) for a, b in zip(scores, were)]
-                far = len(scores) != len(were) or max(gaps, default=0.0) > recorded["score_tolerance"]
+                far = len(scores) != len(were) or not all(gap <= recorded["score_tolerance"] for gap in gaps)
                 worst = max([worst, *gaps])
             else:
                 far = found[name] != value
             if far:
+                asked = str(next(iter(request.values())))[:40]
                 raise ExportError(
-                    f"{source}: request {i} ({request['text'][:40]!r}): {name} is {found[name]!r}, and "
+                    f"{source}: request {i} ({asked!r}): {name} is {found[name]!r}, and "
                     f"was {value!r} on the day of export; the model was changed or runs wrongly here"
                 )
     return worst
 
 
-def _list(value) -> list[float]:
+def _is_score(value: Any) -> bool:
+    """Whether an answer was measured, a float or a list of them, rather than chosen."""
+    return isinstance(value, float) or (isinstance(value, list) and bool(value) and isinstance(value[0], float))
+
+
+def _list(value: Any) -> list[float]:
     return value if isinstance(value, list) else [value]

@@ -2,6 +2,7 @@
 
 import math
 import pathlib
+from typing import Any
 
 from tfsum.atomic_files import write_atomically
 
@@ -25,10 +26,10 @@ CARD = """# {name}
 
 {licence}
 """
-UNSAID = "The model folder does not say."
+NOT_STATED = "Not stated in the model folder."
 
 
-def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card) -> None:
+def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any) -> None:
     """Writes the card where there is none yet: the model folder's own README.md, or one made of the description.
 
     Args:
@@ -36,6 +37,17 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
         description: the content of assets.extra/tfsum.json.
         source: the model folder.
         task_card: the `card` part of the model's task.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder)
+        ...     write_card(path / "1", read_description(shipped_model()), path, task("extractive").part("card"))
+        ...     (path / "README.md").is_file()
+        True
     """
     card = destination.parent / "README.md"
     if card.exists():
@@ -44,8 +56,25 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
     write_atomically(card, own.read_bytes() if own.is_file() else text(destination.parent.name, description, task_card))
 
 
-def text(name: str, description: dict, task_card) -> str:
-    """The card made of assets.extra/tfsum.json; for the arguments see `write_card`."""
+def text(name: str, description: dict, task_card: Any) -> str:
+    """Renders the card of a description.
+
+    Args:
+        name: of the model.
+        description: the content of assets.extra/tfsum.json.
+        task_card: the `card` part of the model's task.
+
+    Returns:
+        Markdown.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> card = text("news", read_description(shipped_model()), task("extractive").part("card"))
+        >>> card.splitlines()[0]
+        '# news'
+    """
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
@@ -59,12 +88,12 @@ def text(name: str, description: dict, task_card) -> str:
 
 
 def _numbers(description: dict) -> int:
-    """How many numbers the stored weights are."""
+    """The number of stored weights."""
     return sum(math.prod(shape) for _, shape in description["weights"].values())
 
 
 def _files(description: dict) -> dict[str, str]:
-    """The files that the model's recipe names, each by its name and its folder's."""
+    """The files of the model's recipe, each by its name and its folder's."""
     data = _section(_section(description, "recipe"), "data")
     named = {split: [data[key] for key in (split, f"{split}_target") if data.get(key)]
              for split in ("train", "validation")}
@@ -76,7 +105,7 @@ def _files(description: dict) -> dict[str, str]:
 
 
 def _validated(description: dict) -> str:
-    """What the training run measured on its validation data, and lead's scores beside it."""
+    """The validation scores of the training run, and those of lead."""
     validation, lead = _section(description, "validation"), _section(description, "lead")
     if not validation:
         return ""
@@ -86,18 +115,18 @@ def _validated(description: dict) -> str:
 
 
 def _scores(scores: dict) -> str:
-    """The metrics in words; a classifier's stand with their intervals, its counts are no metrics."""
+    """The metrics in words; a classifier's come with intervals, its counts are not metrics."""
     values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
     return ", ".join(f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float))
 
 
 def _section(settings: dict, name: str) -> dict:
-    """A table of the settings; an empty one where they have another thing there, since a card must not fail."""
+    """A section of the settings; empty if it is not a table, since a card must not fail."""
     value = settings.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def _stated(value) -> str:
+def _stated(value: Any) -> str:
     if not value:
-        return UNSAID
+        return NOT_STATED
     return "\n".join(f"- {k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)

@@ -1,4 +1,4 @@
-"""A model folder to a SavedModel folder `NAME/VERSION`, whole or not at all."""
+"""A model folder to a SavedModel folder `NAME/VERSION`, written atomically."""
 
 import contextlib
 import hashlib
@@ -7,6 +7,8 @@ import os
 import pathlib
 import shutil
 import tempfile
+from collections.abc import Iterator
+from typing import Any
 
 import tensorflow as tf
 
@@ -24,16 +26,16 @@ FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's target has words of its own
 
 
-def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, settings: dict,
+def write_export(task: Any, module: Any, source: pathlib.Path, destination: pathlib.Path, settings: dict,
                  exported: dict) -> pathlib.Path:
-    """Writes a module as a SavedModel with all that belongs to it, and verifies it before it gets its name.
+    """Writes a module as a SavedModel with its assets, and verifies it before it gets its name.
 
     Args:
         task: of the model; its parts `golden` and `card` are called.
         module: a `tf.Module` with `signatures()` and, as `weights`, its `StoredWeights`.
         source: the model folder, whose vocabularies are copied.
         destination: `.../NAME/VERSION`.
-        settings: what `read_settings` gave.
+        settings: the result of `read_settings`.
         exported: how it was exported, which assets.extra/tfsum.json holds beside the settings: `text`, `ops`,
             `storage` and what the task adds.
 
@@ -41,7 +43,12 @@ def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, 
         The destination.
 
     Raises:
-        ExportError: it cannot be written, or is not what it should be.
+        ExportError: it cannot be written or verified.
+
+    Example:
+        >>> import tfsum
+        >>> tfsum.export_model("runs/news/best", "served/news")  # doctest: +SKIP
+        PosixPath('served/news/1')
     """
     golden_part = task.part("golden")
     description = _describe(module, source, settings, {"kind": task.module.EXPORT_KIND, **exported})
@@ -69,11 +76,21 @@ def write_export(task, module, source: pathlib.Path, destination: pathlib.Path, 
     return destination
 
 
-def version_folder(destination) -> pathlib.Path:
-    """`.../NAME/VERSION` for that itself, or for `.../NAME` with the next integer.
+def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
+    """Resolves the destination of an export.
+
+    Args:
+        destination: `.../NAME/VERSION`, or `.../NAME` for the next integer.
+
+    Returns:
+        `.../NAME/VERSION`, which does not exist.
 
     Raises:
-        ExportError: there is something of that name.
+        ExportError: it exists already.
+
+    Example:
+        >>> version_folder("a_new_model").name
+        '1'
     """
     path = pathlib.Path(destination)
     if not (path.name.isascii() and path.name.isdigit()):
@@ -83,18 +100,30 @@ def version_folder(destination) -> pathlib.Path:
         path = path / str(max(there, default=0) + 1)
     if path.exists():
         raise ExportError(
-            f"{path}: is there already; a version never changes: give another number, or "
+            f"{path}: already exists; a version never changes: give another number, or "
             f"{path.parent} alone for the next one"
         )
     return path
 
 
 def read_settings(source: pathlib.Path) -> dict:
-    """Reads a model folder's tfsum.json; where it does not tell the case of texts, the folder's other files do.
+    """Reads a model folder's tfsum.json; text settings that it lacks come from the folder's other files.
+
+    Args:
+        source: the model folder.
+
+    Returns:
+        The settings, with the section "text".
 
     Raises:
-        ExportError: there is no vocabulary, or tfsum.json is not as expected.
-        CheckpointError: another file that tells the case is broken.
+        ExportError: there is no vocabulary, or tfsum.json is invalid.
+        CheckpointError: another file with text settings is broken.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nthe\\n")
+        ...     read_settings(pathlib.Path(folder))
+        {'text': {'lowercase': True, 'strip_accents': None}}
     """
     if not piece_file(source / "vocab.txt").is_file():
         raise ExportError(
@@ -111,8 +140,8 @@ def read_settings(source: pathlib.Path) -> dict:
     return {**settings, "text": {**read_text_settings(source), **settings.get("text", {})}}
 
 
-def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
-    """The content of assets.extra/tfsum.json: all that the model folder says, and what was `exported` how."""
+def _describe(module: tf.Module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
+    """The content of assets.extra/tfsum.json: the model folder's settings and those of the export."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
     return {
         **settings,
@@ -127,16 +156,40 @@ def _describe(module, source: pathlib.Path, settings: dict, exported: dict) -> d
 
 
 def write_json(path: pathlib.Path, value: dict) -> None:
-    """Writes an object as JSON that people can read."""
+    """Writes an object as indented JSON.
+
+    Args:
+        path: of the file.
+        value: the object.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_json(pathlib.Path(folder, "a.json"), {"text": "안녕"})
+        ...     pathlib.Path(folder, "a.json").read_text(encoding="utf-8").split()
+        ['{', '"text":', '"안녕"', '}']
+    """
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 @contextlib.contextmanager
-def whole_or_nothing(destination: pathlib.Path):
-    """Gives a temporary folder beside `destination` that takes its name at the end, or vanishes on any failure.
+def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Context manager of a temporary folder that is renamed to `destination`, or removed on failure.
+
+    Args:
+        destination: the folder to write.
+
+    Yields:
+        The temporary folder.
 
     Raises:
-        ExportError: the folder cannot be written; what tfsum itself raised passes through.
+        ExportError: the folder cannot be written; errors of tfsum pass through.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     with whole_or_nothing(pathlib.Path(folder, "model", "1")) as part:
+        ...         _ = (part / "file").write_text("content")
+        ...     pathlib.Path(folder, "model", "1", "file").read_text()
+        'content'
     """
     made = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
     part = None

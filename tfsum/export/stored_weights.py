@@ -1,11 +1,12 @@
-"""The weights of a model as an export stores them, and the model called on what is read back from them.
+"""The weights of a model as an export stores them, and the model called on the stored weights.
 
-A Keras model that hangs on the exported module is stored twice and fails in sessions, so the module holds plain
+A Keras model attached to the exported module is stored twice and fails in sessions, so the module holds plain
 variables of its own, and the model is called functionally (`keras.StatelessScope`) on tensors read from them.
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -16,25 +17,34 @@ from tfsum.formats.int8_rows import quantize_rows
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of embeddings int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
-POOLER = "bert/pooler/"  # the vector of a whole text, which a classifier reads and no head of sentences does
+POOLER = "bert/pooler/"  # the vector of a whole text: used by classifiers, not by sentence heads
 
 
 class StoredWeights(tf.Module):
     """Each weight that a model reads, stored once, by the name of its variable.
 
     Args:
-        model: a built `BertSumExt` or `BertClassifier`, which is taken over: its word embedding is replaced; or a
-            `Transformer`.
+        model: a built model; the word embedding of one with a `bert`, such as a `BertSumExt`, is replaced.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: the paths of the embeddings that are read whole, such as one that is the output projection too;
-            those that the model does not have are passed over.
-        pooler: whether the model reads what the encoder's pooler gives.
+            paths that the model lacks are ignored.
+        pooler: whether the model uses the encoder's pooler; False does not store it.
 
     Raises:
         ExportError: an unknown storage, or weights that are not finite in it.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.Transformer(20, 20, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                           feed_forward_width=16, start_id=1, end_id=2)
+        >>> model.build()
+        >>> weights = StoredWeights(model, "float16")
+        >>> sorted({dtype for dtype, shape in weights.table().values()})
+        ['float16']
     """
 
-    def __init__(self, model, storage: str = "float32", tables: Sequence[str] = (), pooler: bool = False):
+    def __init__(self, model: keras.Model, storage: str = "float32", tables: Sequence[str] = (),
+                 pooler: bool = True) -> None:
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
@@ -57,29 +67,29 @@ class StoredWeights(tf.Module):
         self._reach = lambda: (model, list(used.items()))  # in a closure, where no tracking sees it
 
     def table(self) -> dict[str, list]:
-        """What is stored: the name of each weight -> [dtype, shape]."""
+        """The stored weights: name -> [dtype, shape]."""
         return {v.name.partition(":")[0]: [v.dtype.name, v.shape.as_list()] for v in self.variables}
 
-    def _word_vectors(self, token_ids):
+    def _word_vectors(self, token_ids: tf.Tensor) -> tf.Tensor:
         rows = tf.cast(tf.gather(self.word_rows, token_ids), tf.float32)
         if self.word_scales is None:
             return rows
         return rows * tf.gather(self.word_scales, token_ids)[..., tf.newaxis]
 
     def read(self) -> dict[str, tf.Tensor]:
-        """All weights but what is looked up as float32 tensors: once a request, before its loops."""
+        """All weights except lookup tables as float32 tensors: call once per request, before its loops."""
         values = {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
         return values | {path: values[path] * scales[:, tf.newaxis] for path, scales in self.scales.items()}
 
     @contextlib.contextmanager
-    def model(self, values: dict[str, tf.Tensor]):
-        """Gives the model, whose weights are the `values` of `read` as long as the context lasts."""
+    def model(self, values: dict[str, tf.Tensor]) -> Iterator[Any]:
+        """Context manager with the model on the `values` of `read`."""
         model, used = self._reach()
         with keras.StatelessScope(state_mapping=[(variable, values[path]) for path, variable in used]):
             yield model
 
 
-def _path(variable, model) -> str:
+def _path(variable: keras.Variable, model: keras.Model) -> str:
     parts = variable.path.split("/")
     return "/".join(parts[parts.index(model.name) + 1 :] if model.name in parts else parts)
 

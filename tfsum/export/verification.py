@@ -1,6 +1,7 @@
-"""Does a SavedModel still say what it said on the day of export, with nothing in it that a host may lack?"""
+"""Verifies a SavedModel: its signatures, operations and weights, and its golden answers of the day of export."""
 
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 
@@ -11,26 +12,38 @@ from tfsum.inference.saved_model import BROKEN, load_model, read_json
 
 
 class Report(dict):
-    """What `tfsum.verify` found, a dict for JSON; as text, a line each."""
+    """The report of `tfsum.verify`: a dict; as text, one line per entry.
+
+    Example:
+        >>> print(Report(kind="extractive", weights=89))
+        kind: extractive
+        weights: 89
+    """
 
     def __str__(self) -> str:
         return "\n".join(f"{name}: {value}" for name, value in self.items())
 
 
-def verify_export(folder, description: dict, task_golden, loaded=None) -> Report:
+def verify_export(folder: str | pathlib.Path, description: dict, task_golden: Any, loaded: Any = None) -> Report:
     """Checks an exported model: signatures, operations, weights, and the golden answers replayed.
 
     Args:
         folder: `.../NAME/VERSION`.
         description: the content of its assets.extra/tfsum.json.
         task_golden: the `golden` part of its task.
-        loaded: the model, if it is loaded already.
+        loaded: the model, if it is already loaded.
 
     Returns:
-        What was found.
+        The report.
 
     Raises:
-        ExportError: the first thing that is not as it was or should be.
+        ExportError: the first difference found.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> tfsum.verify(shipped_model())["ops"]  # doctest: +SKIP
+        'core'
     """
     folder = pathlib.Path(folder)
     weights = check_weights(folder, description["weights"])
@@ -53,10 +66,24 @@ def verify_export(folder, description: dict, task_golden, loaded=None) -> Report
 
 
 def check_weights(folder: pathlib.Path, expected: dict) -> int:
-    """Each weight lies in the file once, and nothing else does: the number of weights.
+    """Checks that each weight is stored once and nothing else is.
+
+    Args:
+        folder: the SavedModel.
+        expected: name -> [dtype, shape] of each weight.
+
+    Returns:
+        The number of weights.
 
     Raises:
-        ExportError: the file cannot be read, or does not hold the weights expected.
+        ExportError: the file cannot be read, or does not hold the expected weights.
+
+    Example:
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> weights = read_description(shipped_model())["weights"]
+        >>> check_weights(shipped_model(), weights) == len(weights)
+        True
     """
     try:
         reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
@@ -75,11 +102,22 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     return len(found)
 
 
-def check_signatures(loaded, signatures: dict[str, dict], folder) -> None:
-    """Each of the signatures is there, with its inputs.
+def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pathlib.Path) -> None:
+    """Checks the signatures and their inputs.
+
+    Args:
+        loaded: the loaded SavedModel.
+        signatures: name -> input -> dtype.
+        folder: of the model, for messages.
 
     Raises:
         ExportError: one is missing, or takes something else.
+
+    Example:
+        >>> from tfsum.inference.saved_model import load_model
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> loaded = load_model(shipped_model(), {})
+        >>> check_signatures(loaded, {"score": {"text": tf.string}}, shipped_model())
     """
     for name, inputs in signatures.items():
         if name not in loaded.signatures:

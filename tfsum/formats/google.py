@@ -7,9 +7,10 @@ import re
 
 import numpy as np
 
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 from tfsum.formats import bert_config, model_folder
-from tfsum.formats.model_folder import Stored
+from tfsum.formats.model_folder import StoredModel
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
@@ -20,7 +21,15 @@ EPSILON = 1e-12  # of the normalizations; the original's config has no field for
 
 
 def is_google(source: str | os.PathLike) -> bool:
-    """Whether a path is meant as a Google folder, or as the prefix of a checkpoint."""
+    """Whether a path is meant as a Google folder, or as the prefix of a checkpoint.
+
+    Args:
+        source: a folder, or the prefix of a checkpoint.
+
+    Example:
+        >>> is_google("no/such/folder")
+        False
+    """
     path = pathlib.Path(source)
     if path.is_dir():
         if (path / "config.json").exists():
@@ -31,7 +40,7 @@ def is_google(source: str | os.PathLike) -> bool:
     return pathlib.Path(f"{source}.index").is_file() or (path.parent / "bert_config.json").is_file()
 
 
-def read_google(source: str | os.PathLike) -> Stored:
+def read_google(source: str | os.PathLike) -> StoredModel:
     """Reads a Google folder by `tf.train.load_checkpoint`.
 
     Args:
@@ -43,17 +52,24 @@ def read_google(source: str | os.PathLike) -> Stored:
     Raises:
         CheckpointError: no config or a field of it, no such prefix or several, a broken file, a vocabulary of
             another size.
+
+    Source: google-research/bert, modeling.py, `BertConfig` and `get_assignment_map_from_checkpoint`.
+
+    Example:
+        >>> stored = read_google("uncased_L-2_H-128_A-2")  # doctest: +SKIP
+        >>> stored.config["hidden_size"]  # doctest: +SKIP
+        128
     """
     folder, prefix = _locate(pathlib.Path(source))
     config = _read_config(folder / "bert_config.json")
     model_folder.check_vocabulary(folder, config["vocab_size"])
-    return Stored(str(prefix), config, _read_variables(prefix), google_name)
+    return StoredModel(str(prefix), config, _read_variables(prefix), google_name)
 
 
 def google_name(name: str, transposed: bool) -> tuple[str, bool]:
     """Google's name for one of Hugging Face's.
 
-    Kernels are (in, out) at Google; the matrices of the small heads alone lie as (out, in) in both.
+    Kernels are (in, out) at Google; only the matrices of the small heads are (out, in) in both.
 
     Args:
         name: in full, such as `bert.encoder.layer.0.attention.self.query.weight`.
@@ -61,6 +77,10 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
 
     Returns:
         The name, such as `bert/encoder/layer_0/attention/self/query/kernel`, and whether Google stores it so.
+
+    Example:
+        >>> google_name("bert.encoder.layer.0.attention.self.query.weight", True)
+        ('bert/encoder/layer_0/attention/self/query/kernel', False)
     """
     path, _, kind = name.rpartition(".")
     if path == "classifier":  # outside of any scope (run_classifier.py, `create_model`)
@@ -78,8 +98,19 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
 def google_config(config: dict) -> dict:
     """The bert_config.json of a `Bert`'s arguments.
 
-    The original always computes the tanh GELU and an epsilon of 1e-12. What differs stands in keys that it
-    does not read and `read_google` does: `exact_gelu`, `layer_norm_eps`.
+    The original always computes the tanh GELU and an epsilon of 1e-12. Differences are stored in keys that it
+    ignores and `read_google` reads: `exact_gelu`, `layer_norm_eps`.
+
+    Args:
+        config: the arguments of `Bert`.
+
+    Returns:
+        The content of the file.
+
+    Example:
+        >>> import tfsum
+        >>> google_config(tfsum.Bert(10, 8, 1, 2, 16).config)["exact_gelu"]
+        True
     """
     named = {key: config[key] for key in (*bert_config.FIELDS, *bert_config.OPTIONS)}
     if named["hidden_act"] == "gelu":
@@ -102,6 +133,15 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
 
     Raises:
         CheckpointError: it cannot be written.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_google(folder, bert.config, model_folder.bert_tensors(bert, "bert."), {})
+        ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
+        ['bert_config.json', 'bert_model.ckpt.data-00000-of-00001', 'bert_model.ckpt.index']
     """
     import tensorflow as tf
 
@@ -117,18 +157,14 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
         with tf.device("cpu"):
             tf.raw_ops.SaveV2(prefix=str(part), tensor_names=names, shape_and_slices=[""] * len(names),
                               tensors=[tf.constant(named[name]) for name in names])
-        (folder / "bert_config.json.part").write_text(_to_json(google_config(config) | extra))
         for ending in (".data-00000-of-00001", ".index"):
             os.replace(f"{part}{ending}", folder / f"{PREFIX}{ending}")
-        os.replace(folder / "bert_config.json.part", folder / "bert_config.json")
+        config_text = json.dumps(google_config(config) | extra, indent=2, sort_keys=True) + "\n"
+        write_atomically(folder / "bert_config.json", config_text)
     except (OSError, tf.errors.OpError) as error:
-        for left in folder.glob("bert_*.part*"):
+        for left in folder.glob(f"{PREFIX}.part*"):
             left.unlink()
         raise CheckpointError(f"{folder}: cannot be written ({error}); free space or choose another folder") from None
-
-
-def _to_json(config: dict) -> str:
-    return json.dumps(config, indent=2, sort_keys=True) + "\n"
 
 
 def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:

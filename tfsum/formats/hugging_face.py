@@ -11,7 +11,7 @@ import numpy as np
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder
 from tfsum.formats.bert_config import config_file, read_bert_config
-from tfsum.formats.model_folder import Stored, full_name
+from tfsum.formats.model_folder import StoredModel, full_name
 from tfsum.formats.torch_file import read_torch_file
 
 PACKAGE = "package:"
@@ -23,11 +23,11 @@ OLD_ENDINGS = (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "Laye
 """The names that the first conversions of Google's files had, still in bert-base-uncased on the hub."""
 
 
-def read_hugging_face(source: str | os.PathLike) -> Stored:
+def read_hugging_face(source: str | os.PathLike) -> StoredModel:
     """Reads a folder of tfsum or Hugging Face.
 
-    The weights are looked for as model.safetensors, its shards (model.safetensors.index.json),
-    pytorch_model.bin, its shards; what torch wrote is read without torch and without running anything in it.
+    The weights are searched as model.safetensors, its shards (model.safetensors.index.json),
+    pytorch_model.bin, its shards; torch's files are read without torch and without running anything in them.
 
     Args:
         source: see `local_folder`.
@@ -37,6 +37,13 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
 
     Raises:
         CheckpointError: a file is missing, broken or of another model, or the vocabulary is of another size.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tfsum.Bert(10, 8, 1, 2, 16).save_pretrained(folder)
+        ...     read_hugging_face(folder).tensors["embeddings.word_embeddings.weight"].shape
+        (10, 8)
     """
     folder = local_folder(source)
     config = read_bert_config(folder)
@@ -47,7 +54,7 @@ def read_hugging_face(source: str | os.PathLike) -> Stored:
     tensors = {_present_name(name): value for name, value in _read_tensors(folder).items()
                if not model_folder.NO_WEIGHT.search(name)}
     whole = any(name.startswith("bert.") for name in tensors)
-    return Stored(str(folder), config, tensors, full_name if whole else _bare_name)
+    return StoredModel(str(folder), config, tensors, full_name if whole else _bare_name)
 
 
 def local_folder(source: str | os.PathLike) -> pathlib.Path:
@@ -58,14 +65,22 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
             name on the hub where huggingface_hub is installed.
 
     Raises:
-        CheckpointError: a file, no such package, or no such folder and nothing of that name that could be fetched.
+        CheckpointError: the source is a file, the package is missing, or there is no such folder or model on the hub.
+
+    Returns:
+        The path of the folder.
+
+    Example:
+        >>> local_folder("package:no_such_package/model")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.CheckpointError: package:no_such_package/model: the package no_such_package is not installed; ...
     """
     if str(source).startswith(PACKAGE):
         return _inside_package(str(source))
     folder = pathlib.Path(source)
     if folder.is_file():
         raise CheckpointError(f"{source}: is a file; give the model folder that holds it, {folder.parent}")
-    # A name whose first part is a folder here is meant as a path.
+    # A name whose first part is an existing folder is a path.
     if folder.is_dir() or not HUB_NAME.fullmatch(str(source)) or (folder.parent.name and folder.parent.is_dir()):
         return folder
     cure = (f"download config.json, model.safetensors (or pytorch_model.bin) and vocab.txt of {source} into a folder, "
@@ -121,7 +136,8 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
     places = model_folder.read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise CheckpointError(f"{index}: has no weight_map from tensors to files; fetch the file again")
-    tensors, files = {}, sorted(set(places.values()))
+    tensors: dict[str, np.ndarray] = {}
+    files = sorted(set(places.values()))
     for file in files:
         if pathlib.PurePath(file).name != file:
             raise CheckpointError(f"{index}: names the file {file!r}; shards lie beside their index")

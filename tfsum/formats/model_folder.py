@@ -6,11 +6,12 @@ are read in both directions. Dense kernels are (in, out) in Keras and (out, in) 
 
 import contextlib
 import json
+import os
 import pathlib
 import re
 import warnings
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -39,10 +40,10 @@ LAYER = (
     ("output.LayerNorm", "feed_forward_norm", NORM),
 )
 NO_WEIGHT = re.compile(r"(^|\.)embeddings\.position_ids$")  # a buffer of older transformers: 0, 1, 2, ...
-# safetensors' own reader for numpy knows no bfloat16, in which many encoders are stored.
+# safetensors' own reader for numpy lacks bfloat16, in which many encoders are stored.
 STORED_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
                 "I64": np.int64, "I32": np.int32}
-# Heads of other tasks, which an encoder leaves unread: Hugging Face's names and Google's.
+# Heads of other tasks, which an encoder ignores: Hugging Face's names and Google's.
 OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.", "cls/", "output_weights", "output_bias")
 # What Hugging Face may store a second time, and the tensor that it must equal.
 TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
@@ -50,19 +51,33 @@ TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weigh
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
-    """Hugging Face's own name of a tensor, for a `Stored`."""
+    """Hugging Face's own name of a tensor, for a `StoredModel`.
+
+    Args:
+        name: the name.
+        transposed: whether the array is (out, in).
+
+    Example:
+        >>> full_name("bert.pooler.dense.weight", True)
+        ('bert.pooler.dense.weight', True)
+    """
     return name, transposed
 
 
-class Stored(NamedTuple):
-    """A BERT as it lies in a file of some format.
+class StoredModel(NamedTuple):
+    """The contents of a BERT checkpoint of any format.
 
     Attributes:
-        source: what the errors call it.
+        source: its name in errors.
         config: the arguments of `Bert`.
         tensors: arrays by the file's own names.
-        name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array lies transposed, into
+        name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array is transposed, into
             those of the file.
+
+    Example:
+        >>> stored = StoredModel("a file", {}, dict.fromkeys(["bert.pooler.dense.bias", "cls.predictions.bias"]))
+        >>> stored.parts()
+        'bert, cls'
     """
 
     source: str
@@ -71,20 +86,40 @@ class Stored(NamedTuple):
     name: Callable[[str, bool], tuple[str, bool]] = full_name
 
     def parts(self) -> str:
-        """What the names of the tensors begin with, for an error."""
+        """The first parts of the tensor names, for an error."""
         return ", ".join(sorted({re.split("[./]", name)[0] for name in self.tensors}))
 
 
 def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]:
-    """Lists (name in the file, path of the variable below the model, transposed) for a `Bert`."""
+    """Lists (name in the file, path of the variable below the model, transposed) for a `Bert`.
+
+    Args:
+        num_layers: number of encoder layers.
+        prefix: of the names in the file.
+
+    Example:
+        >>> bert_names(1, "bert.")[0]
+        ('bert.embeddings.word_embeddings.weight', 'word_embeddings/embeddings', False)
+    """
     parts = [(file, path, kinds) for file, path, kinds in TOP]
     for i in range(num_layers):
         parts += [(f"encoder.layer.{i}.{f}", f"encoder/layer_{i}/{p}", kinds) for f, p, kinds in LAYER]
     return [(f"{prefix}{file}.{a}", f"{path}/{b}", t) for file, path, kinds in parts for a, b, t in kinds]
 
 
-def variables_by_path(model) -> dict:
-    """Maps each weight's path below `model` to its variable; seeds of dropout are no weights."""
+def variables_by_path(model: Any) -> dict:
+    """Maps each weight's path below `model` to its variable; seeds of dropout are no weights.
+
+    Args:
+        model: a built Keras model or layer.
+
+    Example:
+        >>> import tfsum
+        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> tuple(variables_by_path(bert)["pooler/kernel"].shape)
+        (8, 8)
+    """
     weights = [v for v in model.variables if not v.path.endswith("seed_generator_state")]
     paths = {}
     for variable in weights:
@@ -94,34 +129,88 @@ def variables_by_path(model) -> dict:
     return paths
 
 
-def bert_tensors(bert, prefix: str = "") -> dict[str, np.ndarray]:
-    """Collects the weights of a built `Bert` under the names of Hugging Face."""
-    variables = variables_by_path(bert)
-    tensors = {}
-    for name, path, transposed in bert_names(bert.config["num_hidden_layers"], prefix):
-        value = np.asarray(variables[path])
-        tensors[name] = np.ascontiguousarray(value.T if transposed else value)
-    return tensors
+def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
+    """Collects the weights of a built `Bert` under the names of Hugging Face.
+
+    Args:
+        bert: a built `Bert`.
+        prefix: of the names, "bert." for a model with a head.
+
+    Returns:
+        float32 arrays by name, kernels as (out, in).
+
+    Example:
+        >>> import tfsum
+        >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> bert_tensors(bert)["encoder.layer.0.intermediate.dense.weight"].shape
+        (16, 8)
+    """
+    return named_tensors(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix))
+
+
+def named_tensors(variables: dict, names: list[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
+    """Collects variables under the names of a file, by a table of names; the opposite of `assign`.
+
+    Args:
+        variables: arrays or variables by path.
+        names: (name in the file, path, transposed) of each.
+
+    Returns:
+        Arrays by name.
+
+    Example:
+        >>> named_tensors({"kernel": np.zeros((2, 3))}, [("weight", "kernel", True)])["weight"].shape
+        (3, 2)
+    """
+    arrays = {name: np.asarray(variables[path]) for name, path, _ in names}
+    return {name: np.ascontiguousarray(arrays[name].T if transposed else arrays[name]) for name, _, transposed in names}
 
 
 @contextlib.contextmanager
-def errors_named(source):
-    """Names the file in an error of the sizes that it gives a model: any `Error` becomes a CheckpointError."""
+def errors_named(source: str | os.PathLike) -> Iterator[None]:
+    """Adds the source to an error of a model's sizes: any `Error` in the block becomes a CheckpointError.
+
+    Args:
+        source: the file or folder with the sizes.
+
+    Raises:
+        CheckpointError: an `Error` was raised in the block.
+
+    Example:
+        >>> with errors_named("config.json"):
+        ...     raise Error("65 columns for 8 heads")
+        Traceback (most recent call last):
+        tfsum.errors.CheckpointError: config.json: 65 columns for 8 heads
+    """
     try:
         yield
     except Error as error:
         raise CheckpointError(f"{source}: {error}") from None
 
 
-def assign_bert(bert, stored: Stored) -> None:
-    """Sets the weights of a built `Bert`; every weight must be set, and every tensor be used but those of heads.
+def assign_bert(bert: Any, stored: StoredModel) -> None:
+    """Sets the weights of a built `Bert`; every weight must be set, and every tensor except those of heads be used.
 
     Where the model was built with more positions than the file's config says, the last row of the table is
-    repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it begins anew,
-    which a warning says.
+    repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it is initialized
+    at random, with a warning.
+
+    Args:
+        bert: a built `Bert`.
+        stored: the contents of a checkpoint.
 
     Raises:
         CheckpointError: names missing, names unknown, types or shapes that differ, all of them at once.
+
+    Example:
+        >>> import tfsum
+        >>> one, other = tfsum.Bert(10, 8, 1, 2, 16), tfsum.Bert(10, 8, 1, 2, 16)
+        >>> one.build(), other.build()
+        (None, None)
+        >>> assign_bert(other, StoredModel("one", one.config, bert_tensors(one, "bert.")))
+        >>> bool((one.pooler.kernel.numpy() == other.pooler.kernel.numpy()).all())
+        True
     """
     tensors = {k: v for k, v in stored.tensors.items() if not k.startswith(OTHER_HEADS)}
     name, _ = stored.name("bert.embeddings.position_embeddings.weight", False)
@@ -131,53 +220,116 @@ def assign_bert(bert, stored: Stored) -> None:
         tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
     names = names_in(stored, bert_names(bert.config["num_hidden_layers"], "bert."))
     if not any("pooler" in name for name in tensors):
-        warnings.warn(f"{stored.source}: has no pooler; it begins anew, to be trained", stacklevel=4)
+        warnings.warn(f"{stored.source}: has no pooler; it is initialized at random and needs training", stacklevel=4)
         names = [row for row in names if "pooler" not in row[0]]
     assign(variables_by_path(bert), names, tensors, stored.source)
 
 
-def names_in(stored: Stored, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
-    """The rows of a table of names, with the names of a file in the place of Hugging Face's."""
+def assign_head(head: Any, names: list[tuple[str, str, bool]], stored: StoredModel) -> None:
+    """Sets the weights of a built head, whose tensors `assign_bert` leaves unread (`OTHER_HEADS`).
+
+    Args:
+        head: the layer.
+        names: (Hugging Face's name, path of the variable below `head`, transposed) of each weight.
+        stored: the contents of a checkpoint.
+
+    Raises:
+        CheckpointError: the file lacks one of them, or it has another shape.
+
+    Example:
+        >>> import keras
+        >>> head = keras.layers.Dense(2, name="tagger")
+        >>> head.build((None, 3))
+        >>> stored = StoredModel("a file", {}, {"weight": np.ones((2, 3)), "bias": np.ones(2)})
+        >>> assign_head(head, [("weight", "kernel", True), ("bias", "bias", False)], stored)
+        >>> float(head.kernel[0, 0])
+        1.0
+    """
+    rows = names_in(stored, names)
+    tensors = {name: stored.tensors[name] for name, _, _ in rows if name in stored.tensors}
+    assign(variables_by_path(head), rows, tensors, stored.source)
+
+
+def names_in(stored: StoredModel, names: list[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
+    """The rows of a table of names, with the names of a file instead of Hugging Face's.
+
+    Args:
+        stored: the contents of a checkpoint.
+        names: rows with Hugging Face's names.
+
+    Example:
+        >>> from tfsum.formats.google import google_name
+        >>> stored = StoredModel("a file", {}, {}, google_name)
+        >>> names_in(stored, [("bert.pooler.dense.weight", "pooler/kernel", True)])
+        [('bert/pooler/dense/kernel', 'pooler/kernel', False)]
+    """
     rows = [(stored.name(full, transposed), path) for full, path, transposed in names]
     return [(name, path, transposed) for (name, transposed), path in rows]
 
 
-def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source) -> None:
+def assign(variables: dict, names: list[tuple[str, str, bool]], tensors: dict, source: str | os.PathLike) -> None:
     """Sets variables from arrays by a table of names, after checking all of them.
 
+    Args:
+        variables: Keras variables by path.
+        names: (name in the file, path, transposed) of each.
+        tensors: arrays by name.
+        source: the file, for messages.
+
     Raises:
-        CheckpointError: names missing or unknown, types or shapes that differ, values that are no numbers, all of
+        CheckpointError: names missing or unknown, types or shapes that differ, values that are not finite, all of
             them at once.
+
+    Example:
+        >>> import keras
+        >>> bias = keras.Variable([0.0, 0.0])
+        >>> assign({"bias": bias}, [("b", "bias", False)], {"b": np.array([1.0, 2.0], np.float32)}, "a file")
+        >>> bias.numpy().tolist()
+        [1.0, 2.0]
     """
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
     unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
-    wrong, values = [], {}
+    errors, values = [], {}
     for name, path, transposed in names:
         if name in tensors:
             value = tensors[name].T if transposed else tensors[name]
             if value.shape != tuple(variables[path].shape):
                 want = tuple(variables[path].shape)[:: -1 if transposed else 1]
-                wrong.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
+                errors.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
             elif value.dtype.kind != "f":
-                wrong.append(f"type: {name} is {value.dtype}, a weight must be of floats")
+                errors.append(f"type: {name} is {value.dtype}, a weight must be of floats")
             elif not np.isfinite(value).all():
-                wrong.append(f"value: {name} has {np.sum(~np.isfinite(value))} that are infinite or no number")
+                errors.append(f"value: {name} has {np.sum(~np.isfinite(value))} that are infinite or no number")
             values[path] = value
-    if kinds := [kind for kind in (missing, unknown, wrong) if kind]:
+    if kinds := [kind for kind in (missing, unknown, errors) if kind]:
         lines = [line for kind in kinds
                  for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])]
-        cure = "mend config.json or take the file that belongs to it"
+        cure = "fix config.json or use the file that belongs to it"
         if expected and tensors and not expected & tensors.keys():
-            cure = "none has a name that it knows: save the model itself, without what wraps it (DataParallel: .module)"
+            cure = "none has a known name: save the model itself, without what wraps it (DataParallel: .module)"
         raise CheckpointError(f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
                               + "\n  ".join(lines))
     for path, value in values.items():
         variables[path].assign(value)
 
 
-def read_json(path) -> dict:
-    """Reads a JSON object; a CheckpointError says what is wrong with it."""
+def read_json(path: str | os.PathLike) -> dict:
+    """Reads a JSON object.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        CheckpointError: the file is missing or holds something else.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "config.json").write_text('{"hidden_size": 8}')
+        ...     read_json(f"{folder}/config.json")
+        {'hidden_size': 8}
+    """
     try:
         value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -190,11 +342,18 @@ def read_json(path) -> dict:
     return value
 
 
-def check_vocabulary(folder, rows: int) -> None:
-    """Compares a folder's vocabulary, where it has one, with the rows of the word embedding.
+def check_vocabulary(folder: str | os.PathLike, rows: int) -> None:
+    """Compares a folder's vocabulary, if it has one, with the rows of the word embedding.
+
+    Args:
+        folder: path of the folder.
+        rows: of the word embedding.
 
     Raises:
         CheckpointError: more or fewer pieces than rows, or a broken file.
+
+    Example:
+        >>> check_vocabulary("a_folder_without_vocabulary", 8000)
     """
     from tfsum.formats.piece_file import piece_file
 
@@ -207,23 +366,52 @@ def check_vocabulary(folder, rows: int) -> None:
 
 
 def widened(value: np.ndarray) -> np.ndarray:
-    """Floats as float32; float64 as it is, so that who rounds it can say so."""
+    """Floats as float32; float64 unchanged, so that the caller can report the rounding.
+
+    Args:
+        value: an array of floats.
+
+    Example:
+        >>> widened(np.zeros(2, np.float16)).dtype
+        dtype('float32')
+    """
     return value if value.dtype == np.float64 else value.astype(np.float32, copy=False)
 
 
-def read_vocabulary(path) -> list[str] | None:
-    """The pieces of a vocab.txt or of what stands in its place (`read_pieces`); None where there is neither."""
+def read_vocabulary(path: str | os.PathLike) -> list[str] | None:
+    """The pieces of a vocab.txt or of the file that replaces it (`read_pieces`); None where there is neither.
+
+    Args:
+        path: of the vocab.txt.
+
+    Example:
+        >>> read_vocabulary("no/such/vocab.txt") is None
+        True
+    """
     from tfsum.formats.piece_file import piece_file, read_pieces
 
     path = piece_file(path)
     return read_pieces(path) if path.is_file() else None
 
 
-def read_safetensors(path) -> dict[str, np.ndarray]:
-    """Reads a safetensors file as arrays, its half precision floats as float32.
+def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
+    """Reads a safetensors file as arrays, half precision floats as float32.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        Arrays by name.
 
     Raises:
         CheckpointError: no file, or one that is truncated or broken.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(folder, {}, {"bias": np.ones(2, np.float32)})
+        ...     read_safetensors(f"{folder}/model.safetensors")
+        {'bias': array([1., 1.], dtype=float32)}
     """
     from safetensors import SafetensorError, deserialize
 
@@ -246,14 +434,38 @@ def read_safetensors(path) -> dict[str, np.ndarray]:
     return tensors
 
 
-def text_files(vocabulary: list[str] | None, settings: dict | None) -> dict[str, str]:
-    """vocab.txt and tfsum.json of a model folder for `save`, those of them that are given."""
-    settings = None if settings is None else json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-    vocabulary = None if vocabulary is None else "\n".join(vocabulary) + "\n"
-    return {name: text for name, text in (("vocab.txt", vocabulary), ("tfsum.json", settings)) if text is not None}
+def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] | None = None,
+               settings: dict | None = None, target_vocabulary: Sequence[str] | None = None) -> None:
+    """Writes the folder of a model: the `save_pretrained` of every class.
+
+    Args:
+        model: a Keras model with `folder_config()` (the content of config.json) and `tensors()`.
+        folder: path; created if it does not exist.
+        vocabulary: the word pieces, for vocab.txt.
+        settings: the content of tfsum.json (text settings under "text", recipe, scores).
+        target_vocabulary: the word pieces of the target if they differ, for target_vocab.txt.
+
+    Raises:
+        CheckpointError: a file cannot be written.
+
+    Example:
+        >>> import tempfile, tfsum
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save_model(tfsum.Bert(2, 8, 1, 2, 16), folder, ["[PAD]", "a"], {"text": {"lowercase": True}})
+        ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
+        ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
+    """
+    if not model.built:
+        model.build()
+    files = {name: "\n".join(pieces) + "\n" for name, pieces in
+             (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)) if pieces is not None}
+    if settings is not None:
+        files["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
+    save(folder, model.folder_config(), model.tensors(), files)
 
 
-def save(folder, config: dict, tensors: dict[str, np.ndarray], extra: dict[str, str] | None = None) -> None:
+def save(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray],
+         extra: dict[str, str] | None = None) -> None:
     """Writes a model folder, each file under a temporary name and renamed when whole.
 
     Args:
@@ -261,6 +473,16 @@ def save(folder, config: dict, tensors: dict[str, np.ndarray], extra: dict[str, 
         config: the content of config.json.
         tensors: the content of model.safetensors.
         extra: further files, name to text.
+
+    Raises:
+        CheckpointError: a file cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     save(folder, {"model_type": "bert"}, {"bias": np.ones(2, np.float32)})
+        ...     read_json(f"{folder}/config.json")
+        {'model_type': 'bert'}
     """
     from safetensors.numpy import save as to_bytes
 

@@ -3,12 +3,21 @@
 import json
 import os
 import pathlib
+from typing import Any
 
 from tfsum.errors import CheckpointError
 
 
 def piece_file(path: str | os.PathLike) -> pathlib.Path:
-    """A vocab.txt itself, or the tokenizer.json in its folder where there is only that."""
+    """A vocab.txt itself, or the tokenizer.json in its folder where there is only that.
+
+    Args:
+        path: of the vocab.txt.
+
+    Example:
+        >>> piece_file("no/such/vocab.txt").name
+        'vocab.txt'
+    """
     path = pathlib.Path(path)
     other = path.with_name("tokenizer.json")
     return other if path.name == "vocab.txt" and not path.exists() and other.is_file() else path
@@ -22,6 +31,16 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
 
     Raises:
         CheckpointError: the file cannot be read, or the tokenizer is of another kind.
+
+    Returns:
+        The pieces.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nthe\\n##s\\n")
+        ...     read_pieces(f"{folder}/vocab.txt")
+        ['[PAD]', 'the', '##s']
     """
     path = piece_file(path)
     if path.is_dir():
@@ -38,7 +57,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _of_tokenizer(content, path: pathlib.Path) -> list[str]:
+def _of_tokenizer(content: Any, path: pathlib.Path) -> list[str]:
     """The pieces of a tokenizer.json and the tokens added to them, whose rows the model has too."""
     match content:
         case {"model": {"vocab": dict(ids), **model}} if model.get("type", "WordPiece") == "WordPiece":
@@ -46,7 +65,7 @@ def _of_tokenizer(content, path: pathlib.Path) -> list[str]:
         case _:
             raise CheckpointError(f"{path}: holds no WordPiece, and tfsum reads no other vocabulary; for the weights "
                                   "alone move the file out of the folder")
-    pieces = sorted(ids, key=ids.get)
+    pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != list(range(len(pieces))):
         raise CheckpointError(f"{path}: the ids of its {len(pieces)} pieces are not 0 to {len(pieces) - 1}; take the "
                               "vocabulary that the model was trained with")

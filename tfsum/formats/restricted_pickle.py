@@ -1,7 +1,7 @@
-"""An interpreter of pickle's instructions that calls nothing but the functions it was handed.
+"""An interpreter of pickle's instructions that calls only the functions given to it.
 
-`pickle.Unpickler.find_class` alone is no fence: a stream may still set attributes on the classes it may name.
-Here the stream only ever holds `Global` tokens, and no function or class of this process is within its reach.
+`pickle.Unpickler.find_class` alone is not safe: a stream can still set attributes of the allowed classes.
+Here the stream holds only `Global` tokens, and cannot reach any function or class of this process.
 """
 
 import argparse
@@ -14,9 +14,18 @@ from tfsum.errors import CheckpointError
 
 
 class Global:
-    """The name of a function or class that the stream asked for, and what a call of it does."""
+    """The name of a function or class in the stream, and what a call of it does.
 
-    def __init__(self, name: str, call: Callable | None = None):
+    Args:
+        name: module and name, such as `collections.OrderedDict`.
+        call: what a call of it does; None if it must not be called.
+
+    Example:
+        >>> Global("torch.FloatStorage")
+        <torch.FloatStorage>
+    """
+
+    def __init__(self, name: str, call: Callable | None = None) -> None:
         self.name, self.call = name, call
 
     def __repr__(self) -> str:
@@ -28,9 +37,13 @@ class Opaque:
 
     Args:
         class_name: Module and class, such as `torch.optim.adam.Adam`.
+
+    Example:
+        >>> Opaque("torch.optim.adam.Adam")
+        <torch.optim.adam.Adam with []>
     """
 
-    def __init__(self, class_name: str):
+    def __init__(self, class_name: str) -> None:
         self.class_name = class_name
         self.attributes: dict[str, Any] = {}
 
@@ -43,19 +56,24 @@ def read_pickle(
     find_global: Callable[[str], Global],
     load_persistent: Callable[[Any], Any] | None = None,
 ) -> Any:
-    """Reads one pickle and leaves the stream behind its end.
+    """Reads one pickle, up to its end in the stream.
 
     Args:
         stream: A seekable binary stream at the first byte of the pickle.
-        find_global: Gives the token of an allowed `module.name`; raises CheckpointError for any other.
+        find_global: Returns the token of an allowed `module.name`; raises CheckpointError for any other.
         load_persistent: Turns a persistent id into an object; without it there may be none.
 
     Returns:
-        The object: plain containers, numbers and strings, `Opaque` and what the callables gave.
+        The object: plain containers, numbers and strings, `Opaque` and the results of the callables.
 
     Raises:
         CheckpointError: An instruction or a name that is not allowed. A malformed stream raises what Python
             raises for it (IndexError, KeyError, TypeError, ValueError); the caller says which file it was.
+
+    Example:
+        >>> import io, pickle
+        >>> read_pickle(io.BytesIO(pickle.dumps({"steps": 3})), Global)
+        {'steps': 3}
     """
     return _Machine(find_global, load_persistent).run(stream)
 
@@ -63,7 +81,7 @@ def read_pickle(
 class _Machine:
     """Stack, marks and memo of one pickle."""
 
-    def __init__(self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None):
+    def __init__(self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None) -> None:
         self.find_global, self.load_persistent = find_global, load_persistent
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
@@ -169,7 +187,7 @@ def _kind(thing: Any) -> str:
 
 
 def hashable(key: Any) -> Any:
-    """Gives back a key or set item, but refuses one whose hash could run endlessly deep.
+    """Checks a key or set item: the hash of a deeply nested one could overflow the stack.
 
     Args:
         key: Any object of the stream.
@@ -179,6 +197,10 @@ def hashable(key: Any) -> Any:
 
     Raises:
         CheckpointError: A container within a container.
+
+    Example:
+        >>> hashable(("a", 1))
+        ('a', 1)
     """
     items = key if type(key) is tuple else (key,)
     if any(isinstance(item, tuple | frozenset) for item in items):
@@ -211,7 +233,7 @@ def _drop_since_mark(machine: _Machine, _: Any) -> None:
 
 
 def _nothing(machine: _Machine, _: Any) -> None:
-    """PROTO and FRAME: numbers that say nothing needed here."""
+    """PROTO and FRAME: numbers that are not needed here."""
 
 
 _ACTIONS: dict[str, Callable[[_Machine, Any], None]] = {

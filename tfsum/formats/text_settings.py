@@ -1,6 +1,7 @@
 """How a model's tokenizer treats case and accents, in the files of every format."""
 
 import json
+import os
 import pathlib
 import unicodedata
 
@@ -12,10 +13,10 @@ PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"
 SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 
 
-def read_text_settings(folder) -> dict[str, bool | None]:
+def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
     """Reads the text settings of a model folder of tfsum, Hugging Face or Google, or of a vocabulary alone.
 
-    Google's folders say nothing of it, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
+    Google's folders do not store them, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
     with a capital, nor one that strips accents an accent: a vocabulary that has one keeps them.
 
     Args:
@@ -27,6 +28,13 @@ def read_text_settings(folder) -> dict[str, bool | None]:
 
     Raises:
         CheckpointError: one of these files is broken.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "tfsum.json").write_text(tfsum_json({"lowercase": False}))
+        ...     read_text_settings(folder)
+        {'lowercase': False, 'strip_accents': None}
     """
     folder = pathlib.Path(folder)
     for file, key in PLACES:
@@ -39,16 +47,31 @@ def read_text_settings(folder) -> dict[str, bool | None]:
         if not isinstance(stored, dict):
             raise CheckpointError(f"{place}: \"{section}\" is {stored!r}; expected an object, such as "
                                   '{"lowercase": true}')
-        told = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
-        if wrong := [f"{name} is {value!r}" for name, value in told.items() if type(value) not in (bool, type(None))]:
-            raise CheckpointError(f"{place}: {', '.join(wrong)}; expected true, false or nothing")
-        if told["lowercase"] is not None:
-            return told
+        settings = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
+        if errors := [f"{name} is {value!r}" for name, value in settings.items()
+                      if type(value) not in (bool, type(None))]:
+            raise CheckpointError(f"{place}: {', '.join(errors)}; expected true, false or nothing")
+        if settings["lowercase"] is not None:
+            return settings
     return vocabulary_settings(folder / "vocab.txt" if folder.is_dir() else folder)
 
 
 def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
-    """What the pieces of a vocabulary tell but the special ones, such as [CLS]; lower case where there is no file."""
+    """Infers the settings from the pieces of a vocabulary, special ones aside; lower case where there is no file.
+
+    Args:
+        vocabulary: path of a vocab.txt.
+
+    Returns:
+        `lowercase` and `strip_accents`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "vocab.txt").write_text("[PAD]\\nThe\\n")
+        ...     vocabulary_settings(pathlib.Path(folder, "vocab.txt"))
+        {'lowercase': False, 'strip_accents': None}
+    """
     pieces = [piece for piece in map(str.strip, read_vocabulary(vocabulary) or [])
               if not (piece.startswith("[") and piece.endswith("]"))]
     lowercase = not any(piece != piece.lower() for piece in pieces)
@@ -62,20 +85,42 @@ def _has_accents(piece: str) -> bool:
 
 
 def tfsum_json(settings: dict) -> str:
-    """The content of tfsum.json for the settings."""
+    """The content of tfsum.json for the settings.
+
+    Example:
+        >>> json.loads(tfsum_json({"lowercase": True}))
+        {'text': {'lowercase': True}}
+    """
     return json.dumps({"text": settings}, indent=2) + "\n"
 
 
 def tokenizer_config(settings: dict) -> str:
-    """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs."""
+    """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs.
+
+    Example:
+        >>> json.loads(tokenizer_config({"lowercase": True, "strip_accents": None}))["do_lower_case"]
+        True
+    """
     kept = {"tokenizer_class": "BertTokenizer", "do_lower_case": settings["lowercase"],
             "strip_accents": settings["strip_accents"], "tokenize_chinese_chars": True}
     return json.dumps(kept, indent=2) + "\n"
 
 
 def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
-    """What bert_config.json must say beyond what the vocabulary tells."""
-    def tokenizer(lowercase, strip_accents):
+    """The text settings that bert_config.json must hold because the vocabulary does not imply them.
+
+    Args:
+        settings: `lowercase` and `strip_accents`.
+        vocabulary: path of the vocab.txt.
+
+    Returns:
+        Further keys of bert_config.json; none if the vocabulary implies the settings.
+
+    Example:
+        >>> google_keys({"lowercase": False, "strip_accents": None}, pathlib.Path("no_vocab.txt"))
+        {'do_lower_case': False, 'strip_accents': None}
+    """
+    def tokenizer(lowercase: bool | None, strip_accents: bool | None) -> tuple:
         return lowercase, lowercase if strip_accents is None else strip_accents
 
     if tokenizer(**settings) == tokenizer(**vocabulary_settings(vocabulary)):

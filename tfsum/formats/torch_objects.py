@@ -12,7 +12,7 @@ from tfsum.errors import CheckpointError
 from tfsum.formats.restricted_pickle import Global, Opaque, hashable, read_pickle
 
 LARGEST_REPEAT = 2**27
-"""Elements that a view with repeated elements (stride 0) may have; more is no weight, but a trap."""
+"""Elements that a view with repeated elements (stride 0) may have; more cannot be a weight."""
 
 ELEMENTS = {
     "DoubleStorage": "<f8",
@@ -36,17 +36,28 @@ ALLOWED = (
 
 
 class Parameter(np.ndarray):
-    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are."""
+    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are.
 
-    __hash__ = object.__hash__
+    Example:
+        >>> parameter = np.zeros(2).view(Parameter)
+        >>> {parameter: "momentum"}[parameter]
+        'momentum'
+    """
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # numpy's own is None
 
 
 class StorageId(NamedTuple):
-    """What a pickle says of one storage: class, name in the file, elements, and the part that is meant."""
+    """The description of a storage in a pickle: class, name in the file, elements, and the part used.
+
+    Example:
+        >>> StorageId("FloatStorage", "0", 3, slice(0, 3)).byte_count()
+        12
+    """
 
     kind: str
     key: str
-    count: int
+    count: int  # type: ignore[assignment]  # tuple.count is not needed
     part: slice
 
     def byte_count(self) -> int:
@@ -55,25 +66,37 @@ class StorageId(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The elements of one storage, or None while they have not been found in the file."""
+    """The elements of one storage, or None while they have not been found in the file.
+
+    Example:
+        >>> Storage("FloatStorage", None).elements is None
+        True
+    """
 
     kind: str
     elements: np.ndarray | None
 
 
 def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview | None]) -> Any:
-    """Reads the pickle of a checkpoint and leaves the stream behind it.
+    """Reads the pickle of a checkpoint, up to its end in the stream.
 
     Args:
         stream: A seekable binary stream at the first byte of the pickle.
-        load: Gives the bytes of a whole storage, or None in a first reading that only asks which there are
+        load: Returns the bytes of a whole storage, or None in a first pass that only collects the storages
             (every tensor is then None).
 
     Returns:
-        What was saved, with numpy arrays in the place of tensors.
+        What was saved, with numpy arrays instead of tensors.
 
     Raises:
         CheckpointError: An object beyond `ALLOWED`, a storage of wrong size, a tensor outside its storage.
+
+    Source: torch/serialization.py and torch/_utils.py.
+
+    Example:
+        >>> import io, pickle
+        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda asked: None)
+        {'step': 1}
     """
 
     def persistent(identity: Any) -> Storage:
@@ -111,7 +134,7 @@ def _part(rest: list[Any], count: int) -> tuple[int, int]:
     return -1, 0
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> np.ndarray | None:
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Any:
     """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
     numbers = (offset, *size, *stride)
     sound = isinstance(storage, Storage) and len(size) == len(stride) and all(type(n) is int for n in numbers)
@@ -122,8 +145,8 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> np.nd
     count, available = math.prod(size), len(storage.elements)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if count else offset - 1
     if last >= available or count > max(available, LARGEST_REPEAT):
-        view = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
-        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {view}")
+        found = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
+        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {found}")
     steps = [step * storage.elements.itemsize for step in stride]
     view = np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
     if storage.kind == "BFloat16Storage":

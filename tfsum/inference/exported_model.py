@@ -1,6 +1,8 @@
 """An exported model of any kind in Python: texts in, rows of a signature's outputs out."""
 
-from collections.abc import Sequence
+import pathlib
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -13,7 +15,7 @@ KNOWN_ENOUGH = 0.6  # share of whole words; English news has 0.9 to 1, Spanish o
 
 
 class ExportedModel:
-    """What `Summarizer`, `Generator` and `Classifier` share; `tfsum.load` makes the one that fits a model.
+    """Base class of `Summarizer`, `Generator` and `Classifier`; `tfsum.load` returns the right one for a model.
 
     Args:
         path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
@@ -24,27 +26,32 @@ class ExportedModel:
 
     Raises:
         ExportError: there is no such model, or it is broken.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> ExportedModel(shipped_model()).description["kind"]
+        'extractive'
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | pathlib.Path) -> None:
         self.path = newest(path)
         self.description = read_description(self.path)
         self._model = load_model(self.path, self.description)
 
-    def _ask(self, signature: str, columns: dict[str, list[str]], **options) -> list[dict[str, np.ndarray]]:
-        """Asks for any number of texts, in groups.
+    def _ask(self, signature: str, columns: dict[str, list[str]], **options: Any) -> list[dict[str, np.ndarray]]:
+        """Calls a signature on any number of texts, in groups.
 
         Args:
             signature: its name.
             columns: input -> its texts, a column for each input and of each the same number.
-            **options: input -> the value that it has for all texts.
+            **options: input -> its value for all texts.
 
         Returns:
             For each row of the columns the outputs by name, without their first dimension.
         """
         encoded = {name: [text.encode("utf-8", errors="replace") for text in column]
                    for name, column in columns.items()}
-        answers = {}
+        answers: dict[int, dict[str, np.ndarray]] = {}
         for rows in batches([sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]):
             inputs = {name: tf.constant([column[i] for i in rows], tf.string) for name, column in encoded.items()}
             inputs |= {name: tf.fill([len(rows)], value) for name, value in options.items()}
@@ -53,11 +60,18 @@ class ExportedModel:
         return [answers[i] for i in range(len(answers))]
 
 
-def check_texts(texts) -> list[str]:
-    """The texts as a list.
+def check_texts(texts: Iterable[str]) -> list[str]:
+    """Checks texts and returns them as a list.
+
+    Args:
+        texts: a sequence of str.
 
     Raises:
-        Error: it is no sequence, or something in it is no text.
+        Error: it is not a sequence of str.
+
+    Example:
+        >>> check_texts(("It rained.", "The sun shone."))
+        ['It rained.', 'The sun shone.']
     """
     if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
         raise Error(f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)")
@@ -69,7 +83,15 @@ def check_texts(texts) -> list[str]:
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
-    """Groups texts by size: their places, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` in a group."""
+    """Groups texts by size: lists of indices, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` each.
+
+    Args:
+        sizes: bytes of each text.
+
+    Example:
+        >>> batches([5, 600_000, 3])
+        [[2, 0], [1]]
+    """
     groups: list[list[int]] = []
     room = 0
     for i in sorted(range(len(sizes)), key=lambda i: sizes[i]):

@@ -2,21 +2,30 @@
 
 import json
 import pathlib
+from typing import Any
 
 import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
 
-# What TensorFlow raises for a file that is missing, cut short or not what it should be.
+# What TensorFlow raises for a file that is missing, truncated or corrupt.
 BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
 
 
-def newest(path) -> pathlib.Path:
-    """The folder `.../NAME/VERSION` of an exported model, for itself or for `.../NAME`.
+def newest(path: str | pathlib.Path) -> pathlib.Path:
+    """The folder `.../NAME/VERSION` of an exported model.
+
+    Args:
+        path: that folder, or `.../NAME` for its newest version.
 
     Raises:
         ExportError: there is no version in it.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> newest(shipped_model().parent) == shipped_model()
+        True
     """
     path = pathlib.Path(path)
     if (path / "saved_model.pb").is_file() or not path.is_dir():
@@ -31,11 +40,19 @@ def newest(path) -> pathlib.Path:
     return max(versions, key=lambda p: int(p.name))
 
 
-def read_description(folder) -> dict:
+def read_description(folder: str | pathlib.Path) -> dict:
     """Reads assets.extra/tfsum.json of an exported model.
+
+    Args:
+        folder: `.../NAME/VERSION`.
 
     Raises:
         ExportError: no SavedModel, or none that tfsum wrote.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> read_description(shipped_model())["kind"]
+        'extractive'
     """
     path = pathlib.Path(folder)
     if not (path / "saved_model.pb").is_file():
@@ -46,11 +63,23 @@ def read_description(folder) -> dict:
     return read_json(path / "assets.extra" / "tfsum.json")
 
 
-def load_model(folder, description: dict):
+def load_model(folder: str | pathlib.Path, description: dict) -> Any:
     """Loads a SavedModel, its op libraries first.
+
+    Args:
+        folder: `.../NAME/VERSION`.
+        description: the content of its assets.extra/tfsum.json.
+
+    Returns:
+        The object of `tf.saved_model.load`.
 
     Raises:
         ExportError: a file is broken or missing, or TF Text, whose operations it needs.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
+        ['score', 'score_ids', 'serving_default', 'summarize']
     """
     if description.get("ops") == "text":
         try:
@@ -70,7 +99,19 @@ def load_model(folder, description: dict):
 
 
 def read_json(path: pathlib.Path) -> dict:
-    """Reads a JSON file of an exported model; an ExportError says what is wrong with it."""
+    """Reads a JSON file of an exported model.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        ExportError: the file is missing or broken.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> read_json(shipped_model() / "assets.extra" / "tfsum.json")["format_version"]
+        1
+    """
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

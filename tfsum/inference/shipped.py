@@ -1,4 +1,4 @@
-"""Where the shipped models lie: `saved_models/` of a checkout, `tfsum/saved_models` once installed."""
+"""Where the shipped models are: `saved_models/` of a checkout, `tfsum/saved_models` once installed."""
 
 import pathlib
 
@@ -9,15 +9,25 @@ DEFAULT_MODEL = "bert_sum_ext_news_en"
 
 
 def shipped_folder() -> pathlib.Path:
-    """The folder of the shipped models."""
+    """The folder of the shipped models.
+
+    Example:
+        >>> shipped_folder().name
+        'saved_models'
+    """
     package = pathlib.Path(tfsum.__file__).resolve().parent
     installed = package / "saved_models"
-    # In a checkout (also one installed with -e) the folder lies beside the package, not in it.
+    # In a checkout (also one installed with -e) the folder is beside the package, not in it.
     return installed if installed.is_dir() else package.parent / "saved_models"
 
 
 def shipped_models() -> dict[str, pathlib.Path]:
-    """Name -> the folder of its newest version, for every model there is."""
+    """Name -> the folder of its newest version, for every shipped model.
+
+    Example:
+        >>> "bert_sum_ext_news_en" in shipped_models()
+        True
+    """
     found = {}
     for card in sorted(shipped_folder().glob("*/")):
         versions = [folder for folder in card.iterdir() if _is_version(folder)]
@@ -37,6 +47,10 @@ def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
 
     Raises:
         ExportError: there is no such model; the message lists those there are.
+
+    Example:
+        >>> shipped_model().parent.name
+        'bert_sum_ext_news_en'
     """
     models = shipped_models()
     if name not in models:

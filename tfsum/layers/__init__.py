@@ -1,5 +1,6 @@
-"""The layers of a Transformer, in Keras alone: they run on every backend that Keras has."""
+"""The layers of a Transformer in pure Keras: they run on TensorFlow and on JAX."""
 
+from tfsum.layers.cache import Cache
 from tfsum.layers.decoder import Decoder, DecoderLayer
 from tfsum.layers.dropout import Dropout, dropout_step
 from tfsum.layers.encoder import Encoder, EncoderLayer
@@ -7,9 +8,9 @@ from tfsum.layers.masks import look_ahead_mask, padding_mask
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positional_encoding import PositionalEncoding, positional_encoding
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
-from tfsum.layers.write_position import write_position
 
 __all__ = [
+    "Cache",
     "Decoder",
     "DecoderLayer",
     "Dropout",
@@ -22,5 +23,4 @@ __all__ = [
     "look_ahead_mask",
     "padding_mask",
     "positional_encoding",
-    "write_position",
 ]

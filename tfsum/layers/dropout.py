@@ -1,27 +1,42 @@
-"""Dropout whose masks differ between replicas and micro-batches and come back when a run is resumed.
+"""Dropout with masks that differ between replicas and micro-batches and are reproduced when a run is resumed.
 
-Keras's own dropout draws from a counter that every replica of a MirroredStrategy advances alike, so that all
-replicas drop the same units, and that its checkpoints leave out. Here the training step may say where it is
-(`dropout_step`); the mask is then a function of the layer's seed and of that number alone.
+Keras's own dropout draws from a counter that is the same on all replicas of a MirroredStrategy, so that all replicas
+drop the same units, and that is not part of its checkpoints. Here the training step can set its number
+(`dropout_step`); the mask then depends only on the layer's seed and this number.
 """
 
 import contextlib
 import threading
+from collections.abc import Iterator
+from typing import Any
 
 import keras
 from keras import ops
 
 from tfsum.errors import Error
+from tfsum.tensor import Tensor
 
-_step = threading.local()  # each replica traces its step in a thread of its own
+_step = threading.local()  # each replica traces its step in its own thread
 
 
 @contextlib.contextmanager
-def dropout_step(number):
-    """Makes every `Dropout` called inside draw its mask from its own seed and `number`.
+def dropout_step(number: Tensor) -> Iterator[None]:
+    """Context manager in which every `Dropout` draws its mask from its own seed and `number`.
 
     Args:
         number: int scalar tensor, different for each optimizer step, replica and micro-batch.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras import ops
+    >>> from tfsum.layers import Dropout, dropout_step
+    >>> dropout, masks = Dropout(0.5, seed=1), []
+    >>> for number in (7, 7, 8):
+    ...     with dropout_step(number):
+    ...         masks.append(ops.convert_to_numpy(dropout(np.ones((1, 100), "float32"), training=True)))
+    >>> bool((masks[0] == masks[1]).all()), bool((masks[0] == masks[2]).all())
+    (True, False)
     """
     previous = getattr(_step, "number", None)
     _step.number = number
@@ -32,7 +47,7 @@ def dropout_step(number):
 
 
 class _StepSeedGenerator(keras.random.SeedGenerator):
-    """Keras's seed generator, but under `dropout_step` the counter is the step's number."""
+    """A seed generator of Keras that uses the number of the step as its counter under `dropout_step`."""
 
     def next(self, ordered=True):
         number = getattr(_step, "number", None)
@@ -44,17 +59,27 @@ class _StepSeedGenerator(keras.random.SeedGenerator):
 
 @keras.saving.register_keras_serializable("tfsum")
 class Dropout(keras.layers.Layer):
-    """Sets a share of the values to 0 in training and scales the others up (Srivastava et al. 2014).
+    """Sets a fraction of the values to 0 in training and scales the others up (Srivastava et al. 2014).
 
     Args:
-        rate: share of the values set to 0, from 0 to below 1.
+        rate: fraction of the values set to 0, from 0 to below 1.
         seed: int; drawn from Python's generator (`keras.utils.set_random_seed`) by default.
 
     Raises:
         Error: a rate out of range.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.layers import Dropout
+    >>> x = ops.ones((1, 4))
+    >>> ops.convert_to_numpy(Dropout(0.5)(x)).tolist()
+    [[1.0, 1.0, 1.0, 1.0]]
+    >>> set(ops.convert_to_numpy(Dropout(0.5)(ops.ones((1, 99)), training=True)).ravel().tolist()) == {0.0, 2.0}
+    True
     """
 
-    def __init__(self, rate: float, seed: int | None = None, **kwargs):
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):
         super().__init__(**kwargs)
         if not 0 <= rate < 1:
             raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
@@ -62,15 +87,13 @@ class Dropout(keras.layers.Layer):
         self.seed = seed
         if rate:
             self.seed_generator = _StepSeedGenerator(seed)
+        self.built = True  # there are no weights
 
-    def build(self, input_shape):
-        self.built = True
-
-    def call(self, x, training=None):
-        """(...) -> (...), unchanged unless `training`."""
+    def call(self, x: Tensor, training: bool | None = None) -> Tensor:
+        """(...) -> (...), the identity unless `training`."""
         if not training or not self.rate:
             return x
         return keras.random.dropout(x, self.rate, seed=self.seed_generator)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}

@@ -1,4 +1,6 @@
-"""The encoder of the Transformer, in its post-norm and its pre-norm form."""
+"""The encoder of the Transformer, post-norm or pre-norm."""
+
+from typing import Any
 
 import keras
 
@@ -6,37 +8,47 @@ from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+from tfsum.tensor import Tensor
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class EncoderLayer(keras.layers.Layer):
-    """Self-attention, then the feed-forward network, each with its residual and its normalization.
+    """Self-attention, then the feed-forward network, each with a residual connection and a normalization.
 
     Post-norm (Vaswani et al. 2017; BERT): x = LN(x + attention(x)); x = LN(x + feed_forward(x)).
     Pre-norm (BertSum's inter-sentence encoder): x = x + attention(LN(x)); x = x + feed_forward(LN(x)).
 
     Args:
-        d_model: width D.
+        d_model: size D of the hidden vectors.
         num_heads: H, a divisor of `d_model`.
-        feed_forward_width: F.
-        activation: of the feed-forward network, see `PositionwiseFeedForward`.
-        norm: "post" or "pre": normalize what a sublayer gave and its residual, or what it reads.
-        dropout: on the output of attention and of the feed-forward network, before the residual.
-        attention_dropout: on the attention weights.
-        activation_dropout: inside the feed-forward network.
-        epsilon: of the normalizations.
-        normalize_attention_input: False leaves out the first normalization of a pre-norm layer, as the first
-            layer of BertSum's inter-sentence encoder does (nlpyang/BertSum, `TransformerEncoderLayer`).
+        feed_forward_width: F, size of the intermediate layer of the feed-forward network.
+        activation: activation of the feed-forward network, see `PositionwiseFeedForward`.
+        norm: "post" normalizes the sum of a sublayer's output and its residual, "pre" the input of a sublayer.
+        dropout: dropout rate on the outputs of attention and of the feed-forward network, before the residual.
+        attention_dropout: dropout rate on the attention weights.
+        activation_dropout: dropout rate inside the feed-forward network.
+        epsilon: epsilon of the normalizations.
+        normalize_attention_input: False omits the first normalization of a pre-norm layer, as in the first
+            layer of BertSum's inter-sentence encoder (nlpyang/BertSum, `TransformerEncoderLayer`).
         kernel_initializer: initializer of every kernel.
 
     Raises:
         Error: `norm` is neither "post" nor "pre".
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.layers import EncoderLayer
+    >>> layer = EncoderLayer(d_model=8, num_heads=2, feed_forward_width=16)
+    >>> x, weights = layer(ops.ones((1, 3, 8)), return_attention_weights=True)
+    >>> tuple(x.shape), tuple(weights.shape)
+    ((1, 3, 8), (1, 2, 3, 3))
     """
 
     def __init__(self, d_model: int, num_heads: int, feed_forward_width: int, activation: str = "relu",
                  norm: str = "post", dropout: float = 0.1, attention_dropout: float = 0.0,
                  activation_dropout: float = 0.0, epsilon: float = 1e-6,
-                 normalize_attention_input: bool = True, kernel_initializer="glorot_uniform", **kwargs):
+                 normalize_attention_input: bool = True, kernel_initializer: Any = "glorot_uniform", **kwargs: Any):
         super().__init__(**kwargs)
         if norm not in ("post", "pre"):
             raise Error(f"EncoderLayer: norm is {norm!r}; it must be 'post' or 'pre'")
@@ -68,14 +80,15 @@ class EncoderLayer(keras.layers.Layer):
         self.attention_drop = Dropout(dropout, name="attention_dropout", dtype=policy)
         self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout", dtype=policy)
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
             if layer is not None:
                 layer.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, x, attention_mask=None, training=None, return_attention_weights=False):
-        """Encodes one layer further.
+    def call(self, x: Tensor, attention_mask: Tensor | None = None, training: bool | None = None,
+             return_attention_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        """Applies the layer.
 
         Args:
             x: float tensor (B, T, D).
@@ -83,7 +96,7 @@ class EncoderLayer(keras.layers.Layer):
             return_attention_weights: also return the attention weights.
 
         Returns:
-            float tensor (B, T, D), or with it the attention weights (B, H, T, T).
+            float tensor (B, T, D), or a tuple of it and the attention weights (B, H, T, T).
         """
         pre = self.norm == "pre"
         a = self.attention_norm(x) if pre and self.attention_norm is not None else x
@@ -96,24 +109,32 @@ class EncoderLayer(keras.layers.Layer):
         x = x if pre else self.feed_forward_norm(x)
         return (x, weights) if return_attention_weights else x
 
-    def get_config(self):
+    def get_config(self) -> dict:
         initializer = keras.initializers.serialize(self.kernel_initializer)
         return {**super().get_config(), **self._config, "kernel_initializer": initializer}
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class Encoder(keras.layers.Layer):
-    """A stack of encoder layers; a pre-norm stack ends with a normalization of its own.
+    """A stack of encoder layers; a pre-norm stack ends with a normalization.
 
     Args:
         num_layers: number of `EncoderLayer`s.
-        normalize_first_input: False leaves the attention input of the first layer of a pre-norm stack as it
-            is (BertSum's inter-sentence encoder).
+        normalize_first_input: False omits the normalization of the attention input in the first layer of a pre-norm
+            stack (BertSum's inter-sentence encoder).
         **layer: the arguments of every `EncoderLayer`.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.layers import Encoder
+    >>> encoder = Encoder(2, d_model=8, num_heads=2, feed_forward_width=16)
+    >>> tuple(encoder(ops.ones((1, 3, 8))).shape)
+    (1, 3, 8)
     """
 
-    def __init__(self, num_layers: int, normalize_first_input: bool = True, name=None, dtype=None,
-                 trainable=True, **layer):
+    def __init__(self, num_layers: int, normalize_first_input: bool = True, name: str | None = None,
+                 dtype: Any = None, trainable: bool = True, **layer: Any):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.num_layers = num_layers
         self.normalize_first_input = normalize_first_input
@@ -128,23 +149,24 @@ class Encoder(keras.layers.Layer):
             self.final_norm = keras.layers.LayerNormalization(epsilon=layer.get("epsilon", 1e-6), name="final_norm",
                                                               dtype=self.dtype_policy)
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         for layer in self.encoder_layers:
             layer.build(None)
         if self.final_norm is not None:
             self.final_norm.build((None, None, self._layer_config["d_model"]))
         self.built = True
 
-    def call(self, x, attention_mask=None, training=None, return_all=False):
+    def call(self, x: Tensor, attention_mask: Tensor | None = None, training: bool | None = None,
+             return_all: bool = False) -> Tensor | tuple[Tensor, list[Tensor], list[Tensor]]:
         """Encodes whole sequences.
 
         Args:
             x, attention_mask: as in `EncoderLayer.call`.
-            return_all: also return what every layer gave.
+            return_all: also return the outputs and attention weights of every layer.
 
         Returns:
-            float tensor (B, T, D), or with it two lists: the input and each layer's output (B, T, D), before the
-            normalization that ends a pre-norm stack; each layer's attention weights (B, H, T, T).
+            float tensor (B, T, D), or a tuple of it and two lists: the input and each layer's output (B, T, D),
+            before the final normalization of a pre-norm stack; each layer's attention weights (B, H, T, T).
         """
         outputs, attentions = [x], []
         for layer in self.encoder_layers:
@@ -154,7 +176,7 @@ class Encoder(keras.layers.Layer):
         x = x if self.final_norm is None else self.final_norm(x)
         return (x, outputs, attentions) if return_all else x
 
-    def get_config(self):
+    def get_config(self) -> dict:
         layer = dict(self._layer_config)
         if isinstance(layer.get("kernel_initializer"), keras.initializers.Initializer):
             layer["kernel_initializer"] = keras.initializers.serialize(layer["kernel_initializer"])

@@ -1,32 +1,45 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2)."""
 
+from typing import Any
+
 import keras
 from keras import ops
 
 from tfsum.errors import Error
+from tfsum.layers.cache import Cache
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.masks import additive_mask
+from tfsum.tensor import Tensor
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class MultiHeadAttention(keras.layers.Layer):
-    """Attention of H heads: softmax(Q K^T / sqrt(D/H)) V in each, concatenated and projected.
+    """Multi-head attention: softmax(Q K^T / sqrt(D/H)) V in each of H heads, concatenated and projected.
 
-    Self-attention when only `query` is given, cross-attention when `value` is. Heads are contiguous slices of
-    the D columns, as in the original BERT and BertSum, whose weights fit as they are.
+    Self-attention if only `query` is given, cross-attention with `value`. Heads are contiguous slices of the D
+    columns, as in the original BERT and BertSum, whose weights can be loaded without reordering.
 
     Args:
         num_heads: H, a divisor of `d_model`.
-        d_model: width D of the queries, keys, values and the output.
-        dropout: share of the attention weights set to 0 in training.
+        d_model: size D of the queries, keys, values and the output.
+        dropout: fraction of the attention weights set to 0 in training.
         kernel_initializer: initializer of the four kernels (D, D).
 
     Raises:
         Error: `num_heads` does not divide `d_model`.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.layers import MultiHeadAttention
+    >>> attention = MultiHeadAttention(num_heads=2, d_model=8)
+    >>> output, weights = attention(ops.ones((1, 3, 8)), ops.ones((1, 5, 8)), return_attention_weights=True)
+    >>> tuple(output.shape), tuple(weights.shape)
+    ((1, 3, 8), (1, 2, 3, 5))
     """
 
     def __init__(self, num_heads: int, d_model: int, dropout: float = 0.0,
-                 kernel_initializer="glorot_uniform", **kwargs):
+                 kernel_initializer: Any = "glorot_uniform", **kwargs: Any):
         super().__init__(**kwargs)
         if num_heads < 1 or d_model % num_heads:
             raise Error(f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
@@ -45,23 +58,24 @@ class MultiHeadAttention(keras.layers.Layer):
         self.output_projection = dense("output")
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         for layer in (self.query, self.key, self.value, self.output_projection):
             layer.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, query, value=None, attention_mask=None, training=None, return_attention_weights=False):
-        """Attends.
+    def call(self, query: Tensor, value: Tensor | None = None, attention_mask: Tensor | None = None,
+             training: bool | None = None, return_attention_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+        """Attends from each query to the visible values.
 
         Args:
             query: float tensor (B, Tq, D).
-            value: float tensor (B, Tk, D) that keys and values are made of; `query` by default.
+            value: float tensor (B, Tk, D), projected to keys and values; `query` by default.
             attention_mask: bool tensor that broadcasts to (B, H, Tq, Tk), True is visible; all by default. A query
-                that may see nothing gets a finite answer (the mean of all values).
-            return_attention_weights: also return the weights, as they are after dropout.
+                without a visible position gets a finite result (the mean of all values).
+            return_attention_weights: also return the attention weights, after dropout.
 
         Returns:
-            float tensor (B, Tq, D), or with it the weights (B, H, Tq, Tk).
+            float tensor (B, Tq, D), or a tuple of it and the attention weights (B, H, Tq, Tk).
         """
         keys, values = self.keys_and_values(query if value is None else value)
         context, weights = self._attend(self._heads(self._scaled_query(query)), ops.swapaxes(keys, 2, 3), values,
@@ -70,32 +84,33 @@ class MultiHeadAttention(keras.layers.Layer):
         output = self.output_projection(ops.reshape(context, ops.shape(query)))
         return (output, weights) if return_attention_weights else output
 
-    def keys_and_values(self, value):
-        """Projects what is attended to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
+    def keys_and_values(self, value: Tensor) -> tuple[Tensor, Tensor]:
+        """Projects the values to attend to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
         return self._heads(self.key(value)), self._heads(self.value(value))
 
-    def extend(self, x, position, keys, values, write):
+    def extend(self, x: Tensor, position: Tensor, keys: Cache, values: Cache) -> tuple[Cache, Cache]:
         """Writes the keys and the values of one position into the caches of `DecoderLayer.start`.
 
         Args:
-            x: float tensor (B * K, D), the vectors of that position, those of a source together.
+            x: float tensor (B * K, D), the vectors of that position, with the hypotheses of a source next to each
+                other.
             position: int scalar, below L.
-            keys, values: float tensors (B, H, L, K, D/H).
-            write: `write_position`, or another function that gives the same.
+            keys, values: caches (B, H, L, K, D/H).
 
         Returns:
             both caches with that position set.
         """
-        width = keys.shape[3]
-        return (write(keys, position, self._by_head(self.key(x), width)),
-                write(values, position, self._by_head(self.value(x), width)))
+        num_beams = keys.shape[3]
+        return (keys.write(position, self._by_head(self.key(x), num_beams)),
+                values.write(position, self._by_head(self.value(x), num_beams)))
 
-    def step(self, x, width, keys, values, attention_mask):
-        """Attends from one position of each hypothesis to cached keys and values; gives what `call` gives there.
+    def step(self, x: Tensor, num_beams: int, keys: Tensor, values: Tensor, attention_mask: Tensor) -> Tensor:
+        """Attends from one position of each hypothesis to cached keys and values; equals `call` at that position.
 
         Args:
-            x: float tensor (B * K, D), the vectors of that position, those of a source together.
-            width: K, an int.
+            x: float tensor (B * K, D), the vectors of that position, with the hypotheses of a source next to each
+                other.
+            num_beams: K, hypotheses per source, an int.
             keys: float tensor (B, H, D/H, Tk), transposed; the K hypotheses of a source share keys and values.
             values: float tensor (B, H, Tk, D/H).
             attention_mask: bool tensor that broadcasts to (B, H, K, Tk), True is visible.
@@ -103,16 +118,16 @@ class MultiHeadAttention(keras.layers.Layer):
         Returns:
             float tensor (B * K, D).
         """
-        query = self._by_head(self._scaled_query(x), width)
+        query = self._by_head(self._scaled_query(x), num_beams)
         context, _ = self._attend(query, keys, values, attention_mask, training=False)
-        context = ops.stack(ops.unstack(context, width, axis=2), axis=1)  # (B, K, H, D/H)
+        context = ops.stack(ops.unstack(context, num_beams, axis=2), axis=1)  # (B, K, H, D/H)
         return self.output_projection(ops.reshape(context, (-1, self.d_model)))
 
-    def _by_head(self, x, width):
+    def _by_head(self, x, num_beams):
         """(B * K, D) -> (B, H, K, D/H)."""
-        x = ops.reshape(x, (-1, width, self.num_heads, self.d_model // self.num_heads))
-        # As a transpose would; of so few numbers that takes longer than a product with a weight.
-        return ops.stack(ops.unstack(x, width, axis=1), axis=2)
+        x = ops.reshape(x, (-1, num_beams, self.num_heads, self.d_model // self.num_heads))
+        # Equals a transpose, which for so few numbers takes longer than the product with a weight.
+        return ops.stack(ops.unstack(x, num_beams, axis=1), axis=2)
 
     def _scaled_query(self, query):
         return self.query(query) * (self.d_model // self.num_heads) ** -0.5
@@ -130,7 +145,7 @@ class MultiHeadAttention(keras.layers.Layer):
         batch, length, _ = ops.shape(x)
         return ops.swapaxes(ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {
             **super().get_config(),
             "num_heads": self.num_heads,

@@ -1,14 +1,17 @@
 """Sinusoidal positions (Vaswani et al. 2017, "Attention Is All You Need", section 3.5)."""
 
+from typing import Any
+
 import keras
 import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
+from tfsum.tensor import Tensor
 
 
-def positional_encoding(length, d_model: int):
+def positional_encoding(length: Tensor, d_model: int) -> Tensor:
     """Encodes the positions 0..length-1 as interleaved sines and cosines.
 
     Column i of position p is sin(p / 10000^(2(i//2)/D)) where i is even and the cosine of the same angle
@@ -24,12 +27,19 @@ def positional_encoding(length, d_model: int):
 
     Raises:
         Error: `d_model` is not a positive number.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.layers import positional_encoding
+    >>> [[round(float(x), 2) for x in row] for row in ops.convert_to_numpy(positional_encoding(2, 4))]
+    [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
     """
     return encode_positions(ops.arange(length, dtype="int32"), d_model)
 
 
-def encode_positions(positions, d_model: int):
-    """Encodes given positions; `positional_encoding` says how.
+def encode_positions(positions: Tensor, d_model: int) -> Tensor:
+    """Encodes the given positions, see `positional_encoding`.
 
     Args:
         positions: int tensor of any shape (...).
@@ -37,6 +47,10 @@ def encode_positions(positions, d_model: int):
 
     Returns:
         float32 tensor (..., D).
+
+    >>> import numpy as np
+    >>> tuple(encode_positions(np.array([[0, 5000]]), 8).shape)
+    (1, 2, 8)
     """
     if d_model < 1:
         raise Error(f"positional_encoding: d_model is {d_model}; it must be at least 1")
@@ -54,26 +68,31 @@ class PositionalEncoding(keras.layers.Layer):
 
     Args:
         scale: multiply the vectors by sqrt(D) first, as the Transformer does with its embeddings
-            (section 3.4); BertSum's inter-sentence encoder adds the positions to them as they are.
-        dropout: share of the sums set to 0 in training (section 5.4).
+            (section 3.4); BertSum's inter-sentence encoder does not.
+        dropout: fraction of the sums set to 0 in training (section 5.4).
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.layers import PositionalEncoding
+    >>> ops.convert_to_numpy(PositionalEncoding()(ops.zeros((1, 1, 4)))).tolist()
+    [[[0.0, 1.0, 0.0, 1.0]]]
     """
 
-    def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs):
+    def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs: Any):
         super().__init__(**kwargs)
         self.scale = scale
         self.dropout = dropout
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
+        self.built = True  # there are no weights
 
-    def build(self, input_shape):
-        self.built = True
-
-    def call(self, x, first_position=None, training=None):
+    def call(self, x: Tensor, first_position: Tensor | None = None, training: bool | None = None) -> Tensor:
         """Adds the positions.
 
         Args:
             x: float tensor (B, T, D).
-            first_position: int tensor (B,), the position of each row's first vector, or (1,) where it is the same
-                in all; 0 by default.
+            first_position: int tensor (B,), the position of each row's first vector, or (1,) if it is the same for
+                all; 0 by default.
 
         Returns:
             float tensor (B, T, D) of the compute dtype.
@@ -85,9 +104,9 @@ class PositionalEncoding(keras.layers.Layer):
         if self.scale:
             x = x * ops.cast(d_model**0.5, x.dtype)
         encoded = encode_positions(positions, d_model)
-        # The sum is taken in float32: bfloat16 keeps 8 bits, too few to tell position 100 from 101.
+        # The sum is computed in float32: 8 bits of bfloat16 cannot distinguish position 100 from 101.
         total = ops.cast(ops.cast(x, "float32") + encoded, self.compute_dtype)
         return self.drop(total, training=training)
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "scale": self.scale, "dropout": self.dropout}

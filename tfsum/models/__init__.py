@@ -1,4 +1,4 @@
-"""The models of tfsum, in Keras alone."""
+"""The models of tfsum, in pure Keras: they run on TensorFlow and on JAX."""
 
 from tfsum.models.bert import Bert
 from tfsum.models.bert_classifier import BertClassifier

@@ -1,12 +1,18 @@
 """BERT (Devlin et al. 2019, "BERT: Pre-training of Deep Bidirectional Transformers", section 3)."""
 
+import os
+from typing import Any
+
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
 from tfsum.formats import model_folder
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.layers import Dropout, Encoder, padding_mask
+from tfsum.models.model import check_backend
+from tfsum.tensor import Tensor
 
 ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
                "gelu_tanh": "gelu_tanh", "relu": "relu"}
@@ -14,7 +20,7 @@ ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "ge
 
 @keras.saving.register_keras_serializable("tfsum")
 class Bert(keras.Model):
-    """The encoder of BERT: token ids in, a vector for each token out.
+    """The encoder of BERT: from token ids to one vector per token.
 
     Embedding = word + position + segment, normalized; then post-norm encoder layers. `pooled_output` is
     tanh(dense(the vector of the first token)). The arguments have the names of Hugging Face's `config.json`.
@@ -35,18 +41,29 @@ class Bert(keras.Model):
         layer_norm_eps: epsilon of the normalizations.
 
     Raises:
-        Error: an unknown `hidden_act`.
+        Error: an unknown `hidden_act`, or a backend of Keras that is not supported.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import tfsum
+    >>> bert = tfsum.Bert(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
+    ...                   intermediate_size=16, max_position_embeddings=12)
+    >>> outputs = bert({"token_ids": np.array([[2, 7, 9, 3, 0]]), "segment_ids": np.array([[0, 0, 0, 0, 0]])})
+    >>> tuple(outputs["sequence_output"].shape), tuple(outputs["pooled_output"].shape)
+    ((1, 5, 8), (1, 8))
     """
 
     def __init__(self, vocab_size: int = 30522, hidden_size: int = 768, num_hidden_layers: int = 12,
                  num_attention_heads: int = 12, intermediate_size: int = 3072, hidden_act: str = "gelu",
                  hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
                  max_position_embeddings: int = 512, type_vocab_size: int = 2,
-                 initializer_range: float = 0.02, layer_norm_eps: float = 1e-12, name: str = "bert", **kwargs):
+                 initializer_range: float = 0.02, layer_norm_eps: float = 1e-12, name: str = "bert", **kwargs: Any):
+        check_backend()
         super().__init__(name=name, **kwargs)
         if hidden_act not in ACTIVATIONS:
             raise Error(f"Bert: hidden_act is {hidden_act!r}; known are {', '.join(ACTIVATIONS)}")
-        self.config = {
+        self.config: dict[str, Any] = {
             "vocab_size": vocab_size,
             "hidden_size": hidden_size,
             "num_hidden_layers": num_hidden_layers,
@@ -92,7 +109,7 @@ class Bert(keras.Model):
         self.pooler = keras.layers.Dense(hidden_size, "tanh", kernel_initializer=normal(), name="pooler",
                                          dtype=policy)
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         if self.built:
             return
         width = self.config["hidden_size"]
@@ -103,7 +120,8 @@ class Bert(keras.Model):
         self.pooler.build((None, width))
         self.built = True
 
-    def call(self, token_ids, segment_ids=None, training=None, return_all=False):
+    def call(self, token_ids: Tensor | dict, segment_ids: Tensor | None = None, training: bool | None = None,
+             return_all: bool = False) -> dict[str, Any]:
         """Encodes token ids.
 
         Args:
@@ -126,13 +144,14 @@ class Bert(keras.Model):
             outputs |= {"hidden_states": hidden_states, "attentions": attentions}
         return outputs
 
-    def encode(self, token_ids, segment_ids=None, training=None):
+    def encode(self, token_ids: Tensor, segment_ids: Tensor | None = None,
+               training: bool | None = None) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """The encoder without the pooler: int tensors (B, T) -> (B, T, D), the list of hidden states, of attentions."""
         x = self.embed(token_ids, segment_ids, training)
         mask = padding_mask(token_ids)[:, None, None, :]  # (B, 1, 1, T)
         return self.encoder(x, attention_mask=mask, training=training, return_all=True)
 
-    def embed(self, token_ids, segment_ids=None, training=None):
+    def embed(self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None) -> Tensor:
         """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D).
 
         Raises:
@@ -150,14 +169,14 @@ class Bert(keras.Model):
         return self.embedding_drop(x, training=training)
 
     @classmethod
-    def from_pretrained(cls, folder, **changes):
+    def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> "Bert":
         """Reads a BERT of tfsum, Hugging Face or Google.
 
         Args:
             folder: a folder of tfsum or Hugging Face (config.json; model.safetensors, its shards or
                 pytorch_model.bin), a folder of Google's (bert_config.json, bert_model.ckpt.*) or the prefix of its
                 checkpoint, a name on Hugging Face's hub (package huggingface_hub), or "package:NAME/FOLDER" inside an
-                installed Python package. Heads are left unread.
+                installed Python package. Heads are ignored.
             **changes: arguments that differ from the folder's config: dropout rates, or
                 `max_position_embeddings`, whose further rows repeat the last one (nlpyang/PreSumm, `max_pos`).
 
@@ -169,11 +188,17 @@ class Bert(keras.Model):
         """
         return load_bert(cls, open_folder(folder), changes)
 
-    def save_pretrained(self, folder):
-        """Writes config.json and model.safetensors so that Hugging Face's `BertModel` reads them."""
-        self.build()
-        model_folder.save(folder, {"model_type": "bert", "architectures": ["BertModel"], **self.config},
-                          model_folder.bert_tensors(self))
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under Hugging Face's names."""
+        return model_folder.bert_tensors(self)
 
-    def get_config(self):
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", "architectures": ["BertModel"], **self.config}
+
+    def save_pretrained(self, folder) -> None:
+        """Writes config.json and model.safetensors, which Hugging Face's `BertModel` reads too."""
+        model_folder.save_model(self, folder)
+
+    def get_config(self) -> dict:
         return {**super().get_config(), **self.config, "name": self.name}

@@ -1,7 +1,9 @@
-"""BERT that says what kind of text it reads, one text or two (Devlin et al. 2019, section 4.1)."""
+"""BERT that classifies a text or a pair of texts (Devlin et al. 2019, section 4.1)."""
 
+import os
 import pathlib
 from collections.abc import Sequence
+from typing import Any
 
 import keras
 import numpy as np
@@ -10,13 +12,14 @@ from keras import ops
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import model_folder
 from tfsum.formats.bert_config import config_file
-from tfsum.formats.model_folder import DENSE, Stored
+from tfsum.formats.model_folder import DENSE, StoredModel
 from tfsum.formats.open_folder import open_folder
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
+from tfsum.tensor import Tensor
 
-# transformers' models whose dense layer has the same name and scores something else than a text.
+# Models of transformers whose dense layer has the same name but does not classify a text.
 OTHERS = ("BertForTokenClassification", "BertForMultipleChoice")
 HEAD = tuple((f"classifier.{file}", path, transposed) for file, path, transposed in DENSE)
 
@@ -25,8 +28,8 @@ HEAD = tuple((f"classifier.{file}", path, transposed) for file, path, transposed
 class BertClassifier(Model):
     """BERT, dropout on its pooled output, and a dense layer that scores each label.
 
-    Inputs are a dict of `token_ids` (B, T) and `segment_ids` (B, T), 1 for the second of two texts; `labels` (B,), the
-    places of the true labels in `label_names`, beside them train it. `fit` and `evaluate` also report `accuracy`.
+    Inputs are a dict of `token_ids` (B, T) and `segment_ids` (B, T), 1 for the second of two texts; for training also
+    `labels` (B,), the indices of the true labels in `label_names`. `fit` and `evaluate` also report `accuracy`.
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
@@ -35,10 +38,22 @@ class BertClassifier(Model):
 
     Raises:
         Error: fewer than two labels, or one of them twice.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import tfsum
+    >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+    ...         "intermediate_size": 16, "max_position_embeddings": 12}
+    >>> model = tfsum.BertClassifier(bert, ["bad", "good"])
+    >>> ids = np.array([[2, 7, 9, 3, 0], [2, 8, 3, 0, 0]])
+    >>> probabilities = model.predict({"token_ids": ids, "segment_ids": np.zeros_like(ids)}, verbose=0)
+    >>> probabilities.shape
+    (2, 2)
     """
 
-    def __init__(self, bert, label_names: Sequence[str], classifier_dropout: float | None = None,
-                 name: str = "bert_classifier", **kwargs):
+    def __init__(self, bert: Bert | dict, label_names: Sequence[str], classifier_dropout: float | None = None,
+                 name: str = "bert_classifier", **kwargs: Any):
         super().__init__(name=name, **kwargs)
         names = tuple(label_names)
         if len(names) < 2 or len(set(names)) < len(names):
@@ -53,17 +68,17 @@ class BertClassifier(Model):
                                              dtype=self.dtype_policy)
         self.measures = [keras.metrics.Mean("accuracy")]
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         if not self.built:
             self.bert.build()
             self.classifier.build((None, self.bert.config["hidden_size"]))
             self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Scores the labels.
 
         Args:
-            inputs: dict of `token_ids` (B, T) and, where wanted, `segment_ids` (B, T).
+            inputs: dict of `token_ids` (B, T) and optionally `segment_ids` (B, T).
 
         Returns:
             float32 logits (B, C) of the C labels.
@@ -71,12 +86,11 @@ class BertClassifier(Model):
         pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)["pooled_output"]
         return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs: dict[str, Tensor]) -> Tensor:
         """Probabilities of the labels, float32 (B, C): what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         return ops.softmax(self(inputs, training=False))
 
-    def summed_loss(self, x, y, training):
+    def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Cross-entropy summed over the texts."""
         labels = ops.cast(x["labels"] if y is None else y, "int32")
         logits = self(x, training=training)
@@ -84,13 +98,13 @@ class BertClassifier(Model):
         self.measures[0].update_state(ops.cast(right, "float32"))
         return ops.sum(ops.sparse_categorical_crossentropy(labels, logits, from_logits=True))
 
-    def loss_weight(self, x, y):
+    def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The number of texts: float32 scalar."""
         return ops.cast(ops.shape(x["token_ids"])[0], "float32")
 
     @classmethod
-    def from_pretrained(cls, folder, label_names: Sequence[str] | None = None,
-                        classifier_dropout: float | None = None, **changes):
+    def from_pretrained(cls, folder: str | os.PathLike, label_names: Sequence[str] | None = None,
+                        classifier_dropout: float | None = None, **changes: Any) -> "BertClassifier":
         """Reads a classifier of tfsum, of Hugging Face (`BertForSequenceClassification`) or of Google.
 
         Args:
@@ -111,9 +125,9 @@ class BertClassifier(Model):
         return cls.from_stored(open_folder(folder), label_names, classifier_dropout, **changes)
 
     @classmethod
-    def from_stored(cls, stored: Stored, label_names: Sequence[str] | None = None,
-                    classifier_dropout: float | None = None, **changes):
-        """`from_pretrained` of what `model_folder.read` gave."""
+    def from_stored(cls, stored: StoredModel, label_names: Sequence[str] | None = None,
+                    classifier_dropout: float | None = None, **changes: Any) -> "BertClassifier":
+        """`from_pretrained` for a model that `open_folder` read."""
         names = model_folder.names_in(stored, HEAD)
         head = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
         encoder = "BertClassifier(Bert.from_pretrained(folder), label_names)"
@@ -124,12 +138,13 @@ class BertClassifier(Model):
             raise CheckpointError(f"{stored.source}: {why}; a BertClassifier chooses one of two labels or more for a "
                                   f"text. The encoder alone may become one: {encoder}")
         rows = next(iter(head.values())).shape[0]
-        told, dropout = _told(stored, rows)
+        stored_names, dropout = _label_names(stored, rows)
         if label_names is not None and len(label_names) != rows:
-            raise CheckpointError(f"{stored.source}: scores {rows} labels ({', '.join(told)}), and label_names are "
-                                  f"{len(label_names)}: {', '.join(label_names)}; expected a name for each")
+            raise CheckpointError(f"{stored.source}: scores {rows} labels ({', '.join(stored_names)}), and "
+                                  f"label_names are {len(label_names)}: {', '.join(label_names)}; expected a name "
+                                  "for each")
         with model_folder.errors_named(stored.source):
-            model = cls({**stored.config, **changes}, told if label_names is None else label_names,
+            model = cls({**stored.config, **changes}, stored_names if label_names is None else label_names,
                         dropout if classifier_dropout is None else classifier_dropout)
             model.build()
         model_folder.assign_bert(model.bert, stored)
@@ -137,37 +152,36 @@ class BertClassifier(Model):
         return model
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The weights under Hugging Face's names."""
-        head = model_folder.variables_by_path(self.classifier)
-        return model_folder.bert_tensors(self.bert, "bert.") | {
-            name: np.ascontiguousarray(np.asarray(head[path]).T) for name, path, _ in HEAD}
+        """Returns the weights under Hugging Face's names."""
+        head = model_folder.named_tensors(model_folder.variables_by_path(self.classifier), HEAD)
+        return model_folder.bert_tensors(self.bert, "bert.") | head
 
     def head_config(self) -> dict:
-        """What config.json says of the head, in Hugging Face's words."""
+        """The fields of config.json for the head, named as Hugging Face names them."""
         names = dict(enumerate(self.label_names))
         return {"classifier_dropout": self.classifier_dropout, "id2label": {str(i): name for i, name in names.items()},
                 "label2id": {name: i for i, name in names.items()}}
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder that transformers' `BertForSequenceClassification` reads too.
+    def folder_config(self) -> dict:
+        """Returns the content of config.json; transformers' `BertForSequenceClassification` reads the folder too."""
+        return {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
+                **self.head_config()}
 
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        config = {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
-                  **self.head_config()}
-        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
-
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "name": self.name, "bert": self.bert.config,
                 "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
 
 
-def other_head(stored: Stored) -> str | None:
-    """What the dense layer of a file does where it is not that of a `BertClassifier`; None where it is."""
+def other_head(stored: StoredModel) -> str | None:
+    """Describes the dense layer of a file if it is not that of a `BertClassifier`; None if it is.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "config.json").write_text('{"problem_type": "regression"}')
+        ...     other_head(StoredModel(folder, {}, {"bert.pooler.dense.bias": np.zeros(8)}))
+        "its classifier.weight is trained for problem_type 'regression'"
+    """
     config = model_folder.read_json(_config_file(stored))
     name, _ = stored.name(HEAD[0][0], True)
     kind = next((kind for kind in OTHERS if kind in str(config.get("architectures"))), None)
@@ -180,13 +194,13 @@ def other_head(stored: Stored) -> str | None:
     return None
 
 
-def _config_file(stored: Stored) -> pathlib.Path:
+def _config_file(stored: StoredModel) -> pathlib.Path:
     source = pathlib.Path(stored.source)  # that of a Google folder is a prefix in it
     return config_file(source) if source.is_dir() else source.parent / "bert_config.json"
 
 
-def _told(stored: Stored, rows: int) -> tuple[list[str], float | None]:
-    """The label names and the dropout that a folder's configuration says; it may say neither."""
+def _label_names(stored: StoredModel, rows: int) -> tuple[list[str], float | None]:
+    """The label names and the dropout in the configuration of a folder; both are optional there."""
     path = _config_file(stored)
     config = model_folder.read_json(path)
     names = config.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}

@@ -1,7 +1,9 @@
 """BERT with the two heads it is pretrained with (Devlin et al. 2019, section 3.1)."""
 
 import itertools
+import os
 import warnings
+from typing import Any
 
 import keras
 import numpy as np
@@ -9,11 +11,12 @@ from keras import ops
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder
-from tfsum.formats.model_folder import DENSE, NORM, TIED, Stored
+from tfsum.formats.model_folder import DENSE, NORM, TIED, StoredModel
 from tfsum.formats.open_folder import open_folder
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
 from tfsum.models.model import Model
+from tfsum.tensor import Tensor
 
 
 def _size(layers: int, width: int) -> dict:
@@ -35,7 +38,7 @@ NEXT_SENTENCE = (("cls.seq_relationship", "", DENSE),)
 
 @keras.saving.register_keras_serializable("tfsum")
 class MaskedLanguageModel(keras.layers.Layer):
-    """The head that guesses masked tokens: dense, activation, normalization, then the word embedding transposed.
+    """The head that predicts masked tokens: dense, activation, normalization, then the transposed word embedding.
 
     Args:
         width: D.
@@ -43,10 +46,17 @@ class MaskedLanguageModel(keras.layers.Layer):
         activation: of the dense layer, a name of `PositionwiseFeedForward`'s.
         epsilon: of the normalization.
         initializer_range: standard deviation of the truncated normal that initializes the kernel.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.models.bert_for_pretraining import MaskedLanguageModel
+    >>> tuple(MaskedLanguageModel(8, 30)(ops.ones((2, 3, 8)), ops.ones((30, 8))).shape)
+    (2, 3, 30)
     """
 
     def __init__(self, width: int, vocab_size: int, activation: str = "gelu", epsilon: float = 1e-12,
-                 initializer_range: float = 0.02, **kwargs):
+                 initializer_range: float = 0.02, **kwargs: Any):
         super().__init__(**kwargs)
         self._config = {"width": width, "vocab_size": vocab_size, "activation": activation, "epsilon": epsilon,
                         "initializer_range": initializer_range}
@@ -55,14 +65,14 @@ class MaskedLanguageModel(keras.layers.Layer):
                                             dtype=self.dtype_policy)
         self.norm = keras.layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         self.transform.build((None, None, self._config["width"]))
         self.norm.build((None, None, self._config["width"]))
         self.bias = self.add_weight(shape=(self._config["vocab_size"],), initializer="zeros", name="bias")
         self.built = True
 
-    def call(self, vectors, table):
-        """Scores every piece of the vocabulary at each place.
+    def call(self, vectors: Tensor, table: Tensor) -> Tensor:
+        """Scores every piece of the vocabulary at each position.
 
         Args:
             vectors: float tensor (B, P, D).
@@ -75,7 +85,7 @@ class MaskedLanguageModel(keras.layers.Layer):
         scores = ops.matmul(x, ops.transpose(ops.cast(table, x.dtype)))
         return ops.cast(scores, "float32") + ops.cast(self.bias, "float32")
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), **self._config}
 
 
@@ -83,9 +93,9 @@ class MaskedLanguageModel(keras.layers.Layer):
 class BertForPretraining(Model):
     """BERT, the masked-language-model head tied to its word embedding, and the next-sentence head.
 
-    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `masked_lm_positions` (B, P), the places to
-    guess; all places where they are left out. For the loss also `masked_lm_ids` (B, P), the true pieces,
-    `masked_lm_weights` (B, P), 0 where a row has fewer than P masks, and, where there is a next-sentence task,
+    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `masked_lm_positions` (B, P), the positions to
+    predict; all positions by default. For the loss also `masked_lm_ids` (B, P), the true pieces,
+    `masked_lm_weights` (B, P), 0 where a row has fewer than P masks, and, for the next-sentence task,
     `next_sentence_labels` (B,): 0 is next, 1 is from elsewhere, -1 is no pair.
 
     The loss is the mean over the masks plus the mean over the pairs, each of the global batch
@@ -95,11 +105,22 @@ class BertForPretraining(Model):
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import tfsum
+    >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+    ...         "intermediate_size": 16, "max_position_embeddings": 12}
+    >>> model = tfsum.BertForPretraining(bert)
+    >>> outputs = model({"token_ids": np.array([[2, 7, 4, 3, 0]]), "masked_lm_positions": np.array([[2]])})
+    >>> tuple(outputs["masked_lm_logits"].shape), tuple(outputs["next_sentence_logits"].shape)
+    ((1, 1, 30), (1, 2))
     """
 
     next_sentence_weight = 1.0
 
-    def __init__(self, bert, name: str = "bert_for_pretraining", **kwargs):
+    def __init__(self, bert: Bert | dict, name: str = "bert_for_pretraining", **kwargs: Any):
         super().__init__(name=name, **kwargs)
         if isinstance(bert, dict):
             bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
@@ -114,21 +135,21 @@ class BertForPretraining(Model):
         self.loss_terms = [keras.metrics.Mean(name) for name in ("masked_lm_loss", "next_sentence_loss")]
         self.measures = [keras.metrics.Mean(name) for name in ("masked_lm_accuracy", "next_sentence_accuracy")]
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         if not self.built:
             self.bert.build()
             self.masked_lm.build(None)
             self.next_sentence.build((None, self.bert.config["hidden_size"]))
             self.built = True
 
-    def call(self, inputs, training=None):
-        """Encodes, and applies both heads.
+    def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
+        """Encodes the tokens and applies both heads.
 
         Args:
-            inputs: dict of `token_ids` (B, T) and, where wanted, `segment_ids` (B, T) and `masked_lm_positions` (B, P).
+            inputs: dict of `token_ids` (B, T) and optionally `segment_ids` (B, T) and `masked_lm_positions` (B, P).
 
         Returns:
-            dict of `masked_lm_logits`, float32 (B, P, V), of the places asked for or of all T,
+            dict of `masked_lm_logits`, float32 (B, P, V), of the given positions or of all T,
             `next_sentence_logits`, float32 (B, 2), `sequence_output` (B, T, D) and `pooled_output` (B, D).
         """
         outputs = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)
@@ -139,7 +160,7 @@ class BertForPretraining(Model):
         return {**outputs, "masked_lm_logits": self.masked_lm(vectors, self.bert.word_embeddings.embeddings),
                 "next_sentence_logits": ops.cast(self.next_sentence(outputs["pooled_output"]), "float32")}
 
-    def summed_loss(self, x, y, training):
+    def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Cross-entropies summed over the masks and over the pairs: float32 (2,)."""
         outputs = self(x, training=training)
         targets = (("masked_lm_logits", x["masked_lm_ids"], ops.cast(x["masked_lm_weights"], "float32")),
@@ -153,12 +174,12 @@ class BertForPretraining(Model):
             sums.append(ops.sum(loss * weights))
         return ops.stack(sums)
 
-    def loss_weight(self, x, y):
+    def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The summed weight of the masks, and the number of pairs: float32 (2,)."""
         return ops.stack([ops.sum(ops.cast(x["masked_lm_weights"], "float32")), ops.sum(self._pairs(x)[1])])
 
-    def loss_scale(self, weight):
-        """By each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
+    def loss_scale(self, weight: Tensor) -> Tensor:
+        """The inverse of each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
         scale = super().loss_scale(weight + ops.convert_to_tensor([1e-5, 0.0], "float32"))
         return scale * ops.convert_to_tensor([1.0, self.next_sentence_weight], "float32")
 
@@ -171,10 +192,10 @@ class BertForPretraining(Model):
         return ops.maximum(labels, 0), ops.cast(labels >= 0, "float32")
 
     @classmethod
-    def from_pretrained(cls, folder, **changes):
-        """Reads a BERT of tfsum, Hugging Face or Google with the heads that it has.
+    def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> "BertForPretraining":
+        """Reads a BERT of tfsum, Hugging Face or Google with its heads.
 
-        A head that the file lacks altogether keeps its initial weights, which a warning says.
+        A head that is missing in the file keeps its initial weights, with a warning.
 
         Args:
             folder: see `Bert.from_pretrained`.
@@ -190,8 +211,8 @@ class BertForPretraining(Model):
         return cls.from_stored(open_folder(folder), **changes)
 
     @classmethod
-    def from_stored(cls, stored: Stored, warn: bool = True, **changes):
-        """`from_pretrained` of what `model_folder.read` gave; `warn` of heads that it lacks."""
+    def from_stored(cls, stored: StoredModel, warn: bool = True, **changes: Any) -> "BertForPretraining":
+        """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
         with model_folder.errors_named(stored.source):
             model = cls({**stored.config, **changes})
             model.build()
@@ -203,7 +224,8 @@ class BertForPretraining(Model):
             if any(name in tensors for name, _, _ in rows):
                 names += rows
             elif warn:
-                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it begins anew", stacklevel=3)
+                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random",
+                              stacklevel=3)
         model_folder.assign(model.head_variables(), names, tensors, stored.source)
         return model
 
@@ -219,31 +241,20 @@ class BertForPretraining(Model):
                 for path, variable in model_folder.variables_by_path(part).items()}
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """The weights under Hugging Face's names."""
-        tensors, variables = model_folder.bert_tensors(self.bert, "bert."), self.head_variables()
-        for name, path, transposed in itertools.chain(*self.head_names().values()):
-            value = np.asarray(variables[path])
-            tensors[name] = np.ascontiguousarray(value.T if transposed else value)
-        return tensors
+        """Returns the weights under Hugging Face's names."""
+        names = list(itertools.chain(*self.head_names().values()))
+        return model_folder.bert_tensors(self.bert, "bert.") | model_folder.named_tensors(self.head_variables(), names)
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder that transformers' `BertForPreTraining` and `BertModel` read too.
+    def folder_config(self) -> dict:
+        """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel` read the folder."""
+        return {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
 
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        config = {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
-        model_folder.save(folder, config, self.tensors(), model_folder.text_files(vocabulary, settings))
-
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "name": self.name, "bert": self.bert.config}
 
 
-def _untied(tensors: dict, stored: Stored) -> dict:
-    """Leaves out what is stored twice, after a look that both are equal."""
+def _untied(tensors: dict, stored: StoredModel) -> dict:
+    """Drops tensors that are stored twice, after checking that both copies are equal."""
     for name, twin in TIED.items():
         copy = tensors.pop(name, None)
         if copy is not None and not np.array_equal(copy, stored.tensors.get(twin, copy)):

@@ -1,7 +1,11 @@
 """BertSumExt: BERT that scores the sentences of a document (Liu 2019, "Fine-tune BERT for Extractive
 Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
 
+import os
+from typing import Any
+
 import keras
+import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
@@ -11,6 +15,7 @@ from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
 from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer
+from tfsum.tensor import Tensor
 
 POOLINGS = ("cls", "mean")
 HEADS = ("classifier", "transformer")
@@ -21,9 +26,9 @@ class BertSumExt(Model):
     """BERT, one vector for each sentence, and a head that scores them.
 
     Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `sentence_starts` (B, S), the position of
-    each sentence's [CLS], -1 where there is none; `labels` (B, S) beside them train it. A row longer than
-    `window_length` is a row of windows encoded apart from each other, each `window_length` long (padded with 0) but
-    the last; `sentence_starts` count through the whole row, and the head sees all its sentences.
+    each sentence's [CLS], -1 for none; for training also `labels` (B, S). A row longer than `window_length` consists
+    of windows that are encoded independently, each `window_length` long (padded with 0) except the last;
+    `sentence_starts` are positions in the whole row, and the head sees all its sentences.
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
@@ -31,7 +36,7 @@ class BertSumExt(Model):
         pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its tokens from
             its [CLS] to its [SEP].
         length_input: add to each sentence's vector a learned function of the logarithm of its number of tokens, which
-            neither pooling tells the head.
+            is not in the vector of either pooling.
         window_length: tokens in a window; the encoder's `max_position_embeddings` by default.
         head_layers: layers of the transformer head.
         head_num_heads: its attention heads.
@@ -41,12 +46,26 @@ class BertSumExt(Model):
 
     Raises:
         Error: an unknown head, pooling or reduction, or windows longer than the encoder.
+
+    Example:
+
+    >>> import numpy as np
+    >>> import tfsum
+    >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+    ...         "intermediate_size": 16, "max_position_embeddings": 12}
+    >>> model = tfsum.BertSumExt(bert, head="classifier")
+    >>> ids = np.array([[2, 7, 9, 3, 2, 8, 3, 0]])  # two sentences
+    >>> inputs = {"token_ids": ids, "segment_ids": np.array([[0, 0, 0, 0, 1, 1, 1, 0]]),
+    ...           "sentence_starts": np.array([[0, 4, -1]])}
+    >>> probabilities = model.predict(inputs, verbose=0)
+    >>> probabilities.shape, float(probabilities[0, 2])
+    ((1, 3), 0.0)
     """
 
-    def __init__(self, bert, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
+    def __init__(self, bert: Bert | dict, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
                  window_length: int | None = None, head_layers: int = 2, head_num_heads: int = 8,
                  head_feed_forward_width: int = 2048, head_dropout: float = 0.1, loss_reduction: str = "mean",
-                 name: str = "bert_sum_ext", **kwargs):
+                 name: str = "bert_sum_ext", **kwargs: Any):
         super().__init__(name=name, **kwargs)
         for argument, value, known in (("head", head, HEADS), ("pooling", pooling, POOLINGS),
                                        ("loss_reduction", loss_reduction, ("mean", "sum"))):
@@ -62,7 +81,7 @@ class BertSumExt(Model):
                         f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}")
         self.pooling = pooling
         self.loss_reduction = loss_reduction
-        self.config = {"head": head, "pooling": pooling, "length_input": length_input,
+        self.config: dict[str, Any] = {"head": head, "pooling": pooling, "length_input": length_input,
                        "window_length": self.window_length, "head_layers": head_layers,
                        "head_num_heads": head_num_heads,
                        "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
@@ -77,7 +96,7 @@ class BertSumExt(Model):
         if length_input:
             self.length = keras.layers.Dense(width, use_bias=False, name="length", dtype=self.dtype_policy)
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         if not self.built:
             self.bert.build()
             self.head.build(None)
@@ -85,20 +104,21 @@ class BertSumExt(Model):
                 self.length.build((None, None, 2))
             self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Scores sentences.
 
         Args:
             inputs: dict of `token_ids` (B, T), `segment_ids` (B, T), `sentence_starts` (B, S).
 
         Returns:
-            float32 logits (B, S); those of places without a sentence mean nothing.
+            float32 logits (B, S); those without a sentence are undefined.
         """
         starts = inputs["sentence_starts"]
         vectors = self.sentence_vectors(inputs["token_ids"], inputs["segment_ids"], starts, training=training)
         return self.score_sentences(vectors, starts >= 0, training=training)
 
-    def sentence_vectors(self, token_ids, segment_ids, sentence_starts, training=None):
+    def sentence_vectors(self, token_ids: Tensor, segment_ids: Tensor, sentence_starts: Tensor,
+                         training: bool | None = None) -> Tensor:
         """Encodes the windows and pools the tokens of each sentence.
 
         Args:
@@ -113,7 +133,7 @@ class BertSumExt(Model):
         sequence = self._encode_windows(token_ids, segment_ids, training)  # (B, T, D)
         return self.pool_sentences(sequence, token_ids, sentence_starts)
 
-    def pool_sentences(self, sequence, token_ids, sentence_starts):
+    def pool_sentences(self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor) -> Tensor:
         """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where none."""
         inside = _tokens_of_sentences(padding_mask(token_ids), sentence_starts)  # (B, S, T)
         count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)  # (B, S, 1)
@@ -127,43 +147,43 @@ class BertSumExt(Model):
         return vectors * ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
 
     def _encode_windows(self, token_ids, segment_ids, training):
-        """Encodes the whole windows of each row, then what is left of it: (B, T) -> (B, T, D)."""
+        """Encodes the full windows of each row, then the last partial one: (B, T) -> (B, T, D)."""
         window, width = self.window_length, self.bert.config["hidden_size"]
         total = ops.shape(token_ids)[1]
-        whole = total // window * window  # a Python int where T is known, and then an empty part is left out
+        whole = total // window * window  # a Python int if T is known; then an empty part is omitted
         parts = []
         if not (isinstance(whole, int) and whole == 0):
             ids, segments = (ops.reshape(t[:, :whole], (-1, window)) for t in (token_ids, segment_ids))
             encoded = self.bert.encode(ids, segments, training)[0]
-            parts.append(ops.reshape(encoded, (ops.shape(token_ids)[0], whole, width)))  # -1 fails where whole is 0
+            parts.append(ops.reshape(encoded, (ops.shape(token_ids)[0], whole, width)))  # -1 fails if whole is 0
         if not (isinstance(whole, int) and whole == total):
             parts.append(self.bert.encode(token_ids[:, whole:], segment_ids[:, whole:], training)[0])
         return ops.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
-    def score_sentences(self, vectors, sentence_mask, first_position=None, training=None):
-        """Applies the head: vectors (B, S, D), bool mask (B, S), places (B,) -> float32 logits (B, S)."""
+    def score_sentences(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
+                        training: bool | None = None) -> Tensor:
+        """Applies the head: vectors (B, S, D), bool mask (B, S), positions (B,) -> float32 logits (B, S)."""
         return self.head(vectors, sentence_mask, first_position=first_position, training=training)
 
-    def predict_step(self, data):
+    def predict_outputs(self, inputs: dict[str, Tensor]) -> Tensor:
         """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
-        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         probabilities = ops.sigmoid(self(inputs, training=False))
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
 
-    def summed_loss(self, x, y, training):
-        """Binary cross-entropy summed over the real sentences; labels may lie between 0 and 1."""
+    def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
+        """Binary cross-entropy summed over the real sentences; labels between 0 and 1 are allowed."""
         labels = ops.cast(x["labels"] if y is None else y, "float32")
         logits = ops.cast(self(x, training=training), "float32")
         # -(y ln p + (1-y) ln(1-p)) with p = sigmoid(logit), in the form that never overflows
         loss = ops.maximum(logits, 0.0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
         return ops.sum(ops.where(x["sentence_starts"] >= 0, loss, 0.0))
 
-    def loss_weight(self, x, y):
+    def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The number of real sentences: float32 scalar."""
         return ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
 
     @classmethod
-    def from_pretrained(cls, folder, **changes):
+    def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> "BertSumExt":
         """Reads a model folder.
 
         Args:
@@ -186,36 +206,30 @@ class BertSumExt(Model):
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}
-        model_folder.assign_bert(model.bert, model_folder.Stored(folder, config, encoder))
+        model_folder.assign_bert(model.bert, model_folder.StoredModel(folder, config, encoder))
         model_folder.assign(model.head_variables(), model.head_names(), head, folder)
         return model
 
-    def head_variables(self):
+    def head_variables(self) -> dict:
         """The weights above the encoder by their path."""
         layers = {"head": self.head} | ({} if self.length is None else {"length": self.length})
         return {f"{name}/{path}": variable for name, layer in layers.items()
                 for path, variable in model_folder.variables_by_path(layer).items()}
 
-    def head_names(self):
+    def head_names(self) -> list[tuple[str, str, bool]]:
         """(name in the file, path of the variable, transposed) of the weights above the encoder."""
         return [(path.replace("/", "."), path, False) for path in self.head_variables()]
 
-    def save_pretrained(self, folder, vocabulary: list[str] | None = None, settings: dict | None = None):
-        """Writes a model folder.
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the encoder's weights under Hugging Face's names, and those above it."""
+        head = model_folder.named_tensors(self.head_variables(), self.head_names())
+        return model_folder.bert_tensors(self.bert, "bert.") | head
 
-        Args:
-            folder: path.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
-        """
-        self.build()
-        variables = self.head_variables()
-        tensors = model_folder.bert_tensors(self.bert, "bert.")
-        tensors |= {name: variables[path].numpy() for name, path, _ in self.head_names()}
-        config = {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
-        model_folder.save(folder, config, tensors, model_folder.text_files(vocabulary, settings))
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}
 
 

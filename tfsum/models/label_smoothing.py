@@ -4,12 +4,14 @@ import math
 
 from keras import ops
 
+from tfsum.tensor import Tensor
 
-def label_smoothing_loss(logits, labels, smoothing: float):
-    """The divergence of the predictions from the smoothed labels, of each token.
 
-    A label has probability 1 - s; the others share s alike, but for padding (id 0), which has none. The entropy
-    of these targets is taken off, so that a perfect prediction costs 0; with s = 0 this is the cross-entropy.
+def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
+    """The Kullback-Leibler divergence of the predictions from the smoothed labels, per token.
+
+    The label has probability 1 - s; s is distributed evenly over the other tokens except padding (id 0). The entropy
+    of these targets is subtracted, so that a perfect prediction has loss 0; with s = 0 this is the cross-entropy.
 
     Args:
         logits: float tensor (..., V).
@@ -20,6 +22,15 @@ def label_smoothing_loss(logits, labels, smoothing: float):
         float32 tensor (...), 0 at padding.
 
     Source: harvardnlp/annotated-transformer, `LabelSmoothing`.
+
+    Example:
+
+    >>> import numpy as np
+    >>> from keras import ops
+    >>> logits = np.log(np.array([[[0.1, 0.2, 0.5, 0.2], [0.1, 0.2, 0.5, 0.2]]], "float32"))
+    >>> loss = ops.convert_to_numpy(label_smoothing_loss(logits, np.array([[2, 0]]), smoothing=0.0))
+    >>> round(float(loss[0, 0]), 4), float(loss[0, 1])  # -ln 0.5, and padding
+    (0.6931, 0.0)
     """
     logits, labels = ops.cast(logits, "float32"), ops.cast(labels, "int32")
     share = smoothing / max(1, logits.shape[-1] - 2)
@@ -29,9 +40,9 @@ def label_smoothing_loss(logits, labels, smoothing: float):
 
 
 def _cross_entropy(logits, labels, smoothing, share):
-    """The cross-entropy of each token and, written out, its gradient: the softmax less the smoothed labels.
+    """The cross-entropy of each token with an explicit gradient: the softmax minus the smoothed labels.
 
-    A framework's own gradient of these few lines goes over all logits a dozen times more.
+    The automatic gradient of these lines passes over all logits a dozen more times.
     """
     @ops.custom_gradient
     def cross_entropy(logits):
@@ -40,7 +51,7 @@ def _cross_entropy(logits, labels, smoothing, share):
         total = ops.sum(powers, axis=-1, keepdims=True)
         of_label = ops.take_along_axis(logits, labels[..., None], axis=-1)
         of_others = ops.sum(logits, axis=-1, keepdims=True) - of_label - logits[..., :1]
-        # Targets sum to 1: log-softmax is the logit less one number, which can be taken out of the sum.
+        # Targets sum to 1: log-softmax is the logit minus one number, which can be factored out of the sum.
         value = ops.log(total) + highest - (1.0 - smoothing) * of_label - share * of_others
 
         def gradient(*arguments, upstream=None):

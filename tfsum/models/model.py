@@ -1,61 +1,161 @@
-"""What the models of tfsum share: an exact loss, and a `fit` that is exact on every strategy."""
+"""Base class of the models: an exact loss, `fit` that is exact on every strategy, and `predict` on every backend."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import keras
+import numpy as np
 from keras import ops
+
+from tfsum.errors import Error
+from tfsum.formats import model_folder
+from tfsum.tensor import Tensor
+
+BACKENDS = ("tensorflow", "jax")
+
+
+def check_backend() -> None:
+    """Checks that Keras runs on a backend that the models are tested on.
+
+    Raises:
+        Error: another backend, such as torch.
+
+    >>> check_backend()
+    """
+    name = keras.backend.backend()
+    if name not in BACKENDS:
+        raise Error(f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set KERAS_BACKEND to "
+                    f"one of {', '.join(BACKENDS)} before Keras is imported")
 
 
 class Model(keras.Model):
     """A `keras.Model` whose loss is a sum over real targets divided by their number in the global batch.
 
-    Subclasses say what is summed (`summed_loss`) and what it is divided by (`loss_weight`); with `loss_reduction` "sum"
-    nothing is divided. Under TensorFlow
-    `fit` and `evaluate` then take the exact step of `tfsum.training.exact_step`: padding, replicas and
-    micro-batches (`micro_batches`, set before `fit`) change neither losses nor gradients.
+    Subclasses implement the sum (`summed_loss`) and its divisor (`loss_weight`); with `loss_reduction` "sum" the
+    sum is not divided. Under TensorFlow `fit` and `evaluate` use the exact step of `tfsum.training.exact_step`:
+    padding, replicas and micro-batches (`micro_batches`, set before `fit`) change neither losses nor gradients.
+    Under JAX they use the trainer of Keras, without micro-batches; the loss of an epoch is the mean over its batches.
 
-    A loss of several terms, each divided by a number of its own, is a vector in both; `loss_terms` are the
-    `keras.metrics.Mean`s that follow them, `measures` those of anything else that `summed_loss` measures by the way.
-    `fit` and `evaluate` report all of them beside the loss.
+    If the loss has several terms, each with its own divisor, both functions return a vector; `loss_terms` are the
+    `keras.metrics.Mean`s that track the terms and `measures` those of other measures computed in `summed_loss`.
+    `fit` and `evaluate` report all of them with the loss.
+
+    Raises:
+        Error: the backend of Keras is neither TensorFlow nor JAX.
+
+    Example:
+
+    >>> import keras
+    >>> import numpy as np
+    >>> from keras import ops
+    >>> from tfsum.models.model import Model
+    >>> class Total(Model):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+    ...     def build(self, input_shape=None):
+    ...         self.dense.build((None, 2))
+    ...         self.built = True
+    ...     def call(self, inputs, training=None):
+    ...         return self.dense(inputs["x"])[:, 0]
+    ...     def summed_loss(self, x, y, training):
+    ...         return ops.sum(ops.abs(self(x) - x["labels"]))
+    ...     def loss_weight(self, x, y):
+    ...         return ops.cast(ops.shape(x["x"])[0], "float32")
+    >>> model, x = Total(), np.array([[1, 2], [3, 4]], "float32")
+    >>> float(model.compute_loss({"x": x, "labels": np.zeros(2, "float32")}))
+    5.0
+    >>> model.predict({"x": x}, verbose=0).tolist()
+    [3.0, 7.0]
     """
 
     micro_batches = 1
     loss_reduction = "mean"
-    loss_terms = ()
-    measures = ()
+    loss_terms: Sequence[keras.metrics.Mean] = ()
+    measures: Sequence[keras.metrics.Mean] = ()
 
-    def summed_loss(self, x, y, training):
+    def __init__(self, **kwargs: Any):
+        check_backend()
+        super().__init__(**kwargs)
+
+    def predict_outputs(self, inputs: Any) -> Any:
+        """Computes what `predict` returns for a batch: by default the outputs of `call`.
+
+        Args:
+            inputs: the inputs of a batch, those of `call` unless a subclass says otherwise.
+
+        Returns:
+            a tensor or a structure of tensors, with the batch as dimension 0.
+        """
+        return self(inputs, training=False)
+
+    def predict_step(self, *arguments: Any) -> Any:
+        """Keras's hook of `predict`: takes the data under TensorFlow, and the state and the data under JAX."""
+        *state, data = arguments
+        inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
+        if not state:
+            return self.predict_outputs(inputs)
+        (trainable, non_trainable), = state
+        values = zip((*self.trainable_variables, *self.non_trainable_variables), (*trainable, *non_trainable))
+        with keras.StatelessScope(state_mapping=list(values)):
+            return self.predict_outputs(inputs), non_trainable
+
+    def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Sums the losses of the real targets of a batch.
 
         Args:
             x: the inputs, a dict of tensors whose dimension 0 is the batch.
-            y: the labels, or None where `x` holds them.
-            training: whether dropout is on.
+            y: the labels, or None if they are in `x`.
+            training: whether dropout is applied.
 
         Returns:
-            float32 scalar tensor, or one number for each of `loss_terms`.
+            float32 scalar tensor, or a vector with an element for each of `loss_terms`.
         """
         raise NotImplementedError
 
-    def loss_weight(self, x, y):
-        """Counts what the summed loss is divided by: float32 tensor of the shape of `summed_loss`."""
+    def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
+        """Computes the divisor of the summed loss: float32 tensor of the shape of `summed_loss`."""
         raise NotImplementedError
 
-    def loss_scale(self, weight):
-        """What the summed loss of the global batch is multiplied by, from its `loss_weight`."""
+    def loss_scale(self, weight: Tensor) -> Tensor:
+        """The factor of the summed loss of the global batch, from its `loss_weight`."""
         if self.loss_reduction == "sum":
             return ops.ones_like(weight)
         return ops.where(weight > 0.0, 1.0 / ops.where(weight > 0.0, weight, 1.0), 0.0)
 
-    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
-        """The loss of one batch (backends without the exact step train on it)."""
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None,
+                     training: bool = True) -> Tensor:
+        """The loss of one batch, which backends without the exact step minimize."""
         weight = self.loss_weight(x, y)
         terms = self.summed_loss(x, y, training) * self.loss_scale(weight)
         self.follow_terms(terms, weight)
         return ops.sum(terms)
 
-    def follow_terms(self, terms, weight):
+    def follow_terms(self, terms: Tensor, weight: Tensor) -> None:
         """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
         for i, mean in enumerate(self.loss_terms):
             mean.update_state(terms[i], sample_weight=weight[i])
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the weights under their names in model.safetensors, where they have Hugging Face's form."""
+        raise NotImplementedError
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        raise NotImplementedError
+
+    def save_pretrained(self, folder, vocabulary: Sequence[str] | None = None, settings: dict | None = None) -> None:
+        """Writes a model folder, which `from_pretrained` and, for a BERT, transformers read.
+
+        Args:
+            folder: path; created if it does not exist.
+            vocabulary: the word pieces, for vocab.txt.
+            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+
+        Raises:
+            CheckpointError: a file cannot be written.
+        """
+        model_folder.save_model(self, folder, vocabulary, settings)
 
     def compile(self, *args, **kwargs):
         super().compile(*args, **kwargs)
@@ -77,7 +177,7 @@ class Model(keras.Model):
         return self.test_function
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
-        # Keras's own averages the first batch over the replicas, which fails where they differ in shape.
+        # Keras averages the first batch over the replicas, which fails if their shapes differ.
         if keras.backend.backend() != "tensorflow":
             return super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
         if not self.built:
@@ -89,7 +189,7 @@ class Model(keras.Model):
 
 
 def _exact_step():
-    # The one way from models to training, taken only when a model is compiled under TensorFlow.
+    # The only import from models to training, when a model is compiled under TensorFlow.
     from tfsum.training import exact_step
 
     return exact_step

@@ -1,33 +1,44 @@
-"""The heads of BertSumExt: sentence vectors in, one logit a sentence out (Liu 2019, section 2.3)."""
+"""The heads of BertSumExt: from sentence vectors to one logit per sentence (Liu 2019, section 2.3)."""
+
+from typing import Any
 
 import keras
 from keras import ops
 
 from tfsum.layers import Encoder, PositionalEncoding
+from tfsum.tensor import Tensor
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class ClassifierHead(keras.layers.Layer):
-    """One linear unit: each sentence is judged alone (nlpyang/BertSum, `Classifier`).
+    """One linear unit: each sentence is scored independently (nlpyang/BertSum, `Classifier`).
 
     Args:
-        d_model: width D of the sentence vectors.
+        d_model: size D of the sentence vectors.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.models.sentence_heads import ClassifierHead
+    >>> tuple(ClassifierHead(8)(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
+    (2, 5)
     """
 
-    def __init__(self, d_model: int, **kwargs):
+    def __init__(self, d_model: int, **kwargs: Any):
         super().__init__(**kwargs)
         self.d_model = d_model
         self.score = keras.layers.Dense(1, dtype="float32", name="score")
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         self.score.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, vectors, sentence_mask, first_position=None, training=None):
+    def call(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
+             training: bool | None = None) -> Tensor:
         """Sentence vectors (B, S, D) and their bool mask (B, S) -> float32 logits (B, S)."""
         return self.score(vectors)[..., 0]
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), "d_model": self.d_model}
 
 
@@ -35,19 +46,27 @@ class ClassifierHead(keras.layers.Layer):
 class InterSentenceTransformer(keras.layers.Layer):
     """A pre-norm encoder over the sentences of a document (nlpyang/BertSum, `TransformerInterEncoder`).
 
-    Positions are added without scaling, the first layer's attention reads its input unnormalized, the
-    feed-forward network has the tanh GELU, and epsilon is 1e-6.
+    Positions are added without scaling, the attention input of the first layer is not normalized, the
+    feed-forward network uses the tanh approximation of GELU, and epsilon is 1e-6.
 
     Args:
-        d_model: width D of the sentence vectors.
+        d_model: size D of the sentence vectors.
         num_layers: number of encoder layers.
         num_heads: H.
         feed_forward_width: F.
-        dropout: everywhere in the layers.
+        dropout: all dropout rates of the layers.
+
+    Example:
+
+    >>> from keras import ops
+    >>> from tfsum.models.sentence_heads import InterSentenceTransformer
+    >>> head = InterSentenceTransformer(8, num_layers=1, num_heads=2, feed_forward_width=16)
+    >>> tuple(head(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
+    (2, 5)
     """
 
     def __init__(self, d_model: int, num_layers: int = 2, num_heads: int = 8, feed_forward_width: int = 2048,
-                 dropout: float = 0.1, **kwargs):
+                 dropout: float = 0.1, **kwargs: Any):
         super().__init__(**kwargs)
         self._config = {"d_model": d_model, "num_layers": num_layers, "num_heads": num_heads,
                         "feed_forward_width": feed_forward_width, "dropout": dropout}
@@ -58,18 +77,19 @@ class InterSentenceTransformer(keras.layers.Layer):
                                epsilon=1e-6, name="encoder", dtype=self.dtype_policy)
         self.score = keras.layers.Dense(1, dtype="float32", name="score")
 
-    def build(self, input_shape=None):
+    def build(self, input_shape: Any = None) -> None:
         self.encoder.build(None)
         self.score.build((None, None, self._config["d_model"]))
         self.built = True
 
-    def call(self, vectors, sentence_mask, first_position=None, training=None):
-        """Judges the sentences of a document together.
+    def call(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
+             training: bool | None = None) -> Tensor:
+        """Scores the sentences of a document jointly.
 
         Args:
             vectors: float tensor (B, S, D).
             sentence_mask: bool tensor (B, S), True where there is a sentence.
-            first_position: int tensor (B,), the place in its document of each row's first sentence; 0 by default.
+            first_position: int tensor (B,), the position in its document of each row's first sentence; 0 by default.
 
         Returns:
             float32 logits (B, S).
@@ -79,5 +99,5 @@ class InterSentenceTransformer(keras.layers.Layer):
         x = self.encoder(x, attention_mask=sentence_mask[:, None, None, :], training=training)
         return self.score(x)[..., 0]
 
-    def get_config(self):
+    def get_config(self) -> dict:
         return {**super().get_config(), **self._config}

@@ -1,33 +1,36 @@
-"""The table of tasks: what each is called, and the module that holds everything particular to it.
+"""The table of tasks: the name of each, and the module with everything specific to it.
 
 A task is a folder (or one module) that is registered here. Recipes, export, load, evaluate, golden answers, `explain`
-and the command line look tasks up in this table and call the same functions of each; nothing else in the package asks
-which task it has. A task's module offers:
+and the command line look tasks up in this table and call the same functions of each; nothing else in the package
+depends on the task. A task's module offers:
 
 - itself: `MODEL_KIND` ([model] kind of its recipes), `EXPORT_KIND` (`kind` of its exports; None where there are none),
   `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
   `load(folder)` (the Python callable of an export);
 - `prepare`: `prepare(corpus, out_dir, vocabulary, **options)`, a corpus as records;
 - `train`: `schema()`, `prepare_data(recipe)`, `build_model(recipe, data)`, `make_run(recipe, data, model)`;
-- `export`: `export_model(folder, destination, **options)`;
-- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`, `warmup(description, texts)`;
+- `export`: `export_model(folder, destination, **options)`, `ops` among the options;
+- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`, `warmup(description, texts)`; of
+  `ask`'s answers floats are compared within a tolerance, and `tfsum.export.golden` has the others for plain texts;
 - `card`: `WHAT`, `ANSWERS` and `table(description, weights)`, its part of a model card;
 - `evaluate`: `evaluate(answer, corpus, **options)`, the report on a loaded model;
 - `explain`: `explain_page(answer, text, title, **options)`, the page about one answer.
 
-In a folder these are its files; a task in one module has the functions side by side. A part that a task does not have
-is reported where somebody asks for it.
+In a folder these are its files; a task in one module has the functions side by side, as in examples/keyword_tagging. A
+part that a task does not have is an error when it is needed.
 """
 
 import dataclasses
 import importlib
 import types
 
-from tfsum.errors import Error
+from tfsum.errors import Error, RecipeError
 
 PARTS = {"prepare": "prepare", "train": "make_run", "export": "export_model", "golden": "ask", "card": "table",
          "evaluate": "evaluate", "explain": "explain_page"}
 """Part -> the function by which it is known."""
+OFFERED = ("MODEL_KIND", "EXPORT_KIND", "VERB", "owns")
+"""What every task's module has itself."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +40,10 @@ class Task:
     Attributes:
         name: of the task.
         module: what holds it.
+
+    Example:
+        >>> task("extractive").name
+        'extractive'
     """
 
     name: str
@@ -49,22 +56,26 @@ class Task:
             >>> task("extractive").has("explain"), task("classification").has("explain")
             (True, False)
         """
+        if part not in PARTS:
+            raise Error(f"a task has no part {part!r}; known are {', '.join(PARTS)}")
         return hasattr(self._module_of(part), PARTS[part])
 
     def part(self, part: str) -> types.ModuleType:
         """The module with a part of the task, such as "train".
 
         Raises:
-            Error: the task has no such part.
+            Error: the task has no such part, or there is none of this name.
 
         Example:
             >>> task("extractive").part("card").ANSWERS
             'sentences with scores and byte offsets'
         """
-        if not self.has(part):
+        module = self._module_of(part)
+        if module is None or not hasattr(module, PARTS[part]):
             having = ", ".join(other.name for other in tasks() if other.has(part))
-            raise Error(f"the task {self.name!r} has no {part!r}; tasks that have one: {having}")
-        return self._module_of(part)
+            raise Error(f"the task {self.name!r} has no part {part!r} (no function {PARTS[part]!r}); tasks that have "
+                        f"it: {having}")
+        return module
 
     def _module_of(self, part: str) -> types.ModuleType | None:
         """The file of a part, or the one module of a task without files; None where there is none."""
@@ -103,7 +114,7 @@ def task(name: str) -> Task:
     """The task of a name.
 
     Raises:
-        Error: there is none.
+        Error: there is none, or its module lacks what every task offers.
 
     Example:
         >>> task("classification").module.MODEL_KIND
@@ -112,7 +123,11 @@ def task(name: str) -> Task:
     if name not in _MODULES:
         raise Error(f"no task {name!r}; known are {', '.join(_MODULES)}")
     module = _MODULES[name]
-    return Task(name, importlib.import_module(module) if isinstance(module, str) else module)
+    module = importlib.import_module(module) if isinstance(module, str) else module
+    if missing := [offered for offered in OFFERED if not hasattr(module, offered)]:
+        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a task "
+                    "offers")
+    return Task(name, module)
 
 
 def tasks() -> list[Task]:
@@ -125,20 +140,54 @@ def tasks() -> list[Task]:
     return [task(name) for name in _MODULES]
 
 
-def task_of_recipe(kind: str) -> Task | None:
-    """The task whose recipes say `kind` under [model]; None where there is none."""
-    return next((found for found in tasks() if kind == found.module.MODEL_KIND), None)
+def task_of_recipe(kind: str) -> Task:
+    """The task whose recipes have this [model] kind.
+
+    Args:
+        kind: the [model] kind.
+
+    Raises:
+        RecipeError: there is none.
+
+    Example:
+        >>> task_of_recipe("transformer").name
+        'abstractive'
+    """
+    for found in tasks():
+        if kind == found.module.MODEL_KIND:
+            return found
+    raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(found.module.MODEL_KIND for found in tasks())}")
 
 
 def task_of_export(description: dict) -> Task | None:
-    """The task of an exported model with this assets.extra/tfsum.json; None where there is none."""
+    """The task of an exported model with this assets.extra/tfsum.json; None where there is none.
+
+    Args:
+        description: the content of assets.extra/tfsum.json.
+
+    Example:
+        >>> task_of_export({"kind": "classifier"}).name
+        'classification'
+    """
     kind = description.get("kind")
     return next((found for found in tasks() if kind and kind == found.module.EXPORT_KIND), None)
 
 
 def task_of_config(config: dict) -> Task | None:
-    """The task of a model folder with this config.json; None where there is none."""
-    return next((found for found in tasks() if found.module.owns(config)), None)
+    """The task of a model folder with this config.json; None where there is none.
+
+    A task whose models are exported precedes one whose are not: a BERT with a head belongs to the task of the head, and
+    what no other task owns is an encoder.
+
+    Args:
+        config: the content of config.json.
+
+    Example:
+        >>> task_of_config({"model_type": "bert"}).name
+        'pretraining'
+    """
+    owners = [found for found in tasks() if found.module.owns(config)]
+    return min(owners, key=lambda found: found.module.EXPORT_KIND is None, default=None)
 
 
 for _name in ("extractive", "abstractive", "classification", "pretraining"):

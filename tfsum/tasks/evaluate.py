@@ -2,7 +2,7 @@
 
 import inspect
 import pathlib
-from typing import Any
+from typing import Any, Protocol
 
 from tfsum.data.readers import Corpus
 from tfsum.errors import Error
@@ -13,12 +13,22 @@ from tfsum.tasks.loaded import loaded
 SEARCH = ("strategy", "max_length", "max_source_length")  # options of an export, for a model folder
 
 
-def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **options: Any):
+class Report(Protocol):
+    """The interface of the report of every task."""
+
+    def to_text(self) -> str:
+        """The report for a reader."""
+
+    def to_json(self) -> str:
+        """The report as a JSON object of one line."""
+
+
+def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **options: Any) -> Report:
     """Measures a model on a corpus.
 
     Args:
-        model: what `tfsum.load` gave, an exported model's folder, or a model folder, which is exported for the
-            occasion.
+        model: a result of `tfsum.load`, an exported model's folder, or a model folder, which is exported
+            temporarily.
         corpus: a corpus file, or its rows in memory: dicts with the columns of the file.
         **options: those of the task's own `evaluate`, such as `tfsum.tasks.extractive.evaluate.evaluate`; for a model
             folder of a Transformer also `strategy`, `max_length` and `max_source_length`, see `tfsum.export_model`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pathlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tfsum.errors import ExportError
 from tfsum.inference.saved_model import newest, read_description
@@ -12,10 +12,9 @@ from tfsum.tasks import Task, task_of_export, tasks
 
 if TYPE_CHECKING:
     from tfsum.export.verification import Report
-    from tfsum.inference.exported_model import ExportedModel
 
 
-def load(path: str | pathlib.Path | None = None) -> ExportedModel:
+def load(path: str | pathlib.Path | None = None) -> Any:
     """Loads an exported model.
 
     Args:
@@ -23,10 +22,10 @@ def load(path: str | pathlib.Path | None = None) -> ExportedModel:
 
     Returns:
         A callable: a `Summarizer` for an extractive model, a `Generator` for an abstractive one, a `Classifier`, or
-        what a registered task has.
+        the callable of a registered task.
 
     Raises:
-        ExportError: there is no such model, or it is broken.
+        ExportError: the model does not exist or is corrupt.
 
     Example:
         >>> summarize = load()
@@ -44,10 +43,10 @@ def verify(path: str | pathlib.Path) -> Report:
         path: its folder `.../NAME/VERSION` or `.../NAME`.
 
     Returns:
-        What was found, a dict that prints as lines.
+        The report, a dict that prints as lines.
 
     Raises:
-        ExportError: the first thing that is not as it was or should be.
+        ExportError: the first difference found.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
@@ -66,6 +65,14 @@ def task_of(folder: pathlib.Path, description: dict) -> Task:
 
     Raises:
         ExportError: no task has models of this kind.
+
+    Args:
+        folder: of the model, for messages.
+        description: the content of its assets.extra/tfsum.json.
+
+    Example:
+        >>> task_of(pathlib.Path("a_model"), {"kind": "extractive"}).name
+        'extractive'
     """
     found = task_of_export(description)
     if found is None:

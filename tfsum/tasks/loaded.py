@@ -1,4 +1,4 @@
-"""A model in whatever form somebody has it, loaded: a callable, an exported model, or a model folder."""
+"""Loads a model given as a callable, an exported model, or a model folder."""
 
 import contextlib
 import pathlib
@@ -12,11 +12,11 @@ from tfsum.tasks.load import load
 
 
 @contextlib.contextmanager
-def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None) -> Iterator[ExportedModel]:
-    """Loads a model; a model folder by an export that lives as long as the block.
+def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None) -> Iterator[Any]:
+    """Loads a model; a model folder is exported temporarily, for the duration of the block.
 
     Args:
-        model: what `tfsum.load` gave, an exported model's folder, or a model folder.
+        model: a result of `tfsum.load`, an exported model's folder, or a model folder.
         search: options of the export of a model folder.
 
     Yields:
@@ -30,16 +30,15 @@ def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | N
         ...     print(summarize("It rained.", sentences=1))
         It rained.
     """
-    is_path = isinstance(model, str | pathlib.Path)
-    is_folder = is_path and (pathlib.Path(model) / "config.json").is_file()
-    if search and not is_folder:
-        raise ExportError(f"{model if is_path else model.path}: was exported with a search of its own; leave out "
-                          f"{', '.join(sorted(search))}, or give the model folder")
-    if not is_folder:
-        yield load(model) if is_path else model
+    path = pathlib.Path(model) if isinstance(model, str | pathlib.Path) else model.path
+    if not isinstance(model, str | pathlib.Path) or not (path / "config.json").is_file():
+        if search:
+            raise ExportError(f"{path}: was exported with its own decoding strategy; leave out "
+                              f"{', '.join(sorted(search))}, or give the model folder")
+        yield load(model) if isinstance(model, str | pathlib.Path) else model
         return
     from tfsum.tasks.export import export_model
 
     with tempfile.TemporaryDirectory() as folder:
         # TF Text's operations give the same bytes faster, and this process has them.
-        yield load(export_model(model, pathlib.Path(folder) / "model" / "1", ops="text", **(search or {})))
+        yield load(export_model(path, pathlib.Path(folder) / "model" / "1", ops="text", **(search or {})))

@@ -16,7 +16,7 @@ def prepare(corpus: str | pathlib.Path, out_dir: str | pathlib.Path, vocabulary:
         corpus: the corpus file.
         out_dir: folder of the shards and of `manifest.json`, one folder a corpus.
         vocabulary: a vocab.txt, or the folder that holds one.
-        task_name: "extractive", "abstractive" or "pretraining"; texts with labels are read by training itself.
+        task_name: "extractive", "abstractive" or "pretraining"; classification reads its texts at training.
         **options: those of the task's own `prepare`, such as `tfsum.tasks.extractive.prepare.prepare`.
 
     Returns:
@@ -24,7 +24,7 @@ def prepare(corpus: str | pathlib.Path, out_dir: str | pathlib.Path, vocabulary:
 
     Raises:
         DataError: the corpus or the vocabulary cannot be read.
-        Error: an option is unknown or impossible, or `out_dir` was prepared with other settings.
+        Error: an option is unknown or invalid, or `out_dir` was prepared with other settings.
 
     Example:
         >>> tfsum.prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt", shards=4)  # doctest: +SKIP

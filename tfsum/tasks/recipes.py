@@ -12,10 +12,13 @@ DEFAULT = "bert_sum_ext"
 
 
 def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`.
+    """The schema of a recipe: section -> key -> `Key`.
 
     Args:
         kind: the [model] kind of a task.
+
+    Raises:
+        RecipeError: no task has it.
 
     Example:
         >>> list(schema("bert_classifier"))
@@ -30,7 +33,7 @@ def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict
 
     Args:
         path: the TOML file.
-        overrides: texts `section.key=VALUE`; without a VALUE the key is taken out, and its default holds.
+        overrides: texts `section.key=VALUE`; without a VALUE the key is reset to its default.
 
     Returns:
         section -> key -> value, with every key.
@@ -45,11 +48,11 @@ def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict
 
 
 def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], overrides: Iterable[str] = ()) -> pathlib.Path:
-    """Prepares the data of a recipe where that is still to do, and trains; resumes where a run was stopped.
+    """Prepares the data of a recipe unless that is done, and trains; resumes a stopped run.
 
     Args:
         recipe: a TOML file, or what `load_recipe` gave.
-        overrides: see `load_recipe`; for a file alone.
+        overrides: see `load_recipe`; only for a file.
 
     Returns:
         The folder of the best model.
@@ -73,10 +76,10 @@ def _kind_key() -> Key:
 
 
 def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
-    """The schema of a parsed recipe's kind; where that is none, a schema in which this is the only mistake."""
+    """The schema of a parsed recipe's kind; for an unknown kind, a schema in which this is the only error."""
     model = given.get("model")
     kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
-    if isinstance(kind, str) and task_of_recipe(kind) is not None:
+    if kind in [task.module.MODEL_KIND for task in tasks()]:
         return schema(kind)
     return {section: {**dict.fromkeys(table, Key()), **({"kind": _kind_key()} if section == "model" else {})}
             for section, table in given.items() if isinstance(table, dict)}

@@ -16,9 +16,14 @@ class Compose(tf.Module):
 
     Text in NFC stays as it is; decomposed text (NFD, as some systems name files and type Korean) becomes it. Not
     done: putting accents in order, and replacing characters that NFC never keeps, such as the Kelvin sign.
+
+    >>> compose = Compose()
+    >>> codes, row = compose(tf.constant([0x61, 0x301, 0x62]), tf.constant([0, 0, 1], tf.int64))  # "a" + acute, "b"
+    >>> codes.numpy().tolist(), row.numpy().tolist()
+    ([225, 98], [0, 1])
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(name="compose")
         pairs = canonical_pairs()
         keys = tf.constant([first * _SHIFT + second for first, second in pairs], tf.int64)
@@ -41,7 +46,17 @@ class Compose(tf.Module):
         return codes, row
 
     def compose_texts(self, strings: tf.Tensor) -> tf.Tensor:
-        """Composes texts (N,) string; bytes that are not UTF-8 are lost."""
+        """Composes texts.
+
+        Args:
+            strings: (N,) string; bytes that are not UTF-8 are lost.
+
+        Returns:
+            (N,) string in UTF-8.
+
+        >>> Compose().compose_texts(tf.constant(["a\\u0301"])).numpy()[0].decode()
+        'á'
+        """
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self(decoded.flat_values, row_ids(decoded))
         lengths = tf.math.unsorted_segment_sum(tf.ones_like(row), row, decoded.nrows())
@@ -62,7 +77,11 @@ def _moved(flags: tf.Tensor) -> tf.Tensor:
 
 @functools.cache
 def canonical_pairs() -> dict[tuple[int, int], int]:
-    """{(first, second): composite} of all pairs that NFC composes."""
+    """Returns {(first, second): composite} of all pairs of code points that NFC composes.
+
+    >>> chr(canonical_pairs()[ord("a"), 0x301])
+    'á'
+    """
     pairs = {}
     for point in range(0x110000):
         parts = unicodedata.decomposition(chr(point)).split()

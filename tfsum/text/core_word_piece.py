@@ -23,9 +23,16 @@ class CoreWordPiece(tf.Module):
         unk_id: Id of the unknown token.
         mapping: The normalizer.
         max_characters: Words with more characters become the unknown token.
+
+    >>> from tfsum.text.normalizer import load_code_point_map
+    >>> vocabulary = ["[PAD]", "[UNK]", "rain", "##ed"]
+    >>> pieces = CoreWordPiece(vocabulary, 1, load_code_point_map(), max_characters=100)
+    >>> pieces.tokenize(tf.constant(["Rained rain", "snow"])).to_list()
+    [[2, 3, 2], [1]]
     """
 
-    def __init__(self, vocabulary: Sequence[str], unk_id: int, mapping: CodePointMap, max_characters: int):
+    def __init__(self, vocabulary: Sequence[str], unk_id: int, mapping: CodePointMap,
+                 max_characters: int) -> None:
         super().__init__(name="core_word_piece")
         self._unk_id, self._max_characters = unk_id, max_characters
         self._page_of, self._pages, self._pool = (tf.constant(array) for array in _pages(mapping))
@@ -35,8 +42,15 @@ class CoreWordPiece(tf.Module):
         self._longest = min(max_characters, max(map(len, vocabulary)))
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
-        """Turns texts (N,) string into ids (N, P) int32; row_splits are int64."""
-        parts = tf.strings.split(strings, " ")  # a space always ends a word, whatever bytes stand around it
+        """Turns texts into the ids of their word pieces.
+
+        Args:
+            strings: (N,) string; bytes that are not UTF-8 are dropped.
+
+        Returns:
+            (N, P) int32, ragged; row_splits are int64.
+        """
+        parts = tf.strings.split(strings, " ")  # a space always ends a word, whatever bytes are beside it
         distinct, of_part = tf.unique(parts.flat_values)
         codes, in_part = self._normalize(distinct)
         words, of_word = tf.unique(tf.strings.unicode_encode(codes, "UTF-8"))

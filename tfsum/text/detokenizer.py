@@ -1,7 +1,7 @@
 """From word piece ids to text in the graph, core operations alone.
 
 Ids of escaped texts (`tfsum.text.escape`) give the text back byte for byte. Those of a plain BERT vocabulary do
-not tell where spaces stood; there they are put by the rules of English and of scripts without spaces.
+not hold the spaces; rules of English and of scripts without spaces restore them.
 """
 
 from collections.abc import Sequence
@@ -10,13 +10,13 @@ import tensorflow as tf
 
 from tfsum.text.escape import BYTE_PIECES, JOIN_MARK, SPACE_MARK, SYMBOLS, is_reversible
 
-UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, what stands in a text for an unknown token
+UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, the text of an unknown token
 UNKNOWN_TOKEN = "[UNK]"
 _SILENT = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
 _READ = {SPACE_MARK: " ", JOIN_MARK: ""} | {symbol: character for character, symbol in SYMBOLS.items()}
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303f}\x{ff01}-\x{ff65}]"
-# Where words and marks that stand apart are brought together: (pattern, rewrite), in this order.
+# Joins words and marks: (pattern, rewrite), in this order.
 _SPACING = (
     (rf"({_UNSPACED}) ({_UNSPACED})", r"\1\2"),
     (rf"({_UNSPACED}) ({_UNSPACED})", r"\1\2"),  # once more: matches do not overlap
@@ -35,11 +35,15 @@ class Detokenizer(tf.Module):
     """Turns ids into texts; special tokens say nothing, an unknown token is U+FFFD.
 
     Args:
-        vocabulary: the word pieces in the order of their ids.
-        unknown_token: the piece of words that could not be built.
+        vocabulary: The word pieces in the order of their ids.
+        unknown_token: The piece of words that could not be built.
+
+    >>> detokenizer = Detokenizer(["[PAD]", "[UNK]", "It", "rain", "##ed", "."])
+    >>> detokenizer.detokenize(tf.constant([[2, 3, 4, 5, 0, 0]])).numpy()
+    array([b'It rained.'], dtype=object)
     """
 
-    def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN):
+    def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN) -> None:
         super().__init__(name="detokenizer")
         self.reversible = is_reversible(vocabulary)
         text_of = _escaped_text if self.reversible else _plain_text
@@ -48,7 +52,14 @@ class Detokenizer(tf.Module):
             self._texts = tf.constant([special.get(piece, text_of(piece)) for piece in vocabulary], tf.string)
 
     def detokenize(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
-        """Turns ids (B, L), padded with 0 or ragged, into texts (B,) string of valid UTF-8."""
+        """Turns ids into texts.
+
+        Args:
+            ids: (B, L) integers, padded with 0 or ragged.
+
+        Returns:
+            (B,) string of valid UTF-8.
+        """
         texts = tf.strings.reduce_join(tf.gather(self._texts, ids), axis=-1)
         # A text begins as if a space stood before it.
         texts = tf.strings.regex_replace(texts, "^ ", "", replace_global=False)
@@ -60,7 +71,17 @@ class Detokenizer(tf.Module):
 
 
 def bytes_said(vocabulary: Sequence[str]) -> list[int]:
-    """How many bytes of a text each word piece stands for, white space not counted; an unknown word counts as one."""
+    """Counts the bytes of text in each word piece, without white space; an unknown word counts as one.
+
+    Args:
+        vocabulary: V word pieces in the order of their ids.
+
+    Returns:
+        V numbers of bytes, 0 for the other special tokens.
+
+    >>> bytes_said(["[PAD]", "[UNK]", "rain", "##ed"])
+    [0, 1, 4, 2]
+    """
     text_of = _escaped_text if is_reversible(vocabulary) else _plain_text
     sizes = [len("".join(text_of(piece).decode(errors="surrogateescape").split()).encode(errors="surrogateescape"))
              for piece in vocabulary]

@@ -42,7 +42,14 @@ _DROPPED, _BLANK, _LETTER, _ALONE, _UNKNOWN, _FIRST_SYMBOL = range(6)
 
 
 def is_reversible(vocabulary: Collection[str]) -> bool:
-    """Whether a vocabulary was made for escaped texts, by the pieces that no other has."""
+    """Returns whether a vocabulary was made for escaped texts, by the pieces that no other has.
+
+    Args:
+        vocabulary: The word pieces.
+
+    >>> is_reversible(["[PAD]", "[UNK]", "rain"]), is_reversible(PIECES)
+    (False, True)
+    """
     return set(PIECES) <= set(vocabulary)
 
 
@@ -57,10 +64,16 @@ class Escape(tf.Module):
             letters, and holds printable ASCII (the only characters without byte pieces).
         lowercase: whether WordPiece lowers letters.
         strip_accents: whether it drops accents.
-        max_characters: words with more characters would be unknown; they are parted.
+        max_characters: words with more characters would be unknown; they are split.
+
+    >>> letters = [f"##{chr(code)}" for code in range(0x61, 0x7B)]
+    >>> escape = Escape([*PIECES, *letters, "."], lowercase=True, strip_accents=True)
+    >>> escape(tf.constant(["It rained."])).numpy()[0].decode()
+    ' ▁It ▁rained.'
     """
 
-    def __init__(self, vocabulary: Collection[str], lowercase: bool, strip_accents: bool, max_characters: int = 100):
+    def __init__(self, vocabulary: Collection[str], lowercase: bool, strip_accents: bool,
+                 max_characters: int = 100) -> None:
         super().__init__(name="escape")
         letters = {piece[2:] for piece in vocabulary if piece.startswith("##") and len(piece) == 3}
         alone = {piece for piece in vocabulary if len(piece) == 1} - set(PIECES)
@@ -74,7 +87,7 @@ class Escape(tf.Module):
         self._symbols = tf.constant([ord(symbol) for symbol in SYMBOLS.values()])
 
     def __call__(self, strings: tf.Tensor) -> tf.Tensor:
-        """Writes texts (N,) string anew, (N,) string; `Detokenizer` reads them back."""
+        """Escapes texts (N,) string; returns (N,) string, which `Detokenizer` reads back."""
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self._compose(decoded.flat_values, row_ids(decoded))
         kind = tf.cast(tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256), tf.int32)

@@ -34,7 +34,7 @@ class _Summaries(NamedTuple):
     """What is chosen so far."""
 
     rank: tf.Tensor  # (K,) float32, 0 for candidates that are not chosen
-    covered: tf.Tensor  # (U,) float32, how often each n-gram stands in its document's summary
+    covered: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
     size: tf.Tensor  # (B, ORDERS) float32, n-grams of the summary
     overlap: tf.Tensor  # (B, ORDERS) float32, those that the expected reference holds too
 
@@ -44,12 +44,16 @@ def is_word(vocabulary: list[str]) -> np.ndarray:
 
     Args:
         vocabulary: the pieces; those in square brackets are special tokens and never words.
+
+    >>> is_word(["[PAD]", ".", "rain"]).tolist()
+    [False, False, True]
     """
     return np.array([not (piece.startswith("[") and piece.endswith("]"))
                      and any(unicodedata.category(c)[0] in "LN" for c in piece) for piece in vocabulary])
 
 
-def expected_rouge_ranks(probabilities, present, pieces: tf.RaggedTensor, words, most, limit: int) -> tf.Tensor:
+def expected_rouge_ranks(probabilities: tf.Tensor, present: tf.Tensor, pieces: tf.RaggedTensor,
+                         words: tf.Tensor | np.ndarray, most: tf.Tensor, limit: int) -> tf.Tensor:
     """Ranks sentences for `select`, so that the first `most` have together the largest expected ROUGE.
 
     Args:
@@ -62,6 +66,15 @@ def expected_rouge_ranks(probabilities, present, pieces: tf.RaggedTensor, words,
 
     Returns:
         float32 (B, S): above 1 for the sentences ranked so, highest first; the score for the others.
+
+    The second sentence repeats the first, so the third one is ranked before it:
+
+    >>> pieces = tf.ragged.constant([[[1, 2], [1, 2], [3, 4]]])
+    >>> words = np.array([False, True, True, True, True])
+    >>> ranks = expected_rouge_ranks(tf.constant([[0.75, 0.5, 0.5]]), tf.constant([[True, True, True]]), pieces, words,
+    ...                              tf.constant([2]), limit=2)
+    >>> ranks.numpy().tolist()
+    [[3.0, 0.5, 2.0]]
     """
     p = tf.where(present & ~tf.math.is_nan(probabilities), probabilities, 0.0)
     width = tf.minimum(tf.shape(p)[1], CANDIDATES - 1) + 1  # one column more, so that there is always one

@@ -19,6 +19,12 @@ class KnownWords(tf.Module):
     Args:
         role: int8 array (V,): `OTHER`, `BEGINS` or `CONTINUES` for each piece.
         known: bool array (V,): whether the piece alone is a known word.
+
+    Example:
+        >>> counter = known_words(["[PAD]", "[UNK]", "rain", "##y"], unk_id=1)
+        >>> pieces = tf.RaggedTensor.from_row_lengths([2, 2, 3], [3])  # rain rain|y
+        >>> counter.share(pieces, tf.constant([0]), tf.constant(1)).numpy().tolist()
+        [0.5]
     """
 
     def __init__(self, role: np.ndarray, known: np.ndarray):
@@ -55,6 +61,14 @@ def known_words(vocabulary: list[str], unk_id: int) -> KnownWords:
 
     A vocabulary for escaped texts is made of parts of words, and every one counts; what it does not know are the
     characters that it writes as bytes.
+
+    Args:
+        vocabulary: the word pieces.
+        unk_id: id of the piece for unknown words.
+
+    Example:
+        >>> type(known_words(["[PAD]", "[UNK]", "rain"], unk_id=1)).__name__
+        'KnownWords'
     """
     if is_reversible(vocabulary):
         known = np.array([piece not in BYTE_PIECES and i != unk_id for i, piece in enumerate(vocabulary)])

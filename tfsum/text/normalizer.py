@@ -21,6 +21,10 @@ class CodePointMap:
         lengths: (M,) int32, the number of code points of each value; 0 deletes.
         values: (sum of lengths,) int32, the values end to end. Words are surrounded by U+0020, the only
             space left.
+
+    >>> mapping = CodePointMap(np.array([65]), np.array([1]), np.array([97]))  # "A" becomes "a"
+    >>> mapping.as_dict()
+    {65: 'a'}
     """
 
     points: np.ndarray
@@ -28,7 +32,7 @@ class CodePointMap:
     values: np.ndarray
 
     def as_dict(self) -> dict[int, str]:
-        """The map as {code point: string}."""
+        """Returns the map as {code point: string}."""
         text = self.values.astype("<u4").tobytes().decode("utf-32-le")
         ends = np.cumsum(self.lengths)
         spans = zip(self.points.tolist(), (ends - self.lengths).tolist(), ends.tolist())
@@ -43,8 +47,14 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
         lowercase: Whether letters are lowered, each on its own (a final sigma stays a plain one).
         strip_accents: Whether text is decomposed (NFD, Hangul too) and its nonspacing marks are dropped.
 
+    Returns:
+        The map of all Unicode code points.
+
     Raises:
         tfsum.Error: The tables are not beside this file.
+
+    >>> load_code_point_map(lowercase=True, strip_accents=True).as_dict()[ord("É")]
+    'e'
     """
     if not TABLES.is_file():
         raise Error(f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
@@ -61,9 +71,19 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
 
 @functools.cache
 def fast_bert_model(lowercase: bool = True, strip_accents: bool = True) -> np.ndarray:
-    """Builds the flatbuffer that TF Text's FastBertNormalize op reads: (bytes,) uint8, some 1.4 MB.
+    """Builds the flatbuffer that TF Text's FastBertNormalize op reads.
 
     It holds our own map: TF Text's builder only makes two, which differ from BERT's on 4,000 code points.
+
+    Args:
+        lowercase: Whether letters are lowered.
+        strip_accents: Whether accents are dropped.
+
+    Returns:
+        (bytes,) uint8, some 1.4 MB.
+
+    >>> fast_bert_model().dtype
+    dtype('uint8')
     """
     trie = _Trie(load_code_point_map(lowercase, strip_accents).as_dict())
     return _flatbuffer(trie.units, trie.pool, trie.nul)

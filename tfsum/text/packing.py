@@ -27,6 +27,10 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
 
     Raises:
         tfsum.Error: `length` leaves no room for the special tokens.
+
+    >>> out = pack(tf.ragged.constant([[7, 8, 9], [7]]), length=4, cls_id=1, sep_id=2)
+    >>> out["token_ids"].numpy().tolist(), out["pieces_cut"].numpy().tolist()
+    ([[1, 7, 8, 2], [1, 7, 2, 0]], [1, 0])
     """
     special = 2 if pair is None else 3
     if length < special:
@@ -75,26 +79,21 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
 
     Raises:
         tfsum.Error: `window_length` has no room for a piece.
+
+    >>> out = pack_windows(tf.ragged.constant([[7], [8], [9]]), tf.constant([3]), window_length=6, cls_id=1, sep_id=2)
+    >>> out["token_ids"].numpy().tolist()
+    [[1, 7, 2, 1, 8, 2], [1, 9, 2, 0, 0, 0]]
+    >>> out["sentence_starts"].numpy().tolist()
+    [[0, 3], [0, -1]]
     """
-    if window_length < 3:
-        raise Error(f"pack_windows: found window_length={window_length}, expected at least 3: "
-                    "[CLS], a piece and [SEP]")
     pieces = pieces.with_row_splits_dtype(tf.int64)
     lengths = pieces.row_lengths()
-    keep = tf.minimum(lengths, window_length - 2)
+    layout = lay_out_windows(lengths, sentences_per_document, window_length)
+    keep, window_of, place = layout["kept"], layout["window"], layout["place"]
     cost = keep + 2
-    before = tf.concat([[0], tf.cumsum(cost)], 0)  # (N + 1,) tokens before each sentence
-    counts = tf.cast(sentences_per_document, tf.int64)
-    opens = _window_openings(before, counts, window_length)
-
-    window_of = tf.cumsum(opens) - 1
-    first = tf.where(opens > 0)[:, 0]  # (W,) first sentence of each window
-    first_of = tf.gather(first, window_of)
-    place = tf.range(tf.size(lengths, tf.int64)) - first_of
-    windows = tf.size(first, tf.int64)
+    windows = tf.reduce_sum(layout["windows_per_document"])
     per_window = tf.math.unsorted_segment_sum(tf.ones_like(cost), window_of, windows)
     tokens_per_window = tf.math.unsorted_segment_sum(cost, window_of, windows)
-    opened = tf.gather(tf.concat([[0], tf.cumsum(opens)], 0), tf.concat([[0], tf.cumsum(counts)], 0))
 
     def rows(values: tf.Tensor, row_lengths: tf.Tensor, fill: int) -> tf.Tensor:
         ragged = tf.RaggedTensor.from_row_lengths(tf.cast(values, tf.int32), row_lengths, validate=False)
@@ -105,11 +104,51 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
     return {
         "token_ids": rows(laid_out.flat_values, tokens_per_window, 0),
         "segment_ids": rows(repeat(place % 2, cost), tokens_per_window, 0),
-        "sentence_starts": rows(before[:-1] - tf.gather(before, first_of), per_window, -1),
-        "windows_per_document": tf.cast(opened[1:] - opened[:-1], tf.int32),
+        "sentence_starts": rows(layout["start"], per_window, -1),
+        "windows_per_document": tf.cast(layout["windows_per_document"], tf.int32),
         "window_of_sentence": tf.cast(window_of, tf.int32),
         "place_in_window": tf.cast(place, tf.int32),
         "pieces_cut": tf.cast(lengths - keep, tf.int32),
+    }
+
+
+def lay_out_windows(piece_counts: tf.Tensor, sentences_per_document: tf.Tensor,
+                    window_length: int) -> dict[str, tf.Tensor]:
+    """The place of every sentence in the windows of `pack_windows`, in the graph or eagerly.
+
+    Args:
+        piece_counts: (N,) integers, word pieces of all sentences of the batch, document by document.
+        sentences_per_document: (B,) integers that sum to N.
+        window_length: Tokens that a window may hold; at least 3.
+
+    Returns:
+        int64 (N,) for each sentence: `kept`, the pieces that fit in a window, `window`, its window in the batch,
+        `place`, its place among the sentences of that, and `start`, the position of its [CLS] there; and
+        `windows_per_document` int64 (B,).
+
+    Raises:
+        tfsum.Error: `window_length` has no room for a piece.
+
+    Example:
+        >>> layout = lay_out_windows([3, 2, 9], [2, 1], 8)
+        >>> {name: value.numpy().tolist() for name, value in layout.items()}
+        {'kept': [3, 2, 6], 'window': [0, 1, 2], 'place': [0, 0, 0], 'start': [0, 0, 0], 'windows_per_document': [2, 1]}
+    """
+    if window_length < 3:
+        raise Error(f"pack_windows: found window_length={window_length}, expected at least 3: [CLS], a piece and [SEP]")
+    kept = tf.minimum(tf.cast(piece_counts, tf.int64), window_length - 2)
+    counts = tf.cast(sentences_per_document, tf.int64)
+    before = tf.concat([[0], tf.cumsum(kept + 2)], 0)  # (N + 1,) tokens before each sentence
+    opens = _window_openings(before, counts, window_length)
+    window = tf.cumsum(opens) - 1
+    first = tf.gather(tf.where(opens > 0)[:, 0], window)  # (N,) first sentence of the window of each
+    opened = tf.gather(tf.concat([[0], window + 1], 0), tf.concat([[0], tf.cumsum(counts)], 0))
+    return {
+        "kept": kept,
+        "window": window,
+        "place": tf.range(tf.size(kept, tf.int64)) - first,
+        "start": before[:-1] - tf.gather(before, first),
+        "windows_per_document": opened[1:] - opened[:-1],
     }
 
 

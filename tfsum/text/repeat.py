@@ -8,13 +8,34 @@ import tensorflow as tf
 
 
 def repeat(values: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
-    """Repeats each of `values` (N, ...) as often as `counts` (N,) says: (sum of counts, ...)."""
+    """Repeats values.
+
+    Args:
+        values: (N, ...) values.
+        counts: (N,) integers, how often each is repeated.
+
+    Returns:
+        (sum of counts, ...) of the type of `values`.
+
+    >>> repeat(tf.constant([7, 8]), tf.constant([2, 1])).numpy().tolist()
+    [7, 7, 8]
+    """
     ends = tf.cumsum(counts)
     return tf.gather(values, tf.searchsorted(ends, tf.range(tf.reduce_sum(counts)), side="right"))
 
 
 def row_ids(ragged: tf.RaggedTensor) -> tf.Tensor:
-    """The row of each value of a ragged tensor, int64, as `value_rowids` gives it."""
+    """Returns the row of each value of a ragged tensor, int64, as `value_rowids` does.
+
+    Args:
+        ragged: (N, P) with M values in all.
+
+    Returns:
+        (M,) int64.
+
+    >>> row_ids(tf.ragged.constant([[7, 8], [], [9]])).numpy().tolist()
+    [0, 0, 2]
+    """
     splits = tf.cast(ragged.row_splits, tf.int64)
     every = tf.range(splits[-1])
     return tf.searchsorted(splits[1:], every, side="right", out_type=tf.int64)

@@ -8,9 +8,11 @@ choose three of it.
 
 from typing import NamedTuple
 
+import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.text.expected_rouge import expected_rouge_ranks
 
 BLOCK = 64  # candidates of each document looked at together: more than most documents have sentences
 WHITE_SPACE = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
@@ -24,7 +26,40 @@ class _Trigrams(NamedTuple):
     column: tf.Tensor
 
 
-def select(scores, present, words, max_sentences, block_trigrams, limit: int):
+def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.Tensor, block_trigrams: tf.Tensor,
+                     limit: int, pieces: tf.RaggedTensor | None = None,
+                     words: np.ndarray | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+    """Chooses the sentences of summaries, in validation as in the exported graph.
+
+    Args:
+        scores: (B, S) float, higher is better; with `pieces` probabilities.
+        texts: (B, S) strings, the sentences; more than scores are never chosen.
+        most: see `select`.
+        block_trigrams: see `select`.
+        limit: see `select`.
+        pieces: (B, S, P) int32 word pieces, to choose by expected ROUGE, see `expected_rouge_ranks`; None to choose by
+            score.
+        words: (V,) bool, with `pieces`, see `is_word`.
+
+    Returns:
+        See `select`.
+
+    Example:
+        >>> texts = tf.ragged.constant([["the cat sat down", "the cat sat up", "a dog ran"], ["It rained."]])
+        >>> scores = tf.ragged.constant([[0.9, 0.8, 0.7], [0.1]])
+        >>> indices, count = select_sentences(scores, texts, [2, 2], [True, True], limit=2)
+        >>> indices.numpy().tolist(), count.numpy().tolist()
+        ([[0, 2], [0, -1]], [2, 1])
+    """
+    ranks = scores.to_tensor(0.0)
+    present = tf.sequence_mask(scores.row_lengths(), tf.shape(ranks)[1])
+    if pieces is not None:
+        ranks = expected_rouge_ranks(ranks, present, pieces, words, most, limit)
+    return select(ranks, present, texts, most, block_trigrams, limit)
+
+
+def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None, most: tf.Tensor,
+           block_trigrams: tf.Tensor | None, limit: int) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
     Args:
@@ -32,7 +67,7 @@ def select(scores, present, words, max_sentences, block_trigrams, limit: int):
         present: (B, S) bool, True for a real sentence; no other is ever chosen.
         words: the text that trigrams are taken from, a RaggedTensor of strings: (B, S) sentences, split here
             at white space, or (B, S, W) words. None where no row blocks trigrams.
-        max_sentences: (B,) int32, how many to choose at most; above `limit` counts as `limit`.
+        most: (B,) int32, how many to choose at most; above `limit` counts as `limit`.
         block_trigrams: (B,) bool, True to skip a candidate that shares a word trigram with a chosen sentence
             (a sentence under three words never does; `The` and `the` are two words, as in the papers' code). None for
             no row.
@@ -43,11 +78,16 @@ def select(scores, present, words, max_sentences, block_trigrams, limit: int):
 
     Raises:
         Error: if `limit` is below 1, or if trigrams are to be blocked and there are no words.
+
+    Example:
+        >>> indices, count = select([[0.2, 0.9, 0.5]], [[True, True, True]], None, [2], None, limit=3)
+        >>> indices.numpy().tolist(), count.numpy().tolist()
+        ([[1, 2, -1]], [2])
     """
     if limit < 1:
         raise Error(f"select: limit is {limit}; expected at least 1, the width of the result.")
     scores, present = tf.convert_to_tensor(scores, tf.float32), tf.convert_to_tensor(present, tf.bool)
-    most = tf.clip_by_value(tf.cast(max_sentences, tf.int32), 0, limit)
+    most = tf.clip_by_value(tf.cast(most, tf.int32), 0, limit)
     order = _order(scores, present)
     real = tf.gather(present, order, batch_dims=1)
     if words is None:

@@ -2,7 +2,7 @@
 
 `tokenizers` and not TensorFlow Text's `bert_vocab`: it merges pairs in compiled code, in seconds where the other
 counts all parts of words in Python, in minutes. Only its merging is used: texts come to it as words between
-spaces, parted by the tables that part them in the graph.
+spaces, split by the tables that split them in the graph.
 """
 
 import collections
@@ -38,7 +38,7 @@ def learn_vocabulary(
     [CLS] and [SEP] serve as start and end tokens of generated texts.
 
     Args:
-        texts: they are read twice, so give a list or an object that begins anew with each loop.
+        texts: they are read twice, so give a list or an object that starts again with each loop.
         size: pieces of the vocabulary, special tokens and alphabet included; fewer where the texts hold no more.
         lowercase: whether letters are lowered.
         strip_accents: whether accents are dropped; None means as `lowercase`.
@@ -53,11 +53,15 @@ def learn_vocabulary(
         learned, the most frequent first.
 
     Raises:
-        Error: `tokenizers` is not installed, an argument is impossible, there is no text, or `size` cannot hold
+        tfsum.Error: `tokenizers` is not installed, an argument is impossible, there is no text, or `size` cannot hold
             the alphabet.
+
+    >>> pieces = learn_vocabulary(["rain rain rain", "rain again"], size=200, lowercase=True, reversible=False)
+    >>> pieces[:5], "rain" in pieces
+    (['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'], True)
     """
     if iter(texts) is texts:
-        raise Error("learn_vocabulary: texts can be read only once; give a list or an object that begins anew "
+        raise Error("learn_vocabulary: texts can be read only once; give a list or an object that starts again "
                     "with each loop")
     if not 0 < character_coverage <= 1 or min_frequency < 1:
         raise Error(f"learn_vocabulary: character_coverage is {character_coverage} and min_frequency "
@@ -69,7 +73,7 @@ def learn_vocabulary(
     alone = [character for character in alphabet if normal.get(ord(character), "").startswith(" ")]
     letters = sorted(set(alphabet) - set(alone))
     inner = [f"##{letter}" for letter in letters]
-    if reversible:  # every word begins with a mark: letters stand inside words only
+    if reversible:  # every word begins with a mark: letters are only inside words
         pieces = [*SPECIAL_TOKENS, *PIECES, *alone, *inner]
         # The library merges only letters that it knows outside of words too; those are dropped at the end.
         escape, spare = Escape(pieces, lowercase, strip_accents), letters
@@ -87,8 +91,18 @@ def learn_vocabulary(
 def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
     """Writes a vocab.txt, one piece a line, under a temporary name first.
 
+    Args:
+        pieces: The word pieces in the order of their ids.
+        path: The file; its folder is made if there is none.
+
     Raises:
-        Error: the file cannot be written.
+        tfsum.Error: The file cannot be written.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_vocabulary(["[PAD]", "rain"], pathlib.Path(folder, "vocab.txt"))
+    ...     pathlib.Path(folder, "vocab.txt").read_text()
+    '[PAD]\\nrain\\n'
     """
     path = pathlib.Path(path)
     temporary = path.with_name(path.name + ".partial")
@@ -104,7 +118,7 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
 
 
 def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:
-    """How often each character stands in the texts, as WordPiece sees them."""
+    """How often each character occurs in the texts, as WordPiece sees them."""
     raw, counts = collections.Counter(), collections.Counter()
     for text in texts:
         raw.update(unicodedata.normalize("NFC", text))
@@ -131,7 +145,7 @@ def _alphabet(counts: collections.Counter, coverage: float) -> tuple[list[str], 
 
 
 class _Words:
-    """Texts as words between spaces, many at once, anew with each loop."""
+    """Texts as words between spaces, many at once, from the first one in each loop."""
 
     def __init__(self, texts: Iterable[str], escape: Escape | None, normal: dict[int, str]):
         self._texts, self._normal, self._escape = texts, normal, None

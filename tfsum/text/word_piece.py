@@ -19,15 +19,19 @@ class Vocabulary:
     Args:
         words: The pieces in the order of their ids, with [PAD] at 0, [CLS], [SEP] and the unknown token;
             [MASK] may be missing (`mask_id` is None then).
-        unknown_token: The piece that stands for a word with no pieces.
+        unknown_token: The piece of a word with no pieces.
         source: What a message calls the list, for example the file it came from.
 
     Raises:
         tfsum.Error: It is a file's name, is empty, a piece is empty or twice in it, or a special token is missing or
             misplaced.
+
+    >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
+    >>> vocabulary.cls_id, vocabulary.mask_id
+    (2, None)
     """
 
-    def __init__(self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary"):
+    def __init__(self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary") -> None:
         if isinstance(words, str | os.PathLike):
             raise Error(f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is read by "
                         f"WordPiece.from_file({str(words)!r})")
@@ -64,7 +68,11 @@ class Vocabulary:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, unknown_token: str = "[UNK]") -> "Vocabulary":
-        """Reads a vocab.txt, or what stands in its place (`read_pieces`).
+        """Reads a vocab.txt, or the file used instead of it (`read_pieces`).
+
+        Args:
+            path: The file.
+            unknown_token: The piece of a word with no pieces.
 
         Raises:
             tfsum.Error: The file cannot be read, or see the class.
@@ -93,11 +101,15 @@ class WordPiece(tf.Module):
 
     Raises:
         tfsum.Error: The vocabulary or an option is not as expected.
+
+    >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "##ed"], ops="core")
+    >>> word_piece.encode(tf.constant(["Rained", "snow"])).to_list()
+    [[2, 4, 5, 3], [2, 1, 3]]
     """
 
     def __init__(self, vocabulary: Sequence[str] | Vocabulary, lowercase: bool = True,
                  strip_accents: bool | None = None, unknown_token: str = "[UNK]", max_characters: int = 100,
-                 ops: str = "text"):
+                 ops: str = "text") -> None:
         super().__init__(name="word_piece")
         if ops not in ("text", "core"):
             raise Error(f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)')
@@ -120,8 +132,16 @@ class WordPiece(tf.Module):
                 self._tokenizer = CoreWordPiece(vocabulary.words, self.unk_id, mapping, max_characters)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike, **options) -> "WordPiece":
-        """Makes the tokenizer of a vocab.txt; the options are those of the class."""
+    def from_file(cls, path: str | os.PathLike, **options: object) -> "WordPiece":
+        """Makes the tokenizer of a vocab.txt.
+
+        Args:
+            path: The file (`read_pieces`).
+            **options: The options of the class.
+
+        Raises:
+            tfsum.Error: The file cannot be read, or an option is not as expected.
+        """
         return cls(Vocabulary.from_file(path, options.get("unknown_token", "[UNK]")), **options)
 
     @property
@@ -130,12 +150,26 @@ class WordPiece(tf.Module):
         return list(self._words.words)
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
-        """Turns texts (N,) string into ids (N, P) int32 without [CLS] and [SEP]; row_splits are int64."""
+        """Turns texts into ids without [CLS] and [SEP].
+
+        Args:
+            strings: (N,) string; invalid UTF-8 is dropped.
+
+        Returns:
+            (N, P) int32, ragged; row_splits are int64.
+        """
         strings = tf.convert_to_tensor(strings, tf.string)
         return self._tokenizer.tokenize(self._escape(strings) if self.reversible else strings)
 
     def encode(self, strings: tf.Tensor) -> tf.RaggedTensor:
-        """Turns texts (N,) string into ids (N, P + 2) int32 with [CLS] before and [SEP] after."""
+        """Turns texts into ids with [CLS] before and [SEP] after.
+
+        Args:
+            strings: (N,) string; invalid UTF-8 is dropped.
+
+        Returns:
+            (N, P + 2) int32, ragged; row_splits are int64.
+        """
         ids = self.tokenize(strings)
         edge = tf.ones([ids.nrows(), 1], tf.int32)
         return tf.concat([edge * self.cls_id, ids, edge * self.sep_id], axis=1)

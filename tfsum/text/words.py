@@ -56,6 +56,9 @@ def joined_words(text: str) -> list[str]:
         Lower-cased words; characters of scripts without spaces (Han, Kana, Thai...) one by one, Hangul by
         words. English as `_get_word_ngrams` of the original (lower-cased); letters that are not ASCII stay,
         there they vanish.
+
+    >>> joined_words("A well-known rule.")
+    ['a', 'wellknown', 'rule']
     """
     return unicodedata.normalize("NFKC", text).lower().translate(_JOINED).split()
 
@@ -68,5 +71,8 @@ def split_words(text: str) -> list[str]:
 
     Returns:
         Lower-cased words of every script; characters of scripts without spaces one by one, Hangul by words.
+
+    >>> split_words("A well-known rule.")
+    ['a', 'well', 'known', 'rule']
     """
     return unicodedata.normalize("NFKC", text).lower().translate(_SPLIT).split()

@@ -1,43 +1,60 @@
-"""Checkpoints of a run: weights, optimizer, dropout seeds and average, written whole and found again by path.
+"""Checkpoints of a run: weights, optimizer, dropout seeds and average, written atomically and restored by path.
 
 Keras's own callbacks leave out the seeds and write in place; here TensorFlow's checkpoint files are written first and
-the index that names them last, so a run killed at any moment resumes from a whole checkpoint.
+the index that names them last, so a killed run always resumes from a complete checkpoint.
 """
 
 import json
 import pathlib
+from collections.abc import Sequence
 
+import keras
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
+KEPT = 2  # checkpoints in a folder
 
 
 class Checkpoints:
-    """The checkpoints in one folder.
+    """The newest checkpoints of a run, in one folder.
 
     Args:
-        folder: where they are.
+        folder: path.
         groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
-        keep: how many of the newest are kept.
 
     Raises:
         CheckpointError: two variables of a group share a path.
+
+    Example:
+        >>> import keras, tempfile
+        >>> weight = keras.Variable([1.0, 2.0], name="weight")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     checkpoints = Checkpoints(folder, {"model": [weight]})
+        ...     checkpoints.save(10, {"best": None})
+        ...     _ = weight.assign([0.0, 0.0])
+        ...     checkpoints.restore()
+        {'best': None}
+        >>> weight.numpy().tolist()
+        [1.0, 2.0]
     """
 
-    def __init__(self, folder, groups: dict[str, list], keep: int = 2):
+    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list]) -> None:
         self.folder = pathlib.Path(folder)
         tables = {}
         for name, variables in groups.items():
             tables[name] = _by_path(variables)
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
-        self._manager = tf.train.CheckpointManager(tf.train.Checkpoint(**tables), str(self.folder), keep)
+        self._manager = tf.train.CheckpointManager(tf.train.Checkpoint(**tables), str(self.folder), KEPT)
 
     def restore(self) -> dict | None:
-        """Restores the newest checkpoint: what `save` was given beside the variables, or None where there is none.
+        """Restores the newest checkpoint.
+
+        Returns:
+            The `state` of `save`, or None if there is no checkpoint.
 
         Raises:
             CheckpointError: it was written by a run of another model.
@@ -50,17 +67,17 @@ class Checkpoints:
             return json.loads(pathlib.Path(f"{newest}.json").read_text())
         except (AssertionError, ValueError, OSError, tf.errors.OpError) as error:
             raise CheckpointError(f"{newest}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
-                                  "choose another run folder, or take the recipe that began this one") from None
+                                  "choose another run folder, or use the recipe that started this one") from None
 
     def save(self, step: int, state: dict) -> None:
         """Writes a checkpoint of this step.
 
         Args:
             step: number of optimizer steps done.
-            state: what else must come back, in JSON's types.
+            state: further state, JSON-serializable.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Before the index that makes the checkpoint count.
+        # Written before the index that makes the checkpoint the newest.
         write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(state))
         self._manager.save(checkpoint_number=step)
         kept = {pathlib.Path(c).name for c in self._manager.checkpoints}
@@ -69,7 +86,7 @@ class Checkpoints:
                 old.unlink()
 
 
-def _by_path(variables) -> dict:
+def _by_path(variables: Sequence[keras.Variable]) -> dict:
     """The variables by their path; seeds by their order, since Keras numbers them through the whole process."""
     table, seeds = {}, 0
     for variable in variables:

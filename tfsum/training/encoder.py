@@ -1,4 +1,4 @@
-"""The encoder that a run begins with: how its texts become tokens, which of its layers keep their weights."""
+"""The encoder of a run: its text settings and its frozen layers."""
 
 import pathlib
 
@@ -7,19 +7,23 @@ from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert
 from tfsum.training.recipe_file import Key
 
-CASE = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
-"""What a recipe may say of case and accents: nothing, and the encoder's folder or the vocabulary does."""
+CASE_KEYS = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
+"""The recipe keys of case and accents; unset, the encoder's folder or the vocabulary decides."""
 
 
 def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None) -> dict[str, bool | None]:
-    """How texts become tokens: as the recipe says, and where it is silent as the encoder's folder does.
+    """The text settings of a run: the recipe's, and for unset keys those of the encoder's folder.
 
     Args:
         folder: the encoder's, or the file of a vocabulary.
-        lowercase, strip_accents: what the recipe says; None where it is silent.
+        lowercase, strip_accents: the recipe's keys; None if unset.
 
     Returns:
         `lowercase` and `strip_accents`, the arguments of `WordPiece`.
+
+    Example:
+        >>> text_settings(pathlib.Path("no_folder"), lowercase=False, strip_accents=None)
+        {'lowercase': False, 'strip_accents': None}
     """
     settings = read_text_settings(folder)
     if lowercase is not None:
@@ -30,11 +34,17 @@ def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: b
 
 
 def check_segments(config: dict, what: str) -> None:
-    """Raises RecipeError where an encoder has one segment alone, and what is trained needs two.
+    """Checks that an encoder has two segments.
 
     Args:
         config: the arguments of the `Bert`.
-        what: is trained.
+        what: the input that needs them, for the message.
+
+    Raises:
+        RecipeError: it has one.
+
+    Example:
+        >>> check_segments({"type_vocab_size": 2}, "a pair of texts")
     """
     if config["type_vocab_size"] < 2:
         raise RecipeError(f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
@@ -42,7 +52,19 @@ def check_segments(config: dict, what: str) -> None:
 
 
 def freeze(bert: Bert, layers: int) -> None:
-    """Keeps the weights of the lowest encoder layers as they are, and above 0 those of the embeddings too."""
+    """Freezes the lowest encoder layers, and with at least one of them the embeddings.
+
+    Args:
+        bert: a built `Bert`.
+        layers: number of frozen encoder layers; 0 freezes nothing.
+
+    Example:
+        >>> bert = Bert(10, 8, 2, 2, 16)
+        >>> bert.build()
+        >>> freeze(bert, 1)
+        >>> bert.word_embeddings.trainable, bert.encoder.encoder_layers[1].trainable
+        (False, True)
+    """
     frozen = bert.encoder.encoder_layers[:layers]
     if layers:
         frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]

@@ -12,7 +12,14 @@ def strategy_of(name: str) -> tf.distribute.Strategy:
     """The strategy of a recipe: "one" device, or "mirrored" over all GPUs (all logical CPUs where there is no GPU).
 
     Raises:
-        RecipeError: there is no such strategy.
+        RecipeError: the name is unknown.
+
+    Args:
+        name: "one" or "mirrored".
+
+    Example:
+        >>> strategy_of("one").num_replicas_in_sync
+        1
     """
     if name == "one":
         return tf.distribute.get_strategy()
@@ -23,14 +30,19 @@ def strategy_of(name: str) -> tf.distribute.Strategy:
 
 
 def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:
-    """Sets both for every layer made from here on.
+    """Sets Keras's dtype policy and random seed for layers built afterwards.
 
     Args:
         precision: "float32", "bfloat16" or "float16": of products and activations; weights stay float32.
         seed: of new weights and of dropout.
 
     Raises:
-        RecipeError: there is no such precision.
+        RecipeError: the name is unknown.
+
+    Example:
+        >>> set_precision_and_seed("float32", seed=0)
+        >>> keras.config.dtype_policy().name
+        'float32'
     """
     if precision not in POLICIES:
         raise RecipeError(f"[train] precision is {precision!r}; expected {', '.join(POLICIES)}")

@@ -8,21 +8,32 @@ and replicas; and only then does the optimizer clip and apply them.
 These functions are the body of `tfsum.models.model.Model`'s `fit` and `evaluate` under TensorFlow.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 import keras
 import tensorflow as tf
 
 from tfsum.layers import dropout_step
+from tfsum.models.model import Model
 
 SUM = tf.distribute.ReduceOp.SUM
 
 
-def take_reduced_gradients(optimizer) -> None:
-    """Tells an optimizer that its gradients are global sums, which it must not reduce over replicas again."""
+def take_reduced_gradients(optimizer: keras.optimizers.Optimizer) -> None:
+    """Marks the gradients of an optimizer as global sums, which it must not reduce over replicas again.
+
+    Args:
+        optimizer: a Keras optimizer, or one that wraps another (`LossScaleOptimizer`).
+
+    Example:
+        >>> take_reduced_gradients(keras.optimizers.SGD())
+    """
     inner = getattr(optimizer, "inner_optimizer", optimizer)
     inner._all_reduce_sum_gradients = list  # a private method of Keras 3.15; tests/training pins it
 
 
-def train_step(model, data) -> dict:
+def train_step(model: Model, data: Any) -> dict:
     """Takes one optimizer step from inside a replica.
 
     Args:
@@ -31,6 +42,9 @@ def train_step(model, data) -> dict:
 
     Returns:
         dict of `loss_sum`, `weight` and `tokens` of this replica's part, to be summed over replicas.
+
+    Example:
+        >>> strategy.run(lambda batch: train_step(model, batch), args=(data,))  # doctest: +SKIP
     """
     x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
     context = tf.distribute.get_replica_context()
@@ -42,7 +56,7 @@ def train_step(model, data) -> dict:
     return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x)}
 
 
-def _gradients(model, x, y, scale, context):
+def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """The summed loss of this replica's rows and its dense gradients, in `model.micro_batches` parts."""
     variables = [v.value for v in model.trainable_variables]
     parts = model.micro_batches
@@ -50,7 +64,7 @@ def _gradients(model, x, y, scale, context):
     step = tf.cast(model.optimizer.iterations.value, tf.int64)
     number = (step * context.num_replicas_in_sync + replica) * parts
 
-    def part(i, xs, ys):
+    def part(i: tf.Tensor, xs: Any, ys: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
         with tf.GradientTape() as tape, dropout_step(number + tf.cast(i, tf.int64)):
             loss_sum = model.summed_loss(xs, ys, training=True)
             loss = tf.reduce_sum(loss_sum * scale)  # inside the tape
@@ -66,43 +80,57 @@ def _gradients(model, x, y, scale, context):
     rows = tf.shape(tf.nest.flatten(x)[0])[0]
     size = -(-rows // parts)
 
-    def body(i, loss_sum, total):
+    def body(i: tf.Tensor, loss_sum: tf.Tensor, total: list[tf.Tensor]) -> tuple:
         xs, ys = tf.nest.map_structure(lambda t: None if t is None else t[i * size:(i + 1) * size], (x, y))
         more, gradients = part(i, xs, ys)
         return i + 1, loss_sum + more, [a + g for a, g in zip(total, gradients)]
 
     zeros = [tf.zeros(v.shape, v.dtype) for v in variables]
-    # One micro-batch's activations at a time: that is what micro-batches are for.
+    # One micro-batch at a time, so that only its activations are in memory.
     start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
     _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, start, parallel_iterations=1)
     return loss_sum, total
 
 
-def _tokens(x):
+def _tokens(x: dict[str, tf.Tensor]) -> tf.Tensor:
     """The number of real source tokens in a batch, for the progress line."""
     ids = x.get("token_ids", x.get("source_ids"))
     return tf.math.count_nonzero(ids, dtype=tf.float32)
 
 
-def _test_step(model, data):
+def _test_step(model: Model, data: Any) -> dict[str, tf.Tensor]:
     x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
     return {"loss_sum": model.summed_loss(x, y, training=False), "weight": model.loss_weight(x, y)}
 
 
-def train_function(model):
-    """Builds what `fit` calls once a step: an iterator in, logs out."""
+def train_function(model: Model) -> Callable:
+    """Returns the function that `fit` calls once per step: an iterator in, logs out.
+
+    Args:
+        model: a compiled `tfsum.models.model.Model`.
+
+    Example:
+        >>> logs = train_function(model)(iterator)  # doctest: +SKIP
+    """
     return _function(model, train_step)
 
 
-def test_function(model):
-    """Builds what `evaluate` calls once a step: an iterator in, logs out."""
+def test_function(model: Model) -> Callable:
+    """Returns the function that `evaluate` calls once per step: an iterator in, logs out.
+
+    Args:
+        model: a compiled `tfsum.models.model.Model`.
+
+    Example:
+        >>> logs = test_function(model)(iterator)  # doctest: +SKIP
+    """
     return _function(model, _test_step)
 
 
-def _function(model, step):
+def _function(model: Model, step: Callable) -> Callable:
     strategy, tracker = model.distribute_strategy, model._loss_tracker
 
-    def run(data):
+    def run(data: Any) -> dict[str, tf.Tensor]:
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))
         logs = {k: strategy.reduce(SUM, v, axis=None) for k, v in sums.items()}
         loss_sum, weight = logs.pop("loss_sum"), logs.pop("weight")
@@ -112,23 +140,24 @@ def _function(model, step):
             tracker.reset_state()  # the loss is a sum of means over different numbers
             tracker.update_state(tf.add_n([mean.result() for mean in model.loss_terms]))
         else:
-            mean = model.loss_reduction == "mean"
-            tracker.update_state(terms, sample_weight=weight if mean else tf.ones_like(weight))
-        followed = {mean.name: mean.result() for mean in (*model.loss_terms, *model.measures)}
+            is_mean = model.loss_reduction == "mean"
+            tracker.update_state(terms, sample_weight=weight if is_mean else tf.ones_like(weight))
+        followed = {m.name: m.result() for m in [*model.loss_terms, *model.measures]}
         return {"loss": tracker.result(), **followed, **logs}
 
+    call: Any = run
     if not model.run_eagerly:
-        run = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)
-    traced = None
+        call = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)
+    traced: Any = None
 
-    def function(iterator):
+    def function(iterator: Any) -> dict[str, tf.Tensor]:
         nonlocal traced
         if not model.run_eagerly and iterator.element_spec != traced:
-            # For the shapes that the data set declares, not for its first batch's, which would be another graph with
-            # other rounding: a resumed run, whose first batch is another, is bit by bit one that never stopped.
+            # Trace for the declared shapes of the data set, not for its first batch's: a resumed run, whose first batch
+            # differs, would use another graph with other rounding.
             traced = iterator.element_spec
-            run.get_concrete_function(traced)
-        logs = None
+            call.get_concrete_function(traced)
+        logs: Any = None
         for _ in range(model.steps_per_execution):
             try:
                 data = next(iterator)
@@ -136,7 +165,7 @@ def _function(model, step):
                 if logs is None:
                     raise
                 break
-            logs = run(data)
+            logs = call(data)
         return logs
 
     return function

@@ -1,27 +1,41 @@
 """The papers' optimizer: Adam in torch's form, the Transformer's warm-up schedule, learning rates by group."""
 
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 from keras import ops
 
 from tfsum.errors import Error
 
 NOT_DECAYED = ("bias", "gamma", "beta")
-"""Names of the weights that BERT's weight decay spares: biases and normalizations (google-research/bert,
+"""Names of the weights that BERT's weight decay excludes: biases and normalizations (google-research/bert,
 optimization.py)."""
 
 
 def check_rate(learning_rate: float) -> None:
-    """Raises Error for a peak rate at which nothing is learned."""
+    """Checks a peak learning rate.
+
+    Raises:
+        Error: it is not above 0.
+
+    Example:
+        >>> check_rate(1e-4)
+    """
     if not learning_rate > 0:
         raise Error(f"learning_rate is {learning_rate}; expected more than 0")
 
 
 def encoder_factor(encoder_learning_rate: float, learning_rate: float) -> float:
-    """What multiplies the learning rate for an encoder with one of its own, which may be 0; see `Adam`.
+    """The factor of an encoder's own learning rate (which may be 0) in `Adam`.
 
     Raises:
-        Error: one of the rates is impossible.
+        Error: a rate is not positive (the encoder's: negative).
+
+    Example:
+        >>> round(encoder_factor(5e-5, 1e-3), 3)
+        0.05
     """
     check_rate(learning_rate)
     if not encoder_learning_rate >= 0:
@@ -39,17 +53,22 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
     Args:
         peak: the learning rate at t = `warmup_steps`.
         warmup_steps: number of steps of linear growth, at least 1.
-        total_steps: where given, the rate also falls linearly to 0 at this step, which takes the place of the
-            square root.
+        total_steps: where given, the rate also falls linearly to 0 at this step, instead of with
+            the square root.
+
+    Example:
+        >>> schedule = WarmUp(1e-3, warmup_steps=100)
+        >>> [round(float(schedule(step)), 5) for step in (0, 99, 399)]
+        [1e-05, 0.001, 0.0005]
     """
 
-    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None):
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None) -> None:
         check_rate(peak)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps
 
-    def __call__(self, step):
+    def __call__(self, step: Any) -> Any:
         t = ops.cast(step, "float32") + 1.0
         warmup = float(max(1, self.warmup_steps))
         if self.total_steps is None:
@@ -58,64 +77,76 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
             later = ops.maximum(0.0, (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup))
         return self.peak * ops.minimum(t / warmup, later)
 
-    def get_config(self):
+    def get_config(self) -> dict:
+        """Returns the arguments of the schedule."""
         return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear decay to 0, with linear growth in the place of its first steps (google-research/bert, optimization.py).
+    """Linear decay to 0, with linear growth in its first steps (google-research/bert, optimization.py).
 
-    With s steps done: peak * s / warmup before the warm-up ends, so that the first step moves nothing; then
+    With s steps done: peak * s / warmup before the warm-up ends, so that the first step changes nothing; then
     peak * (1 - s / total), which begins below the peak.
 
     Args:
-        peak: the rate that the growth aims at.
+        peak: the target rate of the growth.
         warmup_steps: number of steps of growth; 0 for none.
         total_steps: the step at which the rate is 0.
+
+    Example:
+        >>> schedule = BertWarmUp(1e-3, warmup_steps=10, total_steps=100)
+        >>> [round(float(schedule(step)), 5) for step in (0, 5, 50, 100)]
+        [0.0, 0.0005, 0.0005, 0.0]
     """
 
-    def __init__(self, peak: float, warmup_steps: int, total_steps: int):
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int) -> None:
         check_rate(peak)
         self.peak = peak
         self.warmup_steps = warmup_steps
         self.total_steps = total_steps
 
-    def __call__(self, step):
+    def __call__(self, step: Any) -> Any:
         s = ops.cast(step, "float32")
         growth, decay = s / max(1, self.warmup_steps), ops.maximum(0.0, 1.0 - s / self.total_steps)
         return self.peak * ops.where(s < self.warmup_steps, growth, decay)
 
-    def get_config(self):
+    def get_config(self) -> dict:
+        """Returns the arguments of the schedule."""
         return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class Adam(keras.optimizers.Adam):
-    """Adam (Kingma and Ba 2015, algorithm 1) with a learning rate of its own for some weights.
+    """Adam (Kingma and Ba 2015, algorithm 1) with per-layer learning rate factors.
 
     Epsilon is added to the bias-corrected root, as in the paper and in torch; Keras's own adds it before the
-    correction, which moves weights whose gradients are tiny differently.
+    correction, which differs for weights with tiny gradients.
 
     Args:
         learning_rate: float or schedule.
-        factors: maps a component of a weight's path (such as "head") to what multiplies the learning rate for it, and
-            so its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
-            innermost component that has a factor counts.
-        bias_correction: False leaves the moments as they are, as google-research/bert does (optimization.py); with
+        factors: maps a component of a weight's path (such as "head") to a factor of its learning rate and
+            so of its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
+            innermost component with a factor wins.
+        bias_correction: False omits the correction of the moments, as google-research/bert does (optimization.py); with
             epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
             `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
         weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
+
+    Example:
+        >>> optimizer = Adam(1e-3, factors={"bert": 0.05}, weight_decay=0.01)
+        >>> optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
     """
 
-    def __init__(self, learning_rate=1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
-                 bias_correction: bool = True, name: str = "adam", **kwargs):
-        # A name of its own: Keras would number it through the process, and checkpoints would not fit.
+    def __init__(self, learning_rate: Any = 1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
+                 bias_correction: bool = True, name: str = "adam", **kwargs: Any) -> None:
+        # A fixed name: Keras would number it per process, and checkpoints would not match.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
         self.bias_correction = bias_correction
 
-    def build(self, variables):
+    def build(self, variables: Sequence[keras.Variable]) -> None:
+        """Creates the moments, and looks up the factor and decay of each variable."""
         super().build(variables)
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
         self._factor_of = [self._factor(variable.path) for variable in variables]
@@ -125,10 +156,10 @@ class Adam(keras.optimizers.Adam):
     def _factor(self, path: str) -> float:
         return next((self.factors[part] for part in reversed(path.split("/")) if part in self.factors), 1.0)
 
-    def _apply_weight_decay(self, variables):
-        """Nothing: Keras 3.15 (where it is private) would decay all by one rate; `update_step` decays instead."""
+    def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
+        """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
 
-    def update_step(self, gradient, variable, learning_rate):
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
         step = ops.cast(self.iterations + 1, variable.dtype)
@@ -145,5 +176,6 @@ class Adam(keras.optimizers.Adam):
             change = change + rate * self._decay_of[index] * variable
         self.assign_sub(variable, change)
 
-    def get_config(self):
+    def get_config(self) -> dict:
+        """Returns the arguments of the optimizer."""
         return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}

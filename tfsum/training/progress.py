@@ -1,7 +1,8 @@
-"""One line about a run's progress: step, loss, learning rate, tokens a second, time to go."""
+"""The progress line of a run: step, loss, learning rate, tokens per second, remaining time."""
 
 import sys
 import time
+from typing import Any
 
 import keras
 
@@ -14,17 +15,22 @@ class Progress(keras.callbacks.Callback):
     Args:
         total: steps of the whole run.
         done: steps done before this process.
+
+    Example:
+        >>> model.fit(dataset, verbose=0, callbacks=[Progress(total=1000, done=0)])  # doctest: +SKIP
     """
 
-    def __init__(self, total: int, done: int):
+    def __init__(self, total: int, done: int) -> None:
         super().__init__()
         self._total, self._step = total, done
         self._tokens, self._since = 0.0, time.monotonic()
 
-    def on_epoch_begin(self, epoch, logs=None):
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Restarts the measurement of tokens per second."""
         self._tokens, self._since, self._counted = 0.0, time.monotonic(), 0
 
-    def on_train_batch_end(self, batch, logs=None):
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Counts a step, and prints the line if it is due."""
         self._step += 1
         self._counted += 1
         self._tokens += float(logs["tokens"])

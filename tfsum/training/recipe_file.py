@@ -1,9 +1,9 @@
 """Recipes: TOML files whose keys are the keyword arguments of the functions and classes they configure.
 
-A recipe is checked against a schema, section by section, and every mistake is told at once:
+A recipe is checked against a schema, section by section, and all errors are reported at once:
 
     schema = {"train": keys_of(train, "model", "dataset"), "export": {"ops": Key((str,), "core")}}
-    recipe = read_recipe("training/news.toml", schema, overrides=["train.learning_rate=1e-4"])
+    recipe = read_recipe("training/news.toml", lambda given: schema, overrides=["train.learning_rate=1e-4"])
 """
 
 import dataclasses
@@ -23,12 +23,18 @@ REQUIRED = inspect.Parameter.empty
 
 @dataclasses.dataclass(frozen=True)
 class Key:
-    """What one key of a recipe may hold.
+    """The allowed values of one key of a recipe.
 
     Attributes:
         types: the Python types allowed; empty for any. `type(None)` among them means that it may stay unset.
-        default: the value where the recipe is silent, or `REQUIRED`.
+        default: the value of an unset key, or `REQUIRED`.
         choices: the only values allowed; empty for any.
+
+    Example:
+        >>> Key((float,), 1e-3).accept(1)
+        1.0
+        >>> Key((str,), "one", ("one", "mirrored")).wants()
+        "'one' or 'mirrored'"
     """
 
     types: tuple[type, ...] = ()
@@ -36,17 +42,17 @@ class Key:
     choices: tuple = ()
 
     def wants(self) -> str:
-        """What to write here, in words."""
+        """The allowed values in words."""
         if self.choices:
             return " or ".join(repr(choice) for choice in self.choices)
         names = [kind.__name__ for kind in self.types if kind is not type(None)]
         return " or ".join(dict.fromkeys(names))
 
     def accept(self, value: Any) -> Any:
-        """The value as the function wants it (an int becomes a float where only floats go).
+        """Converts a value to the type of the key (an int to a float if only floats are allowed).
 
         Raises:
-            ValueError: the value is none of those allowed.
+            ValueError: the value is not allowed.
         """
         if self.choices and value not in self.choices:
             raise ValueError
@@ -57,7 +63,7 @@ class Key:
         raise ValueError
 
 
-Schema = Mapping[str, Mapping[str, Any]]
+Schema = Mapping[str, Mapping[str, Key]]
 
 
 def keys_of(function: Callable, *without: str) -> dict[str, Key]:
@@ -65,10 +71,15 @@ def keys_of(function: Callable, *without: str) -> dict[str, Key]:
 
     Args:
         function: the function or class that the section configures.
-        without: arguments that the program gives itself and a recipe may not set.
+        without: arguments that a recipe may not set.
 
     Returns:
         A dict of argument name -> `Key`, in the order of the signature.
+
+    Example:
+        >>> def train(model, learning_rate: float = 1e-3, patience: int | None = None): ...
+        >>> keys_of(train, "model")["learning_rate"]
+        Key(types=(<class 'float'>,), default=0.001, choices=())
     """
     target = function.__init__ if inspect.isclass(function) else function
     hints = typing.get_type_hints(target)
@@ -84,29 +95,37 @@ def keys_of(function: Callable, *without: str) -> dict[str, Key]:
 
 
 def read_recipe(
-    path: str | pathlib.Path, schema: Schema | Callable[[Mapping], Schema], overrides: Iterable[str] = ()
+    path: str | pathlib.Path, schema_of: Callable[[Mapping], Schema], overrides: Iterable[str] = ()
 ) -> dict[str, dict[str, Any]]:
     """Read a recipe, apply overrides, check it, fill in the defaults.
 
     Args:
         path: the TOML file.
-        schema: section -> key -> a `Key`, a type (the key is then required) or a default value (which
-            tells its type). Or a function that gives it for the recipe as parsed, its overrides applied.
+        schema_of: from the parsed recipe, overrides applied, to its schema: section -> key -> `Key`.
         overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings); without a VALUE the
-            key is taken out, and its default holds.
+            key is reset to its default.
 
     Returns:
         section -> key -> value, with every key of the schema.
 
     Raises:
         RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
+
+    Example:
+        >>> import tempfile
+        >>> def schema(given):
+        ...     return {"train": {"steps": Key((int,)), "seed": Key((int,), 0)}}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.toml").write_text("[train]\\nsteps = 100\\n")
+        ...     read_recipe(f"{folder}/a.toml", schema, ["train.steps=50"])
+        {'train': {'steps': 50, 'seed': 0}}
     """
     path = pathlib.Path(path)
     given = _parse(path)
-    mistakes = _override(given, overrides)
-    resolved, more = check(given, schema(given) if callable(schema) else schema)
-    if mistakes + more:
-        raise RecipeError("\n  ".join([f"{path}: {len(mistakes + more)} mistake(s)", *mistakes, *more]))
+    errors = _override(given, overrides)
+    resolved, more = check(given, schema_of(given))
+    if errors + more:
+        raise RecipeError("\n  ".join([f"{path}: {len(errors + more)} error(s)", *errors, *more]))
     return resolved
 
 
@@ -114,26 +133,34 @@ def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str,
     """Compare a parsed recipe with a schema.
 
     Returns:
-        The recipe with its defaults filled in, and a list of mistakes in words (empty when it is right).
+        The recipe with its defaults filled in, and a list of errors (empty if it is valid).
+
+    Args:
+        given: the parsed recipe.
+        schema: section -> key -> `Key`.
+
+    Example:
+        >>> check({"train": {"step": 100}}, {"train": {"steps": Key((int,), 10)}})
+        ({'train': {'steps': 10}}, ['[train] step: unknown key; did you mean steps?'])
     """
-    mistakes = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
-    resolved = {}
+    errors = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
+    resolved: dict[str, dict[str, Any]] = {}
     for section, keys in schema.items():
         table = given.get(section, {})
         if not isinstance(table, dict):
-            mistakes.append(f"{section}: expected a section [{section}], found the value {table!r}")
+            errors.append(f"{section}: expected a section [{section}], found the value {table!r}")
             continue
-        mistakes += [_unknown_key(section, name, schema) for name in table if name not in keys]
+        errors += [_unknown_key(section, name, schema) for name in table if name not in keys]
         resolved[section] = {}
-        for name, rule in keys.items():
-            value, mistake = _value_of(section, name, table, _as_key(rule))
-            mistakes += [mistake] if mistake else []
+        for name, key in keys.items():
+            value, error = _value_of(section, name, table, key)
+            errors += [error] if error else []
             resolved[section][name] = value
-    return resolved, mistakes
+    return resolved, errors
 
 
 def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tuple[Any, str]:
-    """The value of one key and, where it is wrong, what is wrong with it."""
+    """The value of one key, and the error if it is invalid."""
     if name not in table:
         if key.default is REQUIRED:
             return None, f"[{section}] {name} is missing; it has no default, expected {key.wants() or 'a value'}"
@@ -142,27 +169,18 @@ def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tu
         return key.accept(table[name]), ""
     except ValueError:
         found = table[name]
-        mistake = f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
-        return None, mistake + _quoted(section, name, found, key)
+        error = f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
+        return None, error + _quoted(section, name, found, key)
 
 
 def _quoted(section: str, name: str, found: Any, key: Key) -> str:
-    """How to quote what a shell took the quotes from, or what has none."""
+    """Advice on quoting, for a value that lost or lacks its quotes."""
     if list in key.types and type(found) is str:
         return f"; on a command line put it in quotes: --set '{section}.{name}=[\"a\", \"b\"]'"
     if str in key.types and type(found) is int and not key.choices:
         return (f"; a number that is a name is put in quotes: {name} = \"{found}\" or "
                 f"--set '{section}.{name}=\"{found}\"'")
     return ""
-
-
-def _as_key(rule: Any) -> Key:
-    """A schema entry in its full form."""
-    if isinstance(rule, Key):
-        return rule
-    if isinstance(rule, type):
-        return Key((rule,))
-    return Key(() if rule is None else (type(rule),), rule)
 
 
 def _allowed(hint: Any) -> tuple[tuple[type, ...], tuple]:
@@ -195,7 +213,7 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise RecipeError(f"{path}: no such recipe; the shipped ones lie in training/") from error
+        raise RecipeError(f"{path}: no such recipe; the shipped ones are in training/") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: not TOML: {error}") from error
     except OSError as error:
@@ -203,13 +221,13 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
 
 
 def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
-    """Put `section.key=VALUE` texts into a parsed recipe; without a value they take a key out. Tells the mistakes."""
-    mistakes = []
+    """Put `section.key=VALUE` texts into a parsed recipe; without a value they remove a key. Returns the errors."""
+    errors = []
     for text in overrides:
         place, equals, value = text.partition("=")
         section, dot, name = place.strip().partition(".")
         if not (equals and dot and section and name):
-            mistakes.append(f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4")
+            errors.append(f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4")
             continue
         table = given.setdefault(section, {})
         if not isinstance(table, dict):
@@ -219,12 +237,12 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
         elif name in table:
             del table[name]
         else:
-            mistakes.append(f"--set {text}: takes a key out of the recipe, which has no [{section}] {name}")
-    return mistakes
+            errors.append(f"--set {text}: removes a key, but the recipe has no [{section}] {name}")
+    return errors
 
 
 def _toml_value(text: str) -> Any:
-    """A value as TOML reads it; what TOML refuses is a bare word, which a shell user means as a string."""
+    """A value as TOML reads it; a bare word, invalid in TOML, is a string."""
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
@@ -241,7 +259,7 @@ def _unknown_section(name: str, table: Any, schema: Schema) -> str:
 
 
 def _unknown_key(section: str, name: str, schema: Schema) -> str:
-    """What to say of a key that its section does not know: the nearest there, else where it belongs."""
+    """The message for an unknown key: the nearest key of its section, else the section where it belongs."""
     elsewhere = [other for other, keys in schema.items() if other != section and name in keys]
     near = difflib.get_close_matches(name, schema[section], n=1)
     if elsewhere:

@@ -17,17 +17,24 @@ FIXED = ("data", "text", "model")
 
 
 def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Path) -> pathlib.Path:
-    """Write a recipe as TOML; `read_recipe` gives the same back.
+    """Writes a recipe as TOML, which `read_recipe` reads.
 
     Args:
         recipe: section -> key -> value; values are plain scalars, paths, or lists of them.
-        path: the file, replaced as a whole or not at all.
+        path: of the file, replaced atomically.
 
     Returns:
         The path.
 
     Raises:
-        RecipeError: a value that TOML cannot hold.
+        RecipeError: a value has no form in TOML.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = write_recipe({"train": {"steps": 100}}, f"{folder}/recipe.toml")
+        ...     print(pathlib.Path(folder, "recipe.toml").read_text().splitlines()[-1])
+        steps = 100
     """
     path = pathlib.Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,32 +42,36 @@ def write_recipe(recipe: Mapping[str, Mapping[str, Any]], path: str | pathlib.Pa
     return path
 
 
-def compare_with_begun_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Compares a recipe with the one that began the run in its folder.
+def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Compares a recipe with the one that started the run in its folder.
 
     Args:
         recipe: section -> key -> value, with every key.
 
     Returns:
-        What the recipe says otherwise of the training itself, a line each: the steps that are done were made as before.
+        The changed [train] keys, a line each; they apply to the remaining steps.
 
     Raises:
-        RecipeError: the run there has checkpoints, and they were made from other data, texts or another model.
+        RecipeError: the run has checkpoints, of other data, texts or another model.
+
+    Example:
+        >>> compare_with_started_run({"train": {"folder": "no_such_run"}})
+        []
     """
     folder = pathlib.Path(recipe["train"]["folder"])
     file = folder / "recipe.toml"
     if not (file.is_file() and (folder / "checkpoints" / "checkpoint").is_file()):
         return []
-    begun, now = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
+    old_recipe, new_recipe = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
     for section in FIXED:
-        old, new = begun.get(section, {}), now.get(section, {})
+        old, new = old_recipe.get(section, {}), new_recipe.get(section, {})
         for name in sorted({*old, *new} - {"records", "processes"}):  # where and how fast, not what
             if old.get(name) != new.get(name):
                 raise RecipeError(
-                    f"{folder}: the run there was begun with [{section}] {name} = {_shown(old.get(name))}, and the "
-                    f"recipe now says {_shown(new.get(name))}; take another [train] folder, or remove that one to "
-                    "begin anew")
-    old, new = begun.get("train", {}), now.get("train", {})
+                    f"{folder}: the run in this folder was started with [{section}] {name} = "
+                    f"{_shown(old.get(name))}, and the recipe now has {_shown(new.get(name))}; to start over, "
+                    "choose another [train] folder or remove this one")
+    old, new = old_recipe.get("train", {}), new_recipe.get("train", {})
     return [f"[train] {name} was {_shown(old.get(name))} and is {_shown(new.get(name))} from here on"
             for name in sorted({*old, *new} - {"folder"}) if old.get(name) != new.get(name)]
 
@@ -70,18 +81,39 @@ def _shown(value: Any) -> str:
 
 
 def without_folders(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """A recipe less the folders of its records and of its run: what is learned depends on neither of them."""
+    """A recipe less the folders of its records and of its run: what is learned depends on neither of them.
+
+    Args:
+        recipe: section -> key -> value.
+
+    Example:
+        >>> without_folders({"train": {"folder": "runs/news", "steps": 100}})
+        {'train': {'steps': 100}}
+    """
     return {section: {k: v for k, v in table.items() if (section, k) not in FOLDERS}
             for section, table in recipe.items()}
 
 
 def to_toml(recipe: Mapping[str, Mapping[str, Any]]) -> str:
-    """The text of a recipe file."""
+    """The text of a recipe file.
+
+    Args:
+        recipe: section -> key -> value.
+
+    Raises:
+        RecipeError: a value has no form in TOML.
+
+    Example:
+        >>> print(to_toml({"train": {"steps": 100, "patience": None}}), end="")
+        [train]
+        steps = 100
+        # patience is not set
+    """
     lines = []
     for section, table in recipe.items():
         lines += ["", f"[{section}]"]
         for name, value in table.items():
-            # TOML knows no null: what is not set is left out, and said.
+            # TOML has no null: a key that is not set becomes a comment.
             written = None if value is None else _value(f"[{section}] {name}", value)
             lines.append(f"# {name} is not set" if written is None else f"{name} = {written}")
     return "\n".join(lines).lstrip("\n") + "\n"

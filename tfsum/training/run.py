@@ -1,4 +1,4 @@
-"""A training run in a folder, whatever the model: checkpoints, signals, validation, the best model, the log."""
+"""A training run in a folder, for any model: checkpoints, signals, validation, the best model, the log."""
 
 import contextlib
 import dataclasses
@@ -7,12 +7,14 @@ import pathlib
 import signal
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import keras
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import Error, RecipeError, Stopped
+from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.log import format_scores, log
@@ -22,7 +24,7 @@ from tfsum.training.recipe_file import keys_of
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """The keys of [train] that every task has.
+    """The [train] keys of every task.
 
     Attributes:
         folder: of the run.
@@ -31,13 +33,17 @@ class RunSettings:
         precision: see `set_precision_and_seed`.
         seed: of new weights, of dropout and of the order of the data.
         validate_every: steps between two checkpoints with a validation.
-        patience: validations without a better one after which the run ends; 0 never ends it.
-        average_decay: of the moving average of the weights that is validated and kept; 0 keeps the last weights.
-        micro_batches: parts in which a batch is worked through.
+        patience: validations without improvement after which the run ends; 0 for none.
+        average_decay: of the moving average of the weights, which is validated and saved; 0 for the weights themselves.
+        micro_batches: parts of a batch whose gradients are accumulated.
         tensorboard: also write TensorBoard's event files (extra `tensorboard`).
 
     Raises:
-        Error: a number is below what makes a run, or a value is none of those that its key may have.
+        Error: a number is too small, or a value is not among the choices of its key.
+
+    Example:
+        >>> RunSettings(folder="runs/news", steps=1000).validate_every
+        100
     """
 
     folder: str
@@ -51,7 +57,7 @@ class RunSettings:
     micro_batches: int = 1
     tensorboard: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("steps", "validate_every", "micro_batches"):
             if getattr(self, name) < 1:
                 raise Error(f"{name} is {getattr(self, name)}; expected 1 or more")
@@ -63,9 +69,8 @@ class RunSettings:
 class Run:
     """A run in a folder: `checkpoints/`, `history.json`, and in `best/` the best model so far.
 
-    Subclasses say what is read (`batches`), what is measured (`measure`), what of it counts (`selection_score`) and
-    how a model is written (`save_best`). A run that was stopped at any step and resumed is, bit by bit, one that never
-    stopped.
+    Subclasses implement `batches`, `measure`, `selection_score` and `save_best`. A run that was stopped at
+    any step and resumed is bit-identical to an uninterrupted one.
 
     Args:
         model: a built `tfsum.models.model.Model`; one built under a `tf.distribute` strategy trains under it.
@@ -73,17 +78,29 @@ class Run:
         settings: see `RunSettings`.
 
     Attributes:
-        state: what comes back on resume beside the variables: `best` (step and scores), `seconds` of training and
+        state: restored on resume beside the variables: `best` (step and scores), `seconds` of training and
             `history` (a dict of step and scores a validation); subclasses may add to it before `fit`.
 
     Raises:
         Error: the folder is a file.
+
+    Example:
+        >>> class MyRun(Run):  # doctest: +SKIP
+        ...     def batches(self, done): return self.replicated(my_batches, done), self.settings.steps
+        ...     def measure(self): return {"accuracy": ...}
+        ...     def selection_score(self, scores): return scores["accuracy"]
+        ...     def save_best(self, folder): self.model.save_pretrained(folder)
+        >>> MyRun(model, optimizer, RunSettings(folder="runs/mine", steps=1000)).fit()  # doctest: +SKIP
+        PosixPath('runs/mine/best')
     """
 
-    def __init__(self, model, optimizer, settings: RunSettings):
-        self.model, self.settings, self.folder = model, settings, pathlib.Path(settings.folder)
+    def __init__(self, model: Model, optimizer: keras.optimizers.Optimizer, settings: RunSettings) -> None:
+        self.folder = pathlib.Path(settings.folder)
+        # Of the subclass's own classes.
+        self.model: Any = model
+        self.settings: Any = settings
         if self.folder.exists() and not self.folder.is_dir():
-            raise Error(f"{self.folder}: is a file, expected the folder of a run; choose another [train] folder")
+            raise Error(f"{self.folder}: is a file, expected a run folder; choose another [train] folder")
         self.folder.mkdir(parents=True, exist_ok=True)
         model.micro_batches = settings.micro_batches
         with model.distribute_strategy.scope():
@@ -93,18 +110,18 @@ class Run:
         self._checkpoints = Checkpoints(self.folder / "checkpoints", {
             "model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables})
         self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if settings.tensorboard else []
-        self.state = {"best": None, "seconds": 0.0, "history": []}
+        self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
-        """The batches after `done` steps, a pure function of them, and the step up to which they serve."""
+        """The batches after `done` steps, a pure function of `done`, and the step until which they are valid."""
         raise NotImplementedError
 
     def measure(self) -> dict[str, float]:
-        """The scores of the model on the validation data; it has the averaged weights meanwhile."""
+        """The scores of the model, with averaged weights, on the validation data."""
         raise NotImplementedError
 
     def selection_score(self, scores: dict[str, float]) -> float:
-        """What makes one validation better than another: higher is better, and the best model is kept."""
+        """The score by which the best model is selected; higher is better."""
         raise NotImplementedError
 
     def save_best(self, folder: pathlib.Path) -> None:
@@ -112,7 +129,7 @@ class Run:
         raise NotImplementedError
 
     def replicated(self, batches: Callable[[int], tf.data.Dataset], done: int) -> tf.data.Dataset:
-        """Batches for every replica: each takes the next one, with a shape of its own.
+        """Distributes batches to the replicas, each with a shape of its own.
 
         Args:
             batches: from the number of batches to skip to those that follow.
@@ -127,14 +144,14 @@ class Run:
     def fit(self) -> pathlib.Path:
         """Trains to the last step, from the newest checkpoint if there is one.
 
-        The order of events: steps up to the next multiple of `validate_every` (or to the step in which a signal
-        came); there a validation of the averaged weights, the best model, the history; then the checkpoint.
+        Order of events: steps up to the next multiple of `validate_every` (or until a signal
+        is received); there a validation of the averaged weights, the best model, the history; then the checkpoint.
 
         Returns:
             The folder of the best model.
 
         Raises:
-            Stopped: SIGINT or SIGTERM came; the state is saved.
+            Stopped: SIGINT or SIGTERM was received; the state is saved.
         """
         self.state = self._checkpoints.restore() or self.state
         done, steps = self.steps_done, self.settings.steps
@@ -161,14 +178,14 @@ class Run:
 
     @property
     def out_of_patience(self) -> bool:
-        """Whether the last `patience` validations were no better than one before them."""
+        """Whether the last `patience` validations were no better than an earlier one."""
         if not (self.settings.patience and self.state["best"]):
             return False
         later = sum(scores["step"] > self.state["best"]["step"] for scores in self.state["history"])
         return later >= self.settings.patience
 
     def _take_steps(self, done: int, received: list[int]) -> None:
-        """One interval: steps up to the next checkpoint, then what belongs there, at the end of a Keras epoch.
+        """One interval: steps up to the next checkpoint, then validation and checkpoint, as one Keras epoch.
 
         After a stop between two validations the first interval only goes up to the next one.
         """
@@ -176,10 +193,10 @@ class Run:
         dataset, until = self.batches(done)
         epoch, began = done // every, time.monotonic()
 
-        def end_step(batch, logs):
+        def end_step(batch: int, logs: dict[str, Any]) -> None:
             self.model.stop_training = bool(received)
 
-        def end_interval(epoch, logs):
+        def end_interval(epoch: int, logs: dict[str, Any]) -> None:
             self.state["seconds"] += time.monotonic() - began
             step = self.steps_done
             if step % every == 0 or step == self.settings.steps:
@@ -192,7 +209,7 @@ class Run:
                        callbacks=[self.average, Progress(self.settings.steps, done), ends, *self._boards])
 
     def _validate(self, step: int) -> dict[str, float]:
-        """Measures the averaged weights, keeps them where they are the best, and writes history.json."""
+        """Validates the averaged weights, saves the best model, and writes history.json."""
         with self.average.applied():
             scores = self.measure()
             log(f"step {step}: {format_scores(scores)}")
@@ -208,7 +225,7 @@ class Run:
 
 @contextlib.contextmanager
 def _signals() -> Iterator[list[int]]:
-    """Collects SIGINT and SIGTERM in a list as long as the block lasts, so that a step is never torn."""
+    """Collects SIGINT and SIGTERM in a list inside the block, so that a step is never interrupted."""
     received: list[int] = []
     before = {number: signal.signal(number, lambda found, _: received.append(found))
               for number in (signal.SIGINT, signal.SIGTERM)}

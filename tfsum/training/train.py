@@ -1,33 +1,41 @@
-"""From a recipe to the best model folder, in four stages that every task has: prepare, build model, make run, fit."""
+"""From a recipe to the best model folder, in four stages: prepare the data, build the model, make the run, fit."""
 
 import pathlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import keras
+
 from tfsum.models.model import Model
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.log import log
-from tfsum.training.recipe_writer import compare_with_begun_run, write_recipe
+from tfsum.training.recipe_writer import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
 
 Recipe = Mapping[str, Mapping[str, Any]]
 
 
 class TaskTraining(Protocol):
-    """What a task's `train` part offers; what the first stage returns is the task's own."""
+    """The interface of a task's `train` part; the type of the data is the task's own.
+
+    Example:
+        >>> from tfsum.tasks import task
+        >>> hasattr(task("extractive").part("train"), "make_run")
+        True
+    """
 
     def prepare_data(self, recipe: Recipe) -> Any:
-        """Reads or learns vocabularies, prepares the records that are not there yet, and checks the recipe."""
+        """Reads or learns vocabularies, prepares missing records, and checks the recipe."""
 
     def build_model(self, recipe: Recipe, data: Any) -> Model:
-        """Builds the model, with the weights that the recipe begins with."""
+        """Builds the model, with the recipe's initial weights."""
 
     def make_run(self, recipe: Recipe, data: Any, model: Model) -> Run:
         """Makes the run that trains and validates the model."""
 
 
 def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
-    """Trains a model from a recipe; resumes where an earlier run was stopped.
+    """Trains a model from a recipe; resumes a stopped run.
 
     Args:
         recipe: section -> key -> value, with every key.
@@ -39,14 +47,24 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
     Raises:
         Stopped: a signal asked the run to stop, and its state is saved.
         Error: the data, the model's files or the run folder do not fit.
+
+    Example:
+        >>> from tfsum.tasks import task
+        >>> from tfsum.tasks.recipes import load_recipe
+        >>> recipe = load_recipe("training/bert_sum_ext_news.toml")  # doctest: +SKIP
+        >>> train_task(recipe, task("extractive").part("train"))  # doctest: +SKIP
+        PosixPath('runs/bert_sum_ext_news/best')
     """
-    for line in compare_with_begun_run(recipe):
+    for line in compare_with_started_run(recipe):
         log(line)
     data = task.prepare_data(recipe)
-    train = recipe["train"]
-    set_precision_and_seed(train["precision"], train["seed"])
-    with strategy_of(train["strategy"]).scope():
-        model = task.build_model(recipe, data)
-    run = task.make_run(recipe, data, model)
-    write_recipe(recipe, run.folder / "recipe.toml")
-    return run.fit()
+    train, policy = recipe["train"], keras.config.dtype_policy()
+    try:
+        set_precision_and_seed(train["precision"], train["seed"])
+        with strategy_of(train["strategy"]).scope():
+            model = task.build_model(recipe, data)
+        run = task.make_run(recipe, data, model)
+        write_recipe(recipe, run.folder / "recipe.toml")
+        return run.fit()
+    finally:
+        keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision

@@ -1,9 +1,10 @@
-"""Looking inside: figures of what models are made of and of what they do (extra `plots`), and the HTML report.
+"""Figures of models and of their answers (extra `plots`), and the HTML report.
 
 Every `plot_` function returns a matplotlib figure; nothing is shown or written by itself.
 """
 
 import importlib
+from typing import Any
 
 _LAZY = {  # public name -> its module; TensorFlow is loaded by the first use
     "Attention": "tfsum.visualization.attention",
@@ -29,7 +30,7 @@ _LAZY = {  # public name -> its module; TensorFlow is loaded by the first use
 __all__ = list(_LAZY)
 
 
-def __getattr__(name: str):
+def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         raise AttributeError(
             f"module 'tfsum.visualization' has no attribute {name!r}; it offers {', '.join(__all__)}"

@@ -1,24 +1,36 @@
-"""Attention as heat maps: a row a token that looks, a column a token that is looked at."""
+"""Attention as heat maps: a row per query token, a column per key token."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from tfsum.visualization.attention import Attention
 from tfsum.visualization.style import AMOUNT_MAP, new_figure, show_tokens
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 HEADS_IN_A_ROW = 4
 
 
-def plot_attention(attention: Attention, layer: int, head: int | None = None):
-    """Draws the weights of one head, or of all heads of a layer side by side.
+def plot_attention(attention: Attention, layer: int, head: int | None = None) -> Figure:
+    """Plots the weights of one head, or of all heads of a layer side by side.
 
     Args:
-        attention: what `bert_attention` or `transformer_attention` gave.
+        attention: from `bert_attention` or `transformer_attention`.
         layer: counted from 0.
         head: counted from 0; all by default.
 
     Returns:
-        A matplotlib figure. The colours of all its maps mean the same.
+        A matplotlib figure. All its maps share one colour scale.
 
     Raises:
         Error: there is no such layer or head.
+
+    Example:
+        >>> import numpy as np
+        >>> attention = Attention("self-attention", np.full((1, 2, 2, 2), 0.5), ["a", "b"], ["a", "b"])
+        >>> figure = plot_attention(attention, layer=0, head=1)
     """
     weights = attention.of(layer, head)
     maps = weights[None] if head is not None else weights
@@ -34,8 +46,8 @@ def plot_attention(attention: Attention, layer: int, head: int | None = None):
         show_tokens(ax.xaxis, attention.keys, rotation=90)
         show_tokens(ax.yaxis, attention.queries)
         ax.set_title(f"head {i if head is None else head}", fontsize=9)
-    figure.supxlabel("looked at (keys)", fontsize=9)
-    figure.supylabel("looks (queries)", fontsize=9)
+    figure.supxlabel("keys", fontsize=9)
+    figure.supylabel("queries", fontsize=9)
     figure.suptitle(f"{attention.kind}, layer {layer}")
     figure.colorbar(image, ax=axes, label="attention weight (a row sums to 1)", shrink=0.8)
     return figure

@@ -1,4 +1,4 @@
-"""HTML pages that need nothing but themselves: no network, no script; text in them is text and never markup."""
+"""Self-contained HTML pages without network or script; text is always escaped."""
 
 import html
 import pathlib
@@ -38,26 +38,63 @@ PAGE = """<!doctype html>
 
 
 def page(title: str, body: str) -> str:
-    """A whole page, to be stored as UTF-8; the title is a text, the body is HTML."""
+    """Renders a page, to be stored as UTF-8; the title is text, the body HTML.
+
+    Args:
+        title: text.
+        body: HTML.
+
+    Example:
+        >>> "<h1 dir=\\"auto\\">A &amp; B</h1>" in page("A & B", "<p>Text</p>")
+        True
+    """
     return PAGE.format(title=escape(title), style=STYLE, body=body)
 
 
 def facts(rows: Mapping[str, str], warnings: Sequence[str]) -> str:
-    """A table of names and values, and the warnings below it."""
+    """A table of names and values, and the warnings below it.
+
+    Args:
+        rows: name -> value, text.
+        warnings: texts.
+
+    Example:
+        >>> facts({"sentences": "3"}, ["a warning"])
+        '<table><tr><th>sentences</th><td>3</td></tr></table>\\n<p class="warning">a warning</p>\\n'
+    """
     table = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows.items())
     return f"<table>{table}</table>\n" + "".join(f'<p class="warning">{escape(text)}</p>\n' for text in warnings)
 
 
 def escape(text: str) -> str:
-    """A text as HTML shows it letter by letter, in an element or in a quoted attribute."""
+    """Escapes text for an HTML element or a quoted attribute.
+
+    Args:
+        text: any text; control characters become visible.
+
+    Example:
+        >>> escape("a < b")
+        'a &lt; b'
+    """
     return html.escape(text.translate(_CONTROLS))
 
 
 def write_page(text: str, path: str | pathlib.Path) -> None:
-    """Writes a page, whole or not at all.
+    """Writes a page atomically.
+
+    Args:
+        text: the page.
+        path: of the file.
 
     Raises:
         Error: it cannot be written.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_page(page("A", ""), f"{folder}/a.html")
+        ...     pathlib.Path(folder, "a.html").read_text().splitlines()[0]
+        '<!doctype html>'
     """
     try:
         write_atomically(path, text.encode("utf-8", errors="replace"))

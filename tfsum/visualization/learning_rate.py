@@ -1,20 +1,26 @@
-"""Pictures of learning-rate schedules."""
+"""Plots of learning-rate schedules."""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tfsum.errors import Error
 from tfsum.visualization.style import COLORS, LINES, new_figure
 
-POINTS = 1000  # of a curve; more than a figure has dots
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POINTS = 1000  # per curve; more than a figure has pixels
 
 
-def plot_learning_rate(schedules: Mapping[str, Callable], steps: int):
-    """Draws learning rates over the steps of a training.
+def plot_learning_rate(schedules: Mapping[str, Callable], steps: int) -> Figure:
+    """Plots learning rates over the training steps.
 
     Args:
-        schedules: what the legend calls it -> a Keras schedule, such as `tfsum.training.optimizer.WarmUp`.
+        schedules: label -> a Keras schedule, such as `tfsum.training.optimizer.WarmUp`.
         steps: number of optimizer steps.
 
     Returns:
@@ -22,6 +28,10 @@ def plot_learning_rate(schedules: Mapping[str, Callable], steps: int):
 
     Raises:
         Error: no schedule, or no step.
+
+    Example:
+        >>> from tfsum.training.optimizer import WarmUp
+        >>> figure = plot_learning_rate({"paper": WarmUp(1e-3, 4000)}, steps=10_000)
     """
     if not schedules or steps < 1:
         raise Error(f"plot_learning_rate: {len(schedules)} schedules over {steps} steps; expected one or more of both")

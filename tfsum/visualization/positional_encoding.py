@@ -1,6 +1,9 @@
-"""Pictures of the sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
+"""Plots of the sinusoidal positions (Vaswani et al. 2017, section 3.5)."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -8,20 +11,26 @@ from tfsum.errors import Error
 from tfsum.layers import positional_encoding
 from tfsum.visualization.style import COLORS, LINES, SIGNED_MAP, new_figure
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequence[int] = (4, 5, 6, 7)):
-    """Draws some columns of the encoding as curves over the positions.
+
+def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequence[int] = (4, 5, 6, 7)) -> Figure:
+    """Plots some columns of the encoding as curves over the positions.
 
     Args:
         length: number of positions T.
         d_model: width D.
-        columns: which of the D columns; the defaults draw the plot of "The Annotated Transformer".
+        columns: which of the D columns; the defaults reproduce the plot of "The Annotated Transformer".
 
     Returns:
         A matplotlib figure.
 
     Raises:
         Error: there is no such column.
+
+    Example:
+        >>> figure = plot_positional_encoding(length=50)
     """
     beyond = [i for i in columns if not 0 <= i < d_model]
     if beyond:
@@ -38,8 +47,8 @@ def plot_positional_encoding(length: int = 100, d_model: int = 20, columns: Sequ
     return figure
 
 
-def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128):
-    """Draws the whole encoding (T, D), a row a position.
+def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128) -> Figure:
+    """Plots the whole encoding (T, D), a row per position.
 
     Args:
         length: number of positions T.
@@ -47,6 +56,9 @@ def plot_positional_encoding_heat_map(length: int = 100, d_model: int = 128):
 
     Returns:
         A matplotlib figure.
+
+    Example:
+        >>> figure = plot_positional_encoding_heat_map(length=50, d_model=16)
     """
     figure, (ax,) = new_figure(8, 5)
     image = ax.imshow(np.asarray(positional_encoding(length, d_model)), cmap=SIGNED_MAP, vmin=-1, vmax=1,

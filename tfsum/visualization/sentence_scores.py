@@ -1,18 +1,30 @@
-"""Pictures of the scores of a document's sentences."""
+"""A plot of the scores of a document's sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SHOWN_WITH_TEXT, LETTERS = 60, 50
 
 
-def plot_sentence_scores(explanation):
-    """Draws a bar for each sentence in the order of the document, those of the summary in colour and hatched.
+def plot_sentence_scores(explanation: Any) -> Figure:
+    """Plots a bar for each sentence in the order of the document, those of the summary in colour and hatched.
 
     Args:
         explanation: an `Explanation`, as `tfsum.visualization.explain` gives it.
 
     Returns:
-        A matplotlib figure; beyond 60 sentences their texts make way for their numbers.
+        A matplotlib figure; with more than 60 sentences, numbers replace their texts.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.visualization import explain
+        >>> figure = plot_sentence_scores(explain("It rained. The bridge was closed.", tfsum.load()))
     """
     from matplotlib.patches import Patch
 

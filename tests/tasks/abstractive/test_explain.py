@@ -15,7 +15,7 @@ from tfsum.tasks.abstractive.explain import (
     words,
     written_report,
 )
-from tfsum.tasks.abstractive.generator import Generated, Looks
+from tfsum.tasks.abstractive.generator import CrossAttention, Generated
 from tfsum.text.escape import JOIN_MARK, PIECES, SPACE_MARK
 from tfsum.visualization.attention import Attention
 
@@ -48,7 +48,8 @@ class Writer:
         return Generated("cats sat", -1.25, 0.5, True, ["a <b>warning</b>"])
 
     def attend(self, text):
-        return Looks([2, 4, 5, 3], PLAIN, [6, 3], PLAIN, np.array([[0.1, 0.3, 0.4, 0.2], [1, 0, 0, 0]], np.float32))
+        return CrossAttention([2, 4, 5, 3], PLAIN, [6, 3], PLAIN,
+                              np.array([[0.1, 0.3, 0.4, 0.2], [1, 0, 0, 0]], np.float32))
 
 
 def test_a_model_is_asked_for_answer_and_looks():

@@ -5,9 +5,9 @@ import pytest
 import tensorflow as tf
 
 from tfsum.decoding import BeamSearch, Greedy
-from tfsum.layers import write_position
+from tfsum.layers import Cache
 from tfsum.models import Transformer
-from tfsum.tasks.abstractive.in_place import InPlace, write_position_in_place
+from tfsum.tasks.abstractive.in_place import InPlace, InPlaceCache
 
 
 @pytest.fixture(scope="module")
@@ -26,8 +26,10 @@ def test_one_position_is_set(position):
     cache, values = (tf.constant(random.normal(size=s), tf.float32) for s in ((2, 3, 7, 4, 5), (2, 3, 4, 5)))
     before, wanted = cache.numpy(), cache.numpy()
     wanted[:, :, position] = values
-    for write in (write_position, write_position_in_place):
-        np.testing.assert_array_equal(write(cache, tf.constant(position), values), wanted)
+    for kind in (Cache, InPlaceCache):
+        written = kind(cache).write(tf.constant(position), values)
+        assert type(written) is kind
+        np.testing.assert_array_equal(written.tensor, wanted)
         np.testing.assert_array_equal(cache, before)
 
 

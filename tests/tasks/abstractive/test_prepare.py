@@ -2,6 +2,8 @@
 
 import gzip
 import json
+import subprocess
+import sys
 from typing import get_args
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import DataError, Error
-from tfsum.tasks.abstractive.batches import load_pairs, pair_batches, pair_batches_report, pair_texts
+from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.tasks.abstractive.prepare import WindowTargets, prepare, read_pairs, sentence_windows
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "le", "chat", "##s", ".", "é"]
@@ -100,6 +102,48 @@ def test_records_hold_ids_and_texts_and_all_is_counted(corpus, tmp_path):
         prepare(corpus, tmp_path / "out", tmp_path, cut_sources=True, **options)
 
 
+def test_shards_hold_what_one_file_holds(corpus, tmp_path):
+    """Duplicates are dropped across shards, and a shard that is gone is written again."""
+    options = {"source": "1", "target": "2", "max_source_length": 6, "max_target_length": 5, "progress": False}
+    counts = prepare(corpus, tmp_path / "one", tmp_path, **options)
+    assert prepare(corpus, tmp_path / "three", tmp_path, shards=3, **options) == counts
+    assert list(pair_texts(tmp_path / "three")) == list(pair_texts(tmp_path / "one"))
+    files = sorted((tmp_path / "three").glob("*.tfrecord"))
+    before = [file.read_bytes() for file in files]
+    assert len(files) == 3
+    files[1].unlink()
+    assert prepare(corpus, tmp_path / "three", tmp_path, shards=3, **options) == counts
+    assert [file.read_bytes() for file in files] == before
+    with pytest.raises(Error, match=r"prepared with other settings: shards 3 \(now None\)"):
+        prepare(corpus, tmp_path / "three", tmp_path, **options)
+
+
+def test_a_folder_of_the_first_version_is_found_done(corpus, tmp_path):
+    """One file, and a manifest whose settings say nothing of shards."""
+    prepare(corpus, tmp_path / "out", tmp_path, source="1", target="2", progress=False)
+    content = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert set(content["settings"]) == {
+        "source", "target", "max_source_length", "max_target_length", "cut_sources", "target_lines", "window_sentences",
+        "window_targets", "lowercase", "strip_accents", "corpus", "vocabulary", "target_vocabulary", "target_corpus"}
+    assert list(content["shards"]) == ["pairs.tfrecord"] and content["shards"]["pairs.tfrecord"] == {
+        "pairs": 5, "source_pieces": 14, "target_pieces": 14, "unknown_pieces": 2, "lines_beyond": 0, "sources_cut": 0,
+        "pieces_cut": 0, "read": 8, "empty_source": 1, "empty_target": 1, "duplicates": 1, "long_source": 0,
+        "long_target": 0}
+
+
+@pytest.mark.slow
+def test_processes_write_the_same(corpus, tmp_path):
+    counts = prepare(corpus, tmp_path / "one", tmp_path, source="1", target="2", shards=2, progress=False)
+    call = ("import sys; from tfsum.tasks.abstractive.prepare import prepare\n"
+            "if __name__ == '__main__': prepare(*sys.argv[1:4], source='1', target='2', shards=2, processes=2)")
+    (tmp_path / "run.py").write_text(call)
+    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "two"), str(tmp_path)]
+    subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
+    assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
+    for file in (tmp_path / "one").glob("*.tfrecord"):
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+
+
 def test_sources_are_cut_and_first_lines_kept_where_asked_for(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     row = {"text": "the cat sat the cat sat", "summary": "le chat\né\né"}
@@ -177,11 +221,15 @@ def _unpadded(row):
     return row[:length].tolist()
 
 
+def _batcher(path, tokens_per_batch=300):
+    return PairBatcher(load_pairs(path), tokens_per_batch, cls_id=CLS, sep_id=SEP)
+
+
 @pytest.mark.parametrize("training", [False, True])
 def test_every_pair_comes_once_with_its_start_and_end(records, training):
     pairs, path = records
     found = []
-    for batch in pair_batches(path, tokens_per_batch=300, cls_id=CLS, sep_id=SEP, training=training, epochs=1):
+    for batch in _batcher(path).dataset(training=training, epochs=1):
         arrays = [batch[name].numpy() for name in ("source_ids", "target_ids", "target_labels")]
         assert all(a.dtype == np.int32 and a.size <= 300 and a[:, -1].any() for a in arrays)
         found += [tuple(map(_unpadded, rows)) for rows in zip(*arrays, strict=True)]
@@ -189,14 +237,14 @@ def test_every_pair_comes_once_with_its_start_and_end(records, training):
 
 
 def _passes(path, **options):
-    batches = pair_batches(path, tokens_per_batch=300, cls_id=CLS, sep_id=SEP, training=True, **options)
+    batches = _batcher(path).dataset(training=True, **options)
     return [{k: v.numpy().tobytes() for k, v in batch.items()} for batch in batches]
 
 
 def test_a_resume_gives_the_rest_exactly_and_epochs_differ(records):
-    pairs = load_pairs(records[1])
+    pairs = records[1]
     whole = _passes(pairs, seed=7, epochs=3)
-    assert whole == _passes(records[1], seed=7, epochs=3)
+    assert whole == _passes(pairs, seed=7, epochs=3)
     for skip in (1, len(whole) // 3 + 2, len(whole) - 1):
         assert _passes(pairs, seed=7, epochs=3, skip_batches=skip) == whole[skip:]
     one = _passes(pairs, seed=7, epochs=1)
@@ -207,8 +255,8 @@ def test_a_resume_gives_the_rest_exactly_and_epochs_differ(records):
 def test_the_report_counts_tokens_and_padding(tmp_path):
     pairs = [([5] * 8, [6] * 3), ([5] * 6, [6] * 9)]
     write_shard(tmp_path / "p.tfrecord", (make_pair_record(s, t, "a", "b") for s, t in pairs))
-    report = pair_batches_report(tmp_path, tokens_per_batch=20)
-    assert report == {"pairs": 2, "batches": 1, "source_tokens": 18, "target_tokens": 14, "padded_tokens": 40,
-                      "padding": pytest.approx(0.2)}
+    report = _batcher(tmp_path, 20).report()
+    assert report == {"pairs": 2, "batches": 1, "source_tokens": 18, "target_tokens": 14, "tokens": 32,
+                      "padded_tokens": 40, "padding": pytest.approx(0.2)}
     with pytest.raises(DataError, match="tokens_per_batch 9 .* the longest pair takes 10 tokens"):
-        pair_batches_report(tmp_path, tokens_per_batch=9)
+        _batcher(tmp_path, 9)

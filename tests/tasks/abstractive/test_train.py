@@ -12,7 +12,7 @@ from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import Error, RecipeError, Stopped
 from tfsum.formats.model_folder import variables_by_path
 from tfsum.models import Transformer
-from tfsum.tasks.abstractive.batches import assemble_pairs, load_pairs
+from tfsum.tasks.abstractive.batches import load_pairs
 from tfsum.tasks.abstractive.train import EvaluateSettings, PairRun, TrainSettings, make_model
 from tfsum.tasks.recipes import load_recipe, train
 from tfsum.text.word_piece import WordPiece
@@ -95,7 +95,7 @@ def test_the_loss_is_that_of_the_model(uninterrupted):
     """All pairs in one batch, each target token weighing the same."""
     validation, model = uninterrupted.validation, uninterrupted.model
     pairs = validation._pairs
-    batch = assemble_pairs(pairs, np.arange(len(pairs)), model.start_id, model.end_id)
+    batch = validation._batcher.assemble(np.arange(len(pairs)))
     expected = float(model.summed_loss(batch, None, training=False) / model.loss_weight(batch, None))
     assert validation.loss() == pytest.approx(expected, rel=1e-5)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tfsum.errors import DataError
-from tfsum.tasks.classification.batches import assemble_texts, labelled_batches, pack_texts, plan_texts
+from tfsum.tasks.classification.batches import TextBatcher, pack_texts
 from tfsum.tasks.classification.prepare import LabelledTexts, read_labelled
 from tfsum.text.word_piece import WordPiece
 
@@ -122,7 +122,7 @@ def test_one_text_and_its_counts(word_piece):
     packed = pack_texts(texts, ("a", "b"), word_piece, 5)
     assert packed.length.tolist() == [5, 2, 4, 3] and packed.labels.tolist() == [0, 1, 1, 0]
     assert packed.counts == {"texts": 4, "tokens": 14, "unknown_pieces": 1, "empty": 1, "texts_cut": 1, "pieces_cut": 1}
-    batch = assemble_texts(packed, np.array([3, 0]))
+    batch = TextBatcher(packed, 10).assemble(np.array([3, 0]))
     assert batch["token_ids"].tolist() == [[CLS, 6, SEP, 0, 0], [CLS, 6, 7, 8, SEP]]
     assert not batch["segment_ids"].any() and batch["labels"].tolist() == [0, 0]
 
@@ -131,7 +131,7 @@ def test_batches_hold_every_text_once_within_the_budget(word_piece):
     lengths = np.random.default_rng(1).integers(0, 20, 70)
     packed = pack_texts(texts_of(lengths), ("no", "yes"), word_piece, 16)
     seen = []
-    for batch in labelled_batches(packed, tokens_per_batch=64, training=True, epochs=1):
+    for batch in TextBatcher(packed, 64).dataset(training=True, epochs=1):
         ids, segments = batch["token_ids"].numpy(), batch["segment_ids"].numpy()
         assert ids.size <= 64 and ids.shape == segments.shape and len(batch["labels"]) == len(ids)
         seen += [(*row[row > 0].tolist(), int(label)) for row, label in zip(ids, batch["labels"])]
@@ -143,16 +143,16 @@ def test_batches_hold_every_text_once_within_the_budget(word_piece):
 
 def test_a_resumed_run_goes_on_where_it_was(word_piece):
     packed = pack_texts(texts_of(np.arange(40) % 14), ("no", "yes"), word_piece, 16)
-    options = {"tokens_per_batch": 48, "training": True, "seed": 3, "epochs": 3}
-    whole = [batch["token_ids"].numpy() for batch in labelled_batches(packed, **options)]
-    later = [batch["token_ids"].numpy() for batch in labelled_batches(packed, skip_batches=11, **options)]
+    batcher, options = TextBatcher(packed, 48), {"training": True, "seed": 3, "epochs": 3}
+    whole = [batch["token_ids"].numpy() for batch in batcher.dataset(**options)]
+    later = [batch["token_ids"].numpy() for batch in batcher.dataset(skip_batches=11, **options)]
     assert len(later) == len(whole) - 11
     assert all(np.array_equal(a, b) for a, b in zip(whole[11:], later, strict=True))
-    orders = [np.concatenate(plan_texts(packed, 48, 8, (3, epoch))).tolist() for epoch in range(2)]
+    orders = [np.concatenate(batcher.plan((3, epoch))).tolist() for epoch in range(2)]
     assert orders[0] != orders[1]
 
 
 def test_a_budget_below_the_longest_text(word_piece):
     packed = pack_texts(texts_of([10]), ("no", "yes"), word_piece, 16)
     with pytest.raises(DataError, match="the longest text takes 12 tokens .* lower max_length"):
-        labelled_batches(packed, tokens_per_batch=11, training=True)
+        TextBatcher(packed, 11)

@@ -119,9 +119,9 @@ def test_mistakes_are_named(material, override, error, says, tmp_path):
 
 
 @pytest.mark.parametrize(("override", "says"), [
-    ('data.label="1"', r"begun with \[data\] label = '2', and the recipe now says '1'; take another \[train\] folder"),
-    ('data.labels=["there", "not"]', r"\[data\] labels = nothing, and the recipe now says \['there', 'not'\]"),
-    ("text.max_length=11", r"\[text\] max_length = 12, and the recipe now says 11"),
+    ('data.label="1"', r"started with \[data\] label = '2', and the recipe now has '1'; to start over, choose"),
+    ('data.labels=["there", "not"]', r"\[data\] labels = nothing, and the recipe now has \['there', 'not'\]"),
+    ("text.max_length=11", r"\[text\] max_length = 12, and the recipe now has 11"),
     ("model.freeze_layers=1", r"\[model\] freeze_layers = 0"),
 ])
 def test_a_run_is_not_gone_on_with_from_other_data_or_another_model(material, best, override, says):

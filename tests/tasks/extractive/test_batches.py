@@ -6,7 +6,7 @@ import tensorflow as tf
 
 from tfsum.data.records import make_record, read_records, write_shard
 from tfsum.errors import DataError
-from tfsum.tasks.extractive.batches import assemble, batches_report, extractive_batches
+from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.packing import pack_windows
 
@@ -33,6 +33,11 @@ def _write(path, documents):
     )
     assert write_shard(path, records) == len(documents)
     return path
+
+
+def _batcher(path, tokens_per_batch, window_length=512, max_windows=1):
+    documents = load_windows(path, window_length, max_windows)
+    return DocumentBatcher(documents, tokens_per_batch, cls_id=CLS, sep_id=SEP)
 
 
 def _laid_out(document, window_length, max_windows):
@@ -68,11 +73,10 @@ def _rows(batch):
 def test_every_document_comes_once_and_as_laid_out_by_hand(tmp_path, window_length, max_windows):
     documents = _documents(60)
     path = _write(tmp_path / "a.tfrecord", documents)
-    options = {"window_length": window_length, "max_windows": max_windows, "cls_id": CLS, "sep_id": SEP}
     expected = sorted(_laid_out(d, window_length, max_windows) for d in documents)
     for training in (False, True):
         found = []
-        for batch in extractive_batches(path, tokens_per_batch=400, training=training, epochs=1, **options):
+        for batch in _batcher(path, 400, window_length, max_windows).dataset(training=training, epochs=1):
             assert [batch[k].dtype.name for k in NAMES] == ["int32", "int32", "int32", "float32"]
             assert batch["token_ids"].shape.num_elements() <= 400
             for ids, segments, starts, labels in _rows(batch):
@@ -87,9 +91,7 @@ def test_every_document_comes_once_and_as_laid_out_by_hand(tmp_path, window_leng
 
 
 def _epochs(path, **options):
-    batches = extractive_batches(
-        path, tokens_per_batch=300, window_length=50, cls_id=CLS, sep_id=SEP, **options
-    )
+    batches = _batcher(path, 300, window_length=50).dataset(**options)
     return [{k: v.numpy().tobytes() for k, v in batch.items()} for batch in batches]
 
 
@@ -107,7 +109,7 @@ def test_a_resume_gives_the_rest_exactly_and_epochs_differ(tmp_path):
 def test_the_report_counts_what_is_cut(tmp_path):
     documents = [[([5] * 30, 0.0), ([6] * 3, 1.0)], [([7] * 4, 0.0)] * 5]
     path = _write(tmp_path / "a.tfrecord", documents)
-    report = batches_report(path, tokens_per_batch=64, window_length=16, max_windows=2)
+    report = _batcher(path, 64, window_length=16, max_windows=2).report()
     assert report["documents"] == 2 and report["sentences"] == 7 and report["batches"] == 1
     assert report["sentences_cut"] == 1 and report["pieces_cut"] == 16
     assert (
@@ -120,13 +122,15 @@ def test_the_report_counts_what_is_cut(tmp_path):
 
 def test_padding_is_small_when_lengths_differ_much(tmp_path):
     path = _write(tmp_path / "a.tfrecord", _documents(600, longest=40))
-    assert batches_report(path, tokens_per_batch=1024, window_length=256, bucket_width=16)["padding"] < 0.1
+    batcher = _batcher(path, 1024, window_length=256)
+    batcher.bucket_width = 16
+    assert batcher.report()["padding"] < 0.1
 
 
 def test_too_small_a_budget_is_named(tmp_path):
     path = _write(tmp_path / "a.tfrecord", _documents(20))
     with pytest.raises(DataError, match="tokens_per_batch 30 .* the longest document takes"):
-        extractive_batches(path, tokens_per_batch=30, cls_id=CLS, sep_id=SEP, training=True)
+        _batcher(path, 30)
 
 
 def test_records_come_back_and_a_failed_shard_leaves_nothing(tmp_path):
@@ -153,6 +157,7 @@ def test_windows_are_those_of_the_exported_graph(tmp_path):
     documents, length = _documents(40, seed=3), 33
     loaded = load_windows(_write(tmp_path / "a.tfrecord", documents), length, max_windows=99)
     pieces = tf.ragged.constant([p for d in documents for p, _ in d], ragged_rank=1, dtype=tf.int32)
+    batcher = DocumentBatcher(loaded, 10**6, cls_id=CLS, sep_id=SEP)
     packed = pack_windows(pieces, tf.constant([len(d) for d in documents]), length, CLS, SEP)
     packed = {name: value.numpy() for name, value in packed.items()}
     assert (loaded.windows == packed["windows_per_document"]).all()
@@ -160,7 +165,7 @@ def test_windows_are_those_of_the_exported_graph(tmp_path):
     assert loaded.counts["pieces_cut"] == packed["pieces_cut"].sum()
     window = 0
     for number, count in enumerate(packed["windows_per_document"]):
-        row = assemble(loaded, np.array([number]), CLS, SEP)
+        row = batcher.assemble(np.array([number]))
         for name in ("token_ids", "segment_ids"):
             ours = np.pad(row[name][0], (0, -row[name].shape[1] % length)).reshape(count, length)
             theirs = packed[name][window : window + count]

@@ -3,18 +3,29 @@
 import json
 import string
 
+import hypothesis.strategies as st
 import numpy as np
 import pytest
+from hypothesis import given, settings
 
 tf = pytest.importorskip("tensorflow")
 
+from tfsum.data.records import make_record, write_shard
 from tfsum.errors import ExportError
 from tfsum.export.saved_model import read_settings
 from tfsum.models import BertSumExt
-from tfsum.tasks.extractive.documents import SENTENCES_IN_HEAD, _even_blocks, score_documents
+from tfsum.tasks.extractive.batches import DocumentBatcher
+from tfsum.tasks.extractive.documents import (
+    SENTENCES_IN_HEAD,
+    _even_blocks,
+    score_documents,
+    sentence_vectors,
+)
 from tfsum.tasks.extractive.export import build
 from tfsum.tasks.extractive.export import export_model as export_extractive
+from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
+from tfsum.text.packing import pack_windows
 
 # The tiny model's weights are large, so that rounding tells more than in a real one.
 TOLERANCE = {"float32": 1e-5, "small": 0.05}
@@ -70,6 +81,35 @@ def test_windows_of_whole_sentences_are_read_as_the_plain_model_reads_them(expor
         expected, given = plain_scores(exported, text)
         np.testing.assert_allclose(given["score"][0], expected, atol=TOLERANCE[storage(exported)])
         assert given["coverage"][0] == 1
+
+
+@pytest.fixture(scope="module")
+def both_ways(transformer, tmp_path_factory):
+    """A function from piece counts of documents to the sentence vectors of the exported graph and of training."""
+    module = build(transformer.source, read_settings(transformer.source), "core", {}, "float32")
+    plain = BertSumExt.from_pretrained(str(transformer.source))
+    path, ids = tmp_path_factory.mktemp("windows") / "a.tfrecord", (module.word_piece.cls_id, module.word_piece.sep_id)
+
+    def vectors(documents):
+        pieces = [[[5 + (i + j) % 20 for j in range(n)] for i, n in enumerate(counts)] for counts in documents]
+        write_shard(path, (make_record("a", d, [0.0] * len(d), [b"s"] * len(d), "") for d in pieces))
+        batcher = DocumentBatcher(load_windows(path, module.window_length, 99), 10**6, cls_id=ids[0], sep_id=ids[1])
+        flat = tf.ragged.constant([s for d in pieces for s in d], tf.int32, ragged_rank=1)
+        windows = pack_windows(flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids)
+        exported = sentence_vectors(module.weights, module.weights.read(), windows, module.width)
+        rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]
+        return exported, [plain.sentence_vectors(*(batch[name] for name in (
+            "token_ids", "segment_ids", "sentence_starts")))[0] for batch in rows]
+
+    return vectors
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(st.lists(st.integers(0, 60), min_size=1, max_size=6), min_size=1, max_size=3))
+def test_training_and_the_export_encode_the_same_windows(both_ways, documents):
+    """Two implementations, for rows of windows and for windows in groups: the same vector for every sentence."""
+    exported, trained = both_ways(documents)
+    np.testing.assert_allclose(exported, np.concatenate(trained), atol=1e-5)
 
 
 def test_ids_that_are_packed_already(exported, article, report):

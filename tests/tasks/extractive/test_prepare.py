@@ -82,12 +82,12 @@ def test_a_second_call_goes_on_and_other_settings_are_refused(corpus, tmp_path):
     files = sorted((tmp_path / "out").glob("*.tfrecord"))
     before = [(file.read_bytes(), file.stat().st_mtime_ns) for file in files]
     files[1].unlink()
-    (tmp_path / "out" / (files[1].name + ".partial")).write_bytes(b"half")
+    (tmp_path / "out" / f".{files[1].name}.99.part").write_bytes(b"half")
     assert prepare(corpus, tmp_path / "out", tmp_path, **options) == counts
     after = [(file.read_bytes(), file.stat().st_mtime_ns) for file in files]
     assert [content for content, _ in after] == [content for content, _ in before]
     assert after[0] == before[0] and after[2] == before[2] and after[1] != before[1]
-    assert not list((tmp_path / "out").glob("*.partial"))
+    assert not list((tmp_path / "out").glob(".*.part"))
     with pytest.raises(Error, match=r"prepared with other settings: max_sentences 1000 \(now 2\)"):
         prepare(corpus, tmp_path / "out", tmp_path, max_sentences=2, **options)
     corpus.write_text(corpus.read_text() + json.dumps({"text": "A cat.", "summary": "cat"}) + "\n")

@@ -11,7 +11,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.errors import DataError, Error
-from tfsum.tasks.pretraining.batches import load_sentence_pairs, pretraining_batches
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.tasks.pretraining.prepare import prepare
 from tfsum.text.detokenizer import Detokenizer
@@ -137,11 +137,11 @@ def test_documents_are_held_out_by_their_text(corpus, tmp_path):
     assert found["a", "training"] == found["b", "training"] == 400 - found["a", "held_out"]
 
 
-def batches(records, **options):
+def batches(pairs, tokens_per_batch=200, masking=None, static_masks=False, **options):
     """Batches as dicts of numpy arrays."""
-    options = {"tokens_per_batch": 200, "masking": Masking(VOCABULARY, seed=4), "cls_id": CLS, "sep_id": SEP,
-               "training": True, "epochs": 1, **options}
-    return list(pretraining_batches(records, **options).as_numpy_iterator())
+    batcher = SentencePairBatcher(pairs, tokens_per_batch, masking=masking or Masking(VOCABULARY, seed=4), cls_id=CLS,
+                                  sep_id=SEP, static_masks=static_masks)
+    return list(batcher.dataset(**{"training": True, "epochs": 1, **options}).as_numpy_iterator())
 
 
 def unmasked(batch):
@@ -187,7 +187,7 @@ def test_a_resume_gives_the_rest_exactly(corpus, tmp_path):
 
 def test_one_segment_has_no_next_sentence(corpus, tmp_path):
     prepared(corpus, tmp_path, next_sentence="none")
-    (batch,) = batches(tmp_path / "out")
+    (batch,) = batches(load_sentence_pairs(tmp_path / "out"))
     assert (batch["next_sentence_labels"] == -1).all() and not batch["segment_ids"].any()
     assert ((batch["token_ids"] == SEP).sum(1) == 1).all() and (batch["token_ids"][:, 0] == CLS).all()
 
@@ -211,7 +211,8 @@ def test_korean_goes_through_unharmed(tmp_path, lowercase):
     counts = prepared(tmp_path / "ko.tsv", tmp_path, text="1", next_sentence="none", newline="space", **case)
     assert counts["one_segment"] == 4 and counts["unknown_pieces"] == counts["pieces_cut"] == 0
     rows = []
-    for batch in batches(tmp_path / "out", tokens_per_batch=1000, masking=Masking(vocabulary, whole_words=True)):
+    pairs = load_sentence_pairs(tmp_path / "out")
+    for batch in batches(pairs, tokens_per_batch=1000, masking=Masking(vocabulary, whole_words=True)):
         assert (batch["token_ids"] == MASK).any()
         rows += [ids for ids, _, _ in unmasked(batch)]
     texts = [Detokenizer(vocabulary).detokenize([list(ids)]).numpy()[0].decode() for ids in rows]
@@ -229,7 +230,8 @@ def test_reviews_keep_every_letter(shared, tmp_path):
     vocabulary = learn_vocabulary(texts, 2000, **case)
     write_vocabulary(vocabulary, tmp_path / "vocab.txt")
     prepared(tmp_path / "ko.tsv", tmp_path, text="1", next_sentence="none", newline="space", short_share=0.0, **case)
-    rows = [ids for batch in batches(tmp_path / "out", tokens_per_batch=4000, masking=Masking(vocabulary))
+    pairs = load_sentence_pairs(tmp_path / "out")
+    rows = [ids for batch in batches(pairs, tokens_per_batch=4000, masking=Masking(vocabulary))
             for ids, _, _ in unmasked(batch)]
     found = Detokenizer(vocabulary).detokenize(tf.ragged.constant([list(ids) for ids in rows], tf.int32)).numpy()
     expected = [unicodedata.normalize("NFC", text).lower() for text in texts]

@@ -10,7 +10,7 @@ import pytest
 from tfsum.errors import DataError, Error, RecipeError, Stopped
 from tfsum.models import Bert, BertForPretraining
 from tfsum.tasks import recipes
-from tfsum.tasks.pretraining.batches import load_sentence_pairs, pretraining_batches
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.tasks.pretraining.prepare import prepare
 from tfsum.tasks.pretraining.train import EvaluateSettings, PretrainingRun, TrainSettings, make_model, table
@@ -91,7 +91,7 @@ def test_scores_are_those_of_the_models_answers(material):
     found = {}
     for name in ("validation", "same_document"):
         pairs = load_sentence_pairs(material / name)
-        rows = pretraining_batches(pairs, tokens_per_batch=200, masking=masking, training=False, **ids)
+        rows = SentencePairBatcher(pairs, 200, masking=masking, **ids).dataset(training=False)
         masks, nexts = [], []
         for batch in rows.as_numpy_iterator():
             outputs = {k: np.asarray(v, np.float64) for k, v in model(batch, training=False).items()}

@@ -1,4 +1,12 @@
-"""Abstractive summarization and translation: a Transformer writes its answer (Vaswani et al. 2017)."""
+"""Abstractive summarization and translation: a Transformer generates the answer (Vaswani et al. 2017)."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfsum.tasks.abstractive.generator import Generator
 
 MODEL_KIND, EXPORT_KIND, VERB = "transformer", "abstractive", "summarize"
 
@@ -8,7 +16,7 @@ def owns(config: dict) -> bool:
     return config.get("model_type") == "transformer"
 
 
-def load(folder):
+def load(folder: str | pathlib.Path) -> Generator:
     """The `Generator` of an exported model."""
     from tfsum.tasks.abstractive.generator import Generator
 

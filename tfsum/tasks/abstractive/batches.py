@@ -1,17 +1,14 @@
-"""Token-budget batches of pairs for a `Transformer`, a pure function of (records, seed, epoch)."""
+"""Token-budget batches of pairs of source and target for a `Transformer`."""
 
 import dataclasses
-import pathlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.epoch_plan import batches_of_epochs, bucket, check_lengths, plan
+from tfsum.data.batcher import Batcher
 from tfsum.data.ragged import padded, ragged_places
-from tfsum.data.records import read_records
-
-_SIGNATURE = dict.fromkeys(("source_ids", "target_ids", "target_labels"), tf.TensorSpec((None, None), tf.int32))
+from tfsum.data.records import Paths, load_columns, read_records
 
 
 @dataclasses.dataclass
@@ -23,6 +20,11 @@ class Pairs:
         source_counts: (N,) int64 pieces of each.
         targets: (Q,) int32 pieces of all targets.
         target_counts: (N,) int64 pieces of each.
+
+    Example:
+        >>> pairs = Pairs(np.array([5, 6, 7]), np.array([2, 1]), np.array([8, 9]), np.array([1, 1]))
+        >>> len(pairs), pairs.with_shuffled_sources(seed=0).sources.tolist()
+        (2, [5, 6, 7])
     """
 
     sources: np.ndarray
@@ -33,11 +35,6 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.source_counts)
 
-    @property
-    def length(self) -> np.ndarray:
-        """(N,) positions of a pair's longer side: `[CLS] source [SEP]`, or a target with its start or end."""
-        return np.maximum(self.source_counts + 2, self.target_counts + 1)
-
     def with_shuffled_sources(self, seed: int) -> "Pairs":
         """The same sources and targets, each target beside a source drawn for it at random."""
         order = np.random.default_rng(seed).permutation(len(self))
@@ -46,112 +43,75 @@ class Pairs:
         return dataclasses.replace(self, sources=self.sources[first[row] + place], source_counts=counts)
 
 
-def load_pairs(paths: str | pathlib.Path | Sequence[str | pathlib.Path]) -> Pairs:
+def load_pairs(paths: Paths) -> Pairs:
     """Reads the ids of prepared pairs into memory, 4 bytes a piece.
 
     Raises:
         DataError: there are no records.
+
+    Example:
+        >>> import tempfile
+        >>> from tfsum.data.records import make_pair_record, write_shard
+        >>> path = tempfile.mkdtemp() + "/pairs.tfrecord"
+        >>> write_shard(path, [make_pair_record([5, 6], [8], "the cat", "chat")])
+        1
+        >>> load_pairs(path).sources.tolist(), list(pair_texts(path))
+        ([5, 6], [('the cat', 'chat')])
     """
-    parts = []
-    for batch in read_records(paths, ["source", "target"]):
-        source, target = batch["source"], batch["target"]
-        parts.append((source.values.numpy().astype(np.int32), source.row_lengths().numpy(),
-                      target.values.numpy().astype(np.int32), target.row_lengths().numpy()))
-    return Pairs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return Pairs(*(array for column in load_columns(paths, "source", "target") for array in column))
 
 
-def pair_texts(paths: str | pathlib.Path | Sequence[str | pathlib.Path]) -> Iterator[tuple[str, str]]:
+def pair_texts(paths: Paths) -> Iterator[tuple[str, str]]:
     """The texts (source, target) of prepared pairs in the order of `load_pairs`, NFC, as BLEU and ROUGE want them."""
     for batch in read_records(paths, ["source_text", "target_text"]):
         for texts in zip(batch["source_text"].numpy(), batch["target_text"].numpy(), strict=True):
             yield tuple(text.decode() for text in texts)
 
 
-def pair_batches(
-    paths: str | pathlib.Path | Sequence[str | pathlib.Path] | Pairs,
-    *,
-    tokens_per_batch: int,
-    cls_id: int,
-    sep_id: int,
-    training: bool,
-    seed: int = 0,
-    epochs: int | None = None,
-    skip_batches: int = 0,
-    bucket_width: int = 4,
-) -> tf.data.Dataset:
-    """Batches of pairs of about equal lengths, as many as a budget of padded tokens holds.
+class PairBatcher(Batcher):
+    """Batches of dicts of (B, T) int32, padded with 0.
+
+    They are `source_ids` (`[CLS] pieces [SEP]`), `target_ids` (`[CLS] pieces`) and `target_labels` (`pieces [SEP]`).
+    The length of a pair is that of its longer side: a batch has so many source tokens at most, so many target tokens.
 
     Args:
-        paths: a folder of shards, a shard or several; or what `load_pairs` made of them, read once for many
-            datasets.
-        tokens_per_batch: rows * longest side of a batch at most: so many source tokens, so many target tokens.
+        pairs: what `load_pairs` read.
+        tokens_per_batch: see `Batcher`.
         cls_id: id of [CLS], the start token.
         sep_id: id of [SEP], the end token.
-        training: whether to shuffle pairs and batches, in another order each epoch.
-        seed: of the shuffles.
-        epochs: passes over the pairs; None is one pass, or no end in training.
-        skip_batches: batches already seen, counted from the first batch of epoch 0.
-        bucket_width: pairs whose lengths round up to the same multiples of this are in random order in training.
-
-    Returns:
-        A dataset of dicts of (B, T) int32, padded with 0: `source_ids` (`[CLS] pieces [SEP]`), `target_ids`
-        (`[CLS] pieces`) and `target_labels` (`pieces [SEP]`).
 
     Raises:
-        DataError: the longest pair alone exceeds the budget, or a size is impossible.
+        DataError: the longest pair alone exceeds the budget.
+
+    Example:
+        >>> pairs = Pairs(np.array([5, 6, 7]), np.array([2, 1]), np.array([8, 9]), np.array([1, 1]))
+        >>> batch = PairBatcher(pairs, tokens_per_batch=8, cls_id=2, sep_id=3).assemble(np.array([0, 1]))
+        >>> {name: ids.tolist() for name, ids in batch.items()}  # doctest: +NORMALIZE_WHITESPACE
+        {'source_ids': [[2, 5, 6, 3], [2, 7, 3, 0]], 'target_ids': [[2, 8], [2, 9]],
+         'target_labels': [[8, 3], [9, 3]]}
     """
-    pairs = paths if isinstance(paths, Pairs) else load_pairs(paths)
-    check_lengths(pairs.length, tokens_per_batch, bucket_width, "pair", "the lengths of prepare")
 
-    def generate() -> Iterator[dict[str, np.ndarray]]:
-        def plan_of(shuffle: tuple[int, int] | None) -> list[np.ndarray]:
-            return plan_pairs(pairs, tokens_per_batch, bucket_width, shuffle)
+    row, lower, bucket_width = "pair", "the lengths of prepare", 4
+    signature = dict.fromkeys(("source_ids", "target_ids", "target_labels"), tf.TensorSpec((None, None), tf.int32))
 
-        passes = {"training": training, "seed": seed, "epochs": epochs, "skip_batches": skip_batches}
-        for rows in batches_of_epochs(plan_of, **passes):
-            yield assemble_pairs(pairs, rows, cls_id, sep_id)
+    def __init__(self, pairs: Pairs, tokens_per_batch: int, *, cls_id: int, sep_id: int) -> None:
+        self._pairs, self._cls_id, self._sep_id = pairs, cls_id, sep_id
+        super().__init__(np.maximum(*self.sides), tokens_per_batch)
+        source_tokens, target_tokens = (int(side.sum()) for side in self.sides)
+        self.counts = {"pairs": len(pairs), "source_tokens": source_tokens, "target_tokens": target_tokens}
 
-    return tf.data.Dataset.from_generator(generate, output_signature=_SIGNATURE).prefetch(4)
+    @property
+    def sides(self) -> tuple[np.ndarray, np.ndarray]:
+        return self._pairs.source_counts + 2, self._pairs.target_counts + 1
 
+    @property
+    def kinds(self) -> tuple[np.ndarray, ...]:
+        return (*super().kinds, self.bucket(self._pairs.target_counts))
 
-def pair_batches_report(
-    paths: str | pathlib.Path | Sequence[str | pathlib.Path] | Pairs, *, tokens_per_batch: int, bucket_width: int = 4
-) -> dict[str, int | float]:
-    """What one pass of `pair_batches` holds and wastes.
-
-    Returns:
-        pairs, batches, source_tokens and target_tokens (special ones included), padded_tokens of both sides,
-        padding (share of the padded tokens).
-    """
-    pairs = paths if isinstance(paths, Pairs) else load_pairs(paths)
-    check_lengths(pairs.length, tokens_per_batch, bucket_width, "pair", "the lengths of prepare")
-    sides = (pairs.source_counts + 2, pairs.target_counts + 1)
-    batches = plan_pairs(pairs, tokens_per_batch, bucket_width, None)
-    padded = sum(len(rows) * int(side[rows].max()) for rows in batches for side in sides)
-    source_tokens, target_tokens = (int(side.sum()) for side in sides)
-    return {
-        "pairs": len(pairs),
-        "batches": len(batches),
-        "source_tokens": source_tokens,
-        "target_tokens": target_tokens,
-        "padded_tokens": padded,
-        "padding": 1.0 - (source_tokens + target_tokens) / padded,
-    }
-
-
-def plan_pairs(
-    pairs: Pairs, tokens_per_batch: int, bucket_width: int, seed: tuple[int, int] | None
-) -> list[np.ndarray]:
-    """The batches of an epoch as arrays of pair numbers; see `tfsum.data.epoch_plan.plan`."""
-    longer = bucket(pairs.length, bucket_width)
-    return plan(pairs.length, (longer, bucket(pairs.target_counts, bucket_width)), tokens_per_batch, seed)
-
-
-def assemble_pairs(pairs: Pairs, rows: np.ndarray, cls_id: int, sep_id: int) -> dict[str, np.ndarray]:
-    """The arrays of one batch, as `pair_batches` gives them, of the pairs `rows` (B,)."""
-    sources = padded(pairs.sources, pairs.source_counts, rows, [cls_id], [sep_id])
-    return {
-        "source_ids": sources,
-        "target_ids": padded(pairs.targets, pairs.target_counts, rows, [cls_id], []),
-        "target_labels": padded(pairs.targets, pairs.target_counts, rows, [], [sep_id]),
-    }
+    def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
+        targets = self._pairs.targets, self._pairs.target_counts, rows
+        return {
+            "source_ids": padded(self._pairs.sources, self._pairs.source_counts, rows, [self._cls_id], [self._sep_id]),
+            "target_ids": padded(*targets, before=[self._cls_id]),
+            "target_labels": padded(*targets, after=[self._sep_id]),
+        }

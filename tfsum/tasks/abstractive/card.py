@@ -1,6 +1,6 @@
-"""The part of a Transformer's model card that is about the model."""
+"""The rows of a Transformer's model card."""
 
-WHAT, ANSWERS = "A Transformer for TensorFlow", "the text that it writes"
+WHAT, ANSWERS = "A Transformer for TensorFlow", "the generated text"
 TABLE = """\
 | kind | {kind} (Transformer) |
 | layers | encoder {num_encoder_layers}, decoder {num_decoder_layers}, width {d_model}, {num_heads} heads |

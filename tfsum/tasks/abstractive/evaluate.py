@@ -23,7 +23,7 @@ def evaluate(generator: Generator, corpus: Corpus, *, targets: str | pathlib.Pat
         corpus: a file with both texts, or rows of them, or beside `targets` a file of sources, one a line.
         targets: a file of as many targets.
         source, target: names of the columns, see `tfsum.tasks.abstractive.prepare.read_pairs`.
-        target_lines: lines kept of a target, the first ones; None is as the model's recipe says, else all.
+        target_lines: the first lines of a target that are kept; None is as in the model's recipe, else all.
         tokenize: the words of BLEU, as sacrebleu names its tokenizers.
         words: those of ROUGE: "english" (stemmed) or "plain".
         limit: only the first pairs.
@@ -31,8 +31,8 @@ def evaluate(generator: Generator, corpus: Corpus, *, targets: str | pathlib.Pat
         seed: of ROUGE's bootstrap.
 
     Returns:
-        The report, with how many sources were cut and how many answers stop because they may not be longer; how many
-        pairs were left out is written to standard error.
+        The report, with the numbers of sources cut and of answers that reached the maximum length; the number of
+        pairs left out is written to standard error.
 
     Raises:
         DataError: the corpus cannot be read, or no pair has both texts.
@@ -52,7 +52,7 @@ def evaluate(generator: Generator, corpus: Corpus, *, targets: str | pathlib.Pat
 
 def _pairs(corpus: Corpus, targets: str | pathlib.Path | None, source: str, target: str, lines: int | None,
            limit: int | None) -> list[tuple[str, str]]:
-    """The pairs that have both texts, of a target its first `lines`; how many have not goes to standard error."""
+    """The pairs that have both texts, with the first `lines` of a target; the others are counted on standard error."""
     every = read_pairs(corpus, targets, source=source, target=target)
     found = [(text, "\n".join(expected.split("\n")[:lines])) for text, expected in itertools.islice(every, limit)]
     whole = [pair for pair in found if all(pair)]

@@ -1,4 +1,4 @@
-"""Why these words: what an exported Transformer wrote, where each word of it looked in the text, and a page of it."""
+"""Explains an abstractive answer: the words generated, their cross-attention to the text, and an HTML page."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ from tfsum.visualization.attention import Attention
 from tfsum.visualization.html_page import escape, facts, page
 
 STRONGEST = 3
-FAINTEST = 0.01  # what a word of less weight would be shaded with is not to be seen
+FAINTEST = 0.01  # the shade of a smaller weight is not visible
 
 
 def explain_page(generator: Generator, text: str, title: str) -> str:
@@ -22,14 +22,19 @@ def explain_page(generator: Generator, text: str, title: str) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class WrittenExplanation:
-    """What an abstractive model did with a text.
+    """The answer of an abstractive model to a text, with its cross-attention.
 
     Attributes:
         text: the text.
-        answer: what the model wrote.
-        attention: its cross-attention by words, the mean over layers and heads, as one layer of one head: the words
-            written look at the words read.
+        answer: the model's answer.
+        attention: the cross-attention by words, the mean over layers and heads, stored as one layer of one head;
+            queries are the words of the answer, keys those of the text.
         model: NAME/VERSION of the model.
+
+    Example:
+        >>> explanation = explain_written("I am cold.", tfsum.load("served/translator"))  # doctest: +SKIP
+        >>> explanation.attention.queries  # doctest: +SKIP
+        ['J', "'", 'ai', 'froid', '.', '[SEP]']
     """
 
     text: str
@@ -39,7 +44,7 @@ class WrittenExplanation:
 
 
 def explain_written(text: str, generator: Generator) -> WrittenExplanation:
-    """Asks a model for its answer to a text and for where it looked.
+    """Gets a model's answer to a text and its cross-attention.
 
     Args:
         text: the text.
@@ -51,29 +56,36 @@ def explain_written(text: str, generator: Generator) -> WrittenExplanation:
     Raises:
         Error: `text` is no str.
         ExportError: the model was exported without the signature `attend`.
+
+    Example:
+        >>> explanation = explain_written("I am cold.", tfsum.load("served/translator"))  # doctest: +SKIP
     """
-    answer, looks = generator(text), generator.attend(text)
-    read, owner_read = words(looks.source_ids, looks.source_vocabulary)
-    written, owner_written = words(looks.ids, looks.vocabulary)
-    weights = by_words(looks.attention, owner_written, owner_read)
+    answer, attended = generator(text), generator.attend(text)
+    read, owner_read = words(attended.source_ids, attended.source_vocabulary)
+    written, owner_written = words(attended.ids, attended.vocabulary)
+    weights = by_words(attended.attention, owner_written, owner_read)
     return WrittenExplanation(text, answer, Attention("cross-attention", weights[None, None], written, read),
                               "/".join(generator.path.resolve().parts[-2:]))
 
 
 def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
-    """Puts word pieces together.
+    """Joins word pieces into words.
 
     Args:
         ids: the pieces.
-        vocabulary: what they are.
+        vocabulary: the word pieces by id.
 
     Returns:
         The words, special tokens by their names, and the place of each piece's word among them.
+
+    Example:
+        >>> words([0, 1, 2], ["[CLS]", "play", "##ing"])
+        (['[CLS]', 'playing'], [0, 1, 1])
     """
     pieces = [vocabulary[i] for i in ids]
-    # A character that the vocabulary lacks is written as its bytes, of which all but the first go on.
-    goes_on = [piece.startswith("##") or 0x80 <= BYTE_PIECES.get(piece, 0) < 0xC0 for piece in pieces]
-    begins = [i for i, more in enumerate(goes_on) if i == 0 or not more]
+    # A character that the vocabulary lacks is written as its bytes; all but the first continue a word.
+    continues = [piece.startswith("##") or 0x80 <= BYTE_PIECES.get(piece, 0) < 0xC0 for piece in pieces]
+    begins = [i for i, more in enumerate(continues) if i == 0 or not more]
     rows = tf.RaggedTensor.from_row_starts(tf.constant(ids, tf.int32), tf.constant(begins, tf.int64))
     texts = [text.decode().strip() for text in Detokenizer(vocabulary).detokenize(rows).numpy()] if ids else []
     named = [text or pieces[begin] for text, begin in zip(texts, begins)]
@@ -81,14 +93,27 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
 
 
 def by_words(weights: np.ndarray, owner_written: list[int], owner_read: list[int]) -> np.ndarray:
-    """Attention of pieces (L, Ts) to that of words: the mean over a word that looks, the sum over one looked at."""
-    looks = np.eye(max(owner_written, default=-1) + 1, dtype=np.float32)[owner_written]  # (L, words written)
-    seen = np.eye(max(owner_read, default=-1) + 1, dtype=np.float32)[owner_read]  # (Ts, words read)
-    return (looks / np.maximum(looks.sum(0), 1)).T @ weights @ seen
+    """Attention of pieces (L, Ts) to that of words: the mean over a query word, the sum over a key word.
+
+    Args:
+        weights: float32 (L, Ts), from pieces of the answer to those of the text.
+        owner_written: the word of each piece of the answer.
+        owner_read: the word of each piece of the text.
+
+    Returns:
+        float32 (words of the answer, words of the text).
+
+    Example:
+        >>> by_words(np.array([[0.25, 0.75], [0.75, 0.25]]), [0, 0], [0, 0]).tolist()
+        [[1.0]]
+    """
+    queries = np.eye(max(owner_written, default=-1) + 1, dtype=np.float32)[owner_written]  # (L, words written)
+    keys = np.eye(max(owner_read, default=-1) + 1, dtype=np.float32)[owner_read]  # (Ts, words read)
+    return (queries / np.maximum(queries.sum(0), 1)).T @ weights @ keys
 
 
 def written_report(explanation: WrittenExplanation, title: str) -> str:
-    """Writes an explanation as a page: the answer, the text, and for each word written the words it looked at.
+    """Renders an explanation as a page: the answer, the text, and each word of the answer with its cross-attention.
 
     Args:
         explanation: what `explain_written` gave.
@@ -96,6 +121,12 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
 
     Returns:
         HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
+
+    Example:
+        >>> answer = Generated("cold", -1.0, 1.0, True, [])
+        >>> attention = Attention("cross-attention", np.ones((1, 1, 1, 1)), ["froid"], ["cold"])
+        >>> written_report(WrittenExplanation("cold", answer, attention, "translator/1"), "a text")[:15]
+        '<!doctype html>'
     """
     answer, attention = explanation.answer, explanation.attention
     rows = {"model": explanation.model, "characters": f"{len(explanation.text):,}",
@@ -103,16 +134,16 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
             "log-probability": f"{answer.log_probability:.3f}",
             "coverage": f"{answer.coverage:.1%} of the text was read"}
     pairs = zip(attention.queries, attention.of(layer=0, head=0))
-    looks = "\n".join(_word(word, weights, attention.keys) for word, weights in pairs)
+    details = "\n".join(_word(word, weights, attention.keys) for word, weights in pairs)
     body = (f'<h2>Answer</h2>\n<div class="text" dir="auto">{escape(answer.summary)}</div>\n'
             f'<h2>Text</h2>\n<div class="text" dir="auto">{escape(explanation.text)}</div>\n'
             "<h2>Where each word looked</h2>\n<p>Cross-attention, the mean over layers and heads; a word's sums to 1. "
-            f"Open a word to see the whole text, the darker the more it was looked at.</p>\n{looks}")
+            f"Open a word to see the whole text, the darker the more it was looked at.</p>\n{details}")
     return page(title, facts(rows, answer.warnings) + body)
 
 
 def _word(word: str, weights: np.ndarray, read: list[str]) -> str:
-    """A word written: those that it looked at most, and behind them all that were read."""
+    """A word of the answer: its strongest keys, and when opened the whole text."""
     best = np.argsort(-weights, kind="stable")[:STRONGEST]
     strongest = ", ".join(f"<bdi>{escape(read[i])}</bdi> {weights[i]:.2f}" for i in best)
     shades = [f'<span class="sentence" style="--shade:{weight:.2f}" title="{weight:.3f}">{escape(token)}</span>'

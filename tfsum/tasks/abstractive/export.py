@@ -1,4 +1,4 @@
-"""A Transformer's model folder to a SavedModel that takes raw strings and writes texts."""
+"""A Transformer's model folder to a SavedModel that takes raw strings and returns texts."""
 
 import dataclasses
 import pathlib
@@ -13,13 +13,13 @@ from tfsum.tasks.abstractive.module import AbstractiveSummarizer
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import Vocabulary, WordPiece
 
-# Those of `tfsum.tasks.abstractive.prepare`, where a model folder says nothing.
+# Those of `tfsum.tasks.abstractive.prepare`, for a model folder without settings.
 TEXT_SETTINGS = {"max_source_length": 512}
 
 
 def export_model(
-    folder,
-    destination,
+    folder: str | pathlib.Path,
+    destination: str | pathlib.Path,
     ops: str = "core",
     strategy: Strategy | None = None,
     max_length: int | None = None,
@@ -32,7 +32,7 @@ def export_model(
         folder: a model folder (`Transformer.save_pretrained`) with vocab.txt, tfsum.json, and target_vocab.txt
             where the target has words of its own.
         destination, ops: see `tfsum.tasks.extractive.export.export_model`.
-        strategy: how answers are searched for; `BeamSearch()`, the paper's, by default.
+        strategy: the decoding strategy; `BeamSearch()`, the paper's, by default.
         max_length: the most tokens of an answer, the end token among them; the model's own by default.
         max_source_length: tokens read of a source, [CLS] and [SEP] among them; what is beyond is cut, which
             `coverage` reports. By default as the model's training data were prepared.
@@ -56,8 +56,24 @@ def export_model(
                          "max_length": module.max_length})
 
 
-def build(source, text: dict, ops: str, strategy: Strategy, max_length: int | None, storage: str):
-    """Makes the module of a model folder; `text` holds its text settings."""
+def build(source: pathlib.Path, text: dict, ops: str, strategy: Strategy, max_length: int | None,
+          storage: str) -> AbstractiveSummarizer:
+    """Makes the module of a model folder; `text` holds its text settings.
+
+    Args:
+        source: the model folder.
+        text: its text settings.
+        ops, strategy, max_length, storage: see `export_model`.
+
+    Raises:
+        ExportError: the vocabulary does not fit the model.
+
+    Example:
+        >>> from tfsum.decoding import BeamSearch
+        >>> text = {"lowercase": False, "strip_accents": None, "max_source_length": 128}
+        >>> source = pathlib.Path("runs/english_french/best")
+        >>> module = build(source, text, "core", BeamSearch(), None, "float32")  # doctest: +SKIP
+    """
     model = Transformer.from_pretrained(str(source))
     case = {name: text[name] for name in ("lowercase", "strip_accents")}
     word_piece = WordPiece.from_file(source / "vocab.txt", ops=ops, **case)

@@ -1,7 +1,8 @@
-"""The writer of Python: texts in, `Generated` objects out, by an exported abstractive model."""
+"""An exported abstractive model in Python: texts in, `Generated` objects out."""
 
 import dataclasses
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 
@@ -15,11 +16,15 @@ class Generated:
     """The answer to one text.
 
     Attributes:
-        summary: what the model wrote: a summary, a translation, whatever it was trained to write.
-        log_probability: of the answer, by the model; the nearer to 0, the surer it was.
-        coverage: share of the text that the model read, of its bytes but white space.
-        ended: False where the answer stops because it may not be longer.
-        warnings: what the reader of this answer should know.
+        summary: the generated text: a summary, a translation, whatever the model was trained to generate.
+        log_probability: of the answer; closer to 0 is more certain.
+        coverage: share of the text's non-space bytes that the model read.
+        ended: False if the answer was cut at the maximum length.
+        warnings: warnings about this answer.
+
+    Example:
+        >>> print(Generated("It rained.", -0.5, 1.0, True, []))
+        It rained.
     """
 
     summary: str
@@ -33,15 +38,20 @@ class Generated:
 
 
 @dataclasses.dataclass(frozen=True)
-class Looks:
-    """How much each token that was written looked at each token of the text.
+class CrossAttention:
+    """The attention from each token of the answer to each token of the text.
 
     Attributes:
-        source_ids: the Ts tokens read, [CLS] and [SEP] among them.
-        source_vocabulary: what they are.
-        ids: the L tokens written, the end token among them.
-        vocabulary: what those are.
+        source_ids: the Ts source tokens, including [CLS] and [SEP].
+        source_vocabulary: the word pieces by source id.
+        ids: the L tokens of the answer, including the end token.
+        vocabulary: the word pieces by answer id.
         attention: float32 (L, Ts), the cross-attention, mean over layers and heads; a row sums to 1.
+
+    Example:
+        >>> attention = CrossAttention([1], ["[PAD]", "cold"], [1], ["[PAD]", "froid"], np.ones((1, 1), np.float32))
+        >>> attention.vocabulary[attention.ids[0]]
+        'froid'
     """
 
     source_ids: list[int]
@@ -52,10 +62,24 @@ class Looks:
 
 
 class Generator(ExportedModel):
-    """Writes answers to texts by an exported abstractive model; for the arguments see `ExportedModel`."""
+    """Generates answers to texts with an exported abstractive model; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> translate = Generator("served/translator")  # doctest: +SKIP
+        >>> print(translate("I am cold."))  # doctest: +SKIP
+        J'ai froid.
+    """
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str
+    ) -> Generated: ...
+
+    @overload
+    def __call__(self, texts: Sequence[str]) -> list[Generated]: ...
 
     def __call__(self, texts: str | Sequence[str]) -> Generated | list[Generated]:
-        """Writes an answer to each text, by the search and up to the length that the model was exported with.
+        """Generates an answer to each text, with the decoding strategy and maximum length of the export.
 
         Args:
             texts: one text or a sequence of them.
@@ -64,18 +88,18 @@ class Generator(ExportedModel):
             A `Generated`, or a list of them for a sequence.
 
         Raises:
-            Error: something is no text.
+            Error: an element is not a str.
         """
         if isinstance(texts, str):
             return self([texts])[0]
         texts = check_texts(texts)
         return list(map(_generated, texts, self._ask("serving_default", {"text": texts})))
 
-    def attend(self, text: str) -> Looks:
-        """Tells where the answer to a text looked.
+    def attend(self, text: str) -> CrossAttention:
+        """Returns the cross-attention of the answer to a text.
 
         Raises:
-            Error: it is no text.
+            Error: `text` is not a str.
             ExportError: the model was exported without the signature `attend`.
         """
         if "attend" not in self._model.signatures:
@@ -86,8 +110,9 @@ class Generator(ExportedModel):
         assets = self.path / "assets"
         words = Vocabulary.from_file(assets / "vocab.txt").words
         other = assets / "target_vocab.txt"
-        return Looks(source_ids[:read].tolist(), words, ids[:written].tolist(),
-                     Vocabulary.from_file(other).words if other.is_file() else words, attention[:written, :read])
+        target_words = Vocabulary.from_file(other).words if other.is_file() else words
+        return CrossAttention(source_ids[:read].tolist(), words, ids[:written].tolist(), target_words,
+                              attention[:written, :read])
 
 
 def _generated(text: str, given: dict) -> Generated:

@@ -1,8 +1,12 @@
-"""What an exported Transformer is asked when it is verified or warmed up."""
+"""The requests that verify and warm up an exported Transformer."""
+
+from typing import Any
 
 import tensorflow as tf
 
-from tfsum.export.golden import TEXTS
+from tfsum.export import golden
+
+requests, warmup = golden.requests, golden.warmup
 
 
 def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
@@ -14,20 +18,10 @@ def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
     }
 
 
-def requests(description: dict) -> list[dict]:
-    """The golden requests to an export of this description (assets.extra/tfsum.json)."""
-    return [{"text": text} for text in TEXTS]
-
-
-def ask(model, requests: list[dict]) -> list[dict]:
-    """What a loaded model answers to each of the requests, as plain Python values."""
+def ask(model: Any, requests: list[dict]) -> list[dict]:
+    """Returns the answers of a loaded model as plain Python values."""
     given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests], tf.string))
     given = {name: value.numpy().tolist() for name, value in given.items()}
     names = ("summary", "log_probability", "coverage", "ended")
     rows = [dict(zip(names, row)) for row in zip(*(given[name] for name in names), strict=True)]
     return [{**row, "summary": row["summary"].decode("utf-8")} for row in rows]
-
-
-def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
-    """The warm-up requests of some texts: (signature, inputs) each."""
-    return [("serving_default", {"text": texts})]

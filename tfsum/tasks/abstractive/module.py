@@ -1,7 +1,7 @@
-"""The abstractive summarizer as one module: strings in, the texts that a Transformer writes out.
+"""The abstractive summarizer as one module: strings in, the Transformer's texts out.
 
-Text is read as `tfsum.tasks.abstractive.prepare` reads it, so that a served source is treated as a training source
-was; see `stored_weights` for how the weights lie in the file.
+Text is read as `tfsum.tasks.abstractive.prepare` reads it, so that serving and training treat a source
+alike; see `stored_weights` for how the weights are stored.
 """
 
 import tensorflow as tf
@@ -12,6 +12,7 @@ from tfsum.errors import ExportError
 from tfsum.export.allowed_operations import FOLDED
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.models import Transformer
 from tfsum.tasks.abstractive.in_place import InPlace
 from tfsum.text.compose import Compose
 from tfsum.text.detokenizer import Detokenizer, bytes_said
@@ -31,28 +32,39 @@ class AbstractiveSummarizer(tf.Module):
         model: a built `Transformer`, which the module takes over (see `StoredWeights`).
         word_piece: the tokenizer of sources; its `ops` decide which hosts can load the export.
         detokenizer: of the target's vocabulary.
-        strategy: how answers are searched for; the best of a source is given.
+        strategy: the decoding strategy; the best answer of a source is returned.
         max_source_length: tokens read of a source, [CLS] and [SEP] among them.
         max_length: L, the most tokens of an answer, the end token among them.
         storage: see `StoredWeights`.
 
     Raises:
-        ExportError: a length that cannot be or that does not fit the strategy, or an unknown storage.
+        ExportError: an invalid length, or one that does not fit the strategy, or an unknown storage.
+
+    Example:
+        >>> import tfsum
+        >>> from tfsum.decoding import Greedy
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]
+        >>> model = tfsum.Transformer(5, 5, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
+        ...                           feed_forward_width=16, start_id=2, end_id=3)
+        >>> model.build()
+        >>> module = AbstractiveSummarizer(model, WordPiece(words), Detokenizer(words), Greedy(), 16, 4)
+        >>> sorted(module.serve(tf.constant(["rain rain"])))
+        ['coverage', 'ended', 'known', 'log_probability', 'summary']
     """
 
     def __init__(
         self,
-        model,
+        model: Transformer,
         word_piece: WordPiece,
         detokenizer: Detokenizer,
         strategy: Strategy,
         max_source_length: int,
         max_length: int,
         storage: str = "float32",
-    ):
+    ) -> None:
         super().__init__(name="abstractive_summarizer")
-        if getattr(strategy, "n_best", 1) > 1:
-            raise ExportError(f"n_best is {strategy.n_best}; an export answers with the best alone: leave it at 1")
+        if (n_best := getattr(strategy, "n_best", 1)) > 1:
+            raise ExportError(f"n_best is {n_best}; an export answers with the best alone: leave it at 1")
         shortest = max(1, strategy.min_length)
         for name, value, least in (("max_source_length", max_source_length, 3), ("max_length", max_length, shortest)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
@@ -68,7 +80,7 @@ class AbstractiveSummarizer(tf.Module):
         self.weights = StoredWeights(model, storage, TABLES)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
         self.end_id, self._bytes = model.end_id, tf.constant(bytes_said(word_piece.vocabulary))
-        # What was learned in NFC is served in NFC; the escape of a reversible vocabulary composes by itself.
+        # Training used NFC, so serving does; the escape of a reversible vocabulary composes by itself.
         self._compose = None if word_piece.reversible else Compose()
 
     def signatures(self) -> dict:
@@ -76,22 +88,22 @@ class AbstractiveSummarizer(tf.Module):
         return {"serving_default": self.serve, "generate_ids": self.generate_ids, "attend": self.attend}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def serve(self, text):
-        """Writes an answer to each of the texts (B,); a text without a word gets an empty one."""
+    def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Generates the answer to each of the texts (B,); a text without words gets an empty one."""
         pieces = self._tokenize(text)
         found, texts = self._generate(self._frame(pieces)), tf.size(text)
-        said = pieces.row_lengths() > 0
+        not_empty = pieces.row_lengths() > 0
         return {
-            "summary": tf.where(said, self.detokenizer.detokenize(found["ids"]), ""),
-            "log_probability": tf.where(said, found["log_probability"], 0.0),
+            "summary": tf.where(not_empty, self.detokenizer.detokenize(found["ids"]), ""),
+            "log_probability": tf.where(not_empty, found["log_probability"], 0.0),
             "coverage": self._coverage(pieces),
-            "ended": ~said | tf.reduce_any(found["ids"] == self.end_id, axis=1),
+            "ended": ~not_empty | tf.reduce_any(found["ids"] == self.end_id, axis=1),
             "known": self.known_words.share(pieces, tf.range(texts), texts),
         }
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
-    def generate_ids(self, source_ids):
-        """Writes an answer to each of the sources (B, Ts), [CLS] and [SEP] among their ids; nothing is cut."""
+    def generate_ids(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Generates the answer to each of the sources (B, Ts), whose ids include [CLS] and [SEP]; nothing is cut."""
         inside = (source_ids >= 0) & (source_ids < self.source_vocabulary_size)
         last = self.source_vocabulary_size - 1
         message = f"source_ids: expected ids from 0 to {last}, found"
@@ -101,10 +113,10 @@ class AbstractiveSummarizer(tf.Module):
         return self._generate(source_ids)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def attend(self, text):
-        """Writes as `serve` does, and tells how much each token written (B, L) looked at each one read (B, Ts).
+    def attend(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Generates as `serve` does, and returns the attention from output tokens (B, L) to source tokens (B, Ts).
 
-        The cross-attention is the mean over layers and heads. All texts are worked on together: give a few.
+        The attention is the mean over layers and heads. All texts form one batch: give a few.
         """
         pieces = self._tokenize(text)
         source_ids = self._frame(pieces)
@@ -114,8 +126,8 @@ class AbstractiveSummarizer(tf.Module):
             source = model.encode(source_ids, training=False)
             x = model.target_positions(model.target_embedding(before), training=False)
             mask = (source_ids != 0)[:, tf.newaxis, tf.newaxis, :]
-            *_, looks = model.decoder(x, source, source_mask=mask, training=False, return_all=True)
-        return {"source_ids": source_ids, "ids": ids, "attention": tf.reduce_mean(tf.stack(looks), [0, 2])}
+            *_, attention = model.decoder(x, source, source_mask=mask, training=False, return_all=True)
+        return {"source_ids": source_ids, "ids": ids, "attention": tf.reduce_mean(tf.stack(attention), [0, 2])}
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Texts (B,) to pieces (B, P), as training read them."""
@@ -143,21 +155,21 @@ class AbstractiveSummarizer(tf.Module):
         return tf.where(place == 0, self.word_piece.cls_id, ids)
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
-    def _generate(self, source_ids) -> dict[str, tf.Tensor]:
+    def _generate(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length together."""
         place = tf.range(1, tf.shape(source_ids)[1] + 1)
         lengths = tf.reduce_max(tf.where(source_ids != 0, place, 1), axis=1)
         order = tf.argsort(lengths, stable=True)
         values = self.weights.read()
 
-        def write(rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        def generate(rows: tf.Tensor) -> tuple[tf.Tensor, ...]:
             longest = tf.reduce_max(tf.gather(lengths, rows))
             with self.weights.model(values) as model:
                 found = self.strategy(InPlace(model), tf.gather(source_ids, rows)[:, :longest], self.max_length)
             return tuple(part[:, 0] for part in found)
 
         specs = ([None, self.max_length], tf.int32), ([None], tf.float32), ([None], tf.int32)
-        found = in_groups(write, order, SOURCES_AT_ONCE, [tf.TensorSpec(*spec) for spec in specs])
+        found = in_groups(generate, order, SOURCES_AT_ONCE, [tf.TensorSpec(*spec) for spec in specs])
         back = tf.argsort(order, stable=True)
         ids, log_probability, length = (tf.gather(part, back) for part in found)
         return {"ids": ids, "length": length, "log_probability": log_probability}

@@ -1,28 +1,37 @@
 """Pairs of source and target text as records of ids: from their files, with a count of all left out."""
 
 import collections
+import functools
 import itertools
 import pathlib
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
-from tfsum.data.manifest import Manifest, digest
 from tfsum.data.oracle import greedy_labels
+from tfsum.data.preparation import RecordWriter, batched, check_settings, shard_names, write_records
 from tfsum.data.readers import Corpus, fingerprint, read_columns, read_lines
-from tfsum.data.records import make_pair_record, write_shard
 from tfsum.data.vocabulary_file import vocabulary_file
-from tfsum.errors import DataError, Error
-from tfsum.text.sentence_splitter import SentenceSplitter
-from tfsum.text.word_piece import WordPiece
+from tfsum.errors import DataError
 
 WindowTargets = Literal["sentences", "lines", "both"]
-_SHARD = "pairs.tfrecord"
-_TOGETHER = 1024  # pairs tokenized in one call
 _SPLIT_TOGETHER = 64  # whole documents split in one call
-COUNTS = ("pairs", "source_pieces", "target_pieces", "unknown_pieces", "lines_beyond", "sources_cut", "pieces_cut",
-          "read")
 DROPPED = ("empty_source", "empty_target", "duplicates", "long_source", "long_target")
+"""Why a pair is left out."""
+
+
+class FoundPair(NamedTuple):
+    """A pair of the corpus: its texts, the lines taken off its target, and why it is left out, if it is.
+
+    Example:
+        >>> FoundPair("", "chat", 0, "empty_source").reason
+        'empty_source'
+    """
+
+    source: str
+    target: str
+    lines_beyond: int
+    reason: str | None
 
 
 def read_pairs(
@@ -46,6 +55,10 @@ def read_pairs(
 
     Raises:
         DataError: a file cannot be read, a field is missing, or parallel files differ in their numbers of lines.
+
+    Example:
+        >>> list(read_pairs([{"source": " the cat ", "target": "le chat"}]))
+        [('the cat', 'le chat')]
     """
     if target_corpus is None:
         pairs = read_columns(corpus, (source, target))
@@ -72,7 +85,7 @@ def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
     With "sentences" the target is the run's own first sentence: a Transformer that begins with nothing learns from
     that to read its source and to copy, which some thousands of summaries are too few to teach. A run starts at the
     half of the one before until one reaches the end of its text, so that every sentence is in one. With "lines" each
-    line of a target stands beside the run that begins with the sentence most like it (`oracle.greedy_labels`), so
+    line of a target is paired with the run that begins with the sentence most like it (`oracle.greedy_labels`), so
     that a summary of n lines gives n pairs and each target can be written from its source (as the rewriting model of
     Chen and Bansal 2018, "Fast Abstractive Summarization with Reinforce-Selected Sentence Rewriting", is trained).
     With "both" it gets both kinds: some thousands of lines alone make it forget within 100 steps how to copy.
@@ -84,9 +97,17 @@ def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
 
     Yields:
         (sentences joined by blanks, target).
+
+    Example:
+        >>> list(sentence_windows([("A cat sat. It slept. It left.", "A cat left.")], 2))
+        [('A cat sat. It slept.', 'A cat sat.'), ('It slept. It left.', 'It slept.')]
     """
-    splitter, step, pairs = SentenceSplitter(), max(1, sentences // 2), iter(pairs)
-    while batch := list(itertools.islice(pairs, _SPLIT_TOGETHER)):
+    from tfsum.text.sentence_splitter import (
+        SentenceSplitter,  # TensorFlow, which a worker process loads later
+    )
+
+    splitter, step = SentenceSplitter(), max(1, sentences // 2)
+    for batch in batched(pairs, _SPLIT_TOGETHER):
         sources = splitter.split([source for source, _ in batch])["sentences"].to_list()
         for (_, target), split in zip(batch, sources, strict=True):
             split = [sentence.decode() for sentence in split] or [""]
@@ -122,8 +143,11 @@ def prepare(
     window_targets: WindowTargets = "sentences",
     lowercase: bool = False,
     strip_accents: bool | None = None,
+    shards: int = 1,
+    processes: int = 1,
+    progress: bool = True,
 ) -> dict[str, int]:
-    """Writes pairs as records for a `Transformer`; a second call with the same settings finds them done.
+    """Writes pairs as records for a `Transformer`; a second call continues where the first was stopped.
 
     A source is `[CLS] pieces [SEP]`, a target `[CLS] pieces` in and `pieces [SEP]` out.
 
@@ -137,12 +161,15 @@ def prepare(
             would teach to stop in mid-sentence.
         cut_sources: whether a longer source is cut (summaries of long texts) or its pair left out (translation).
         target_lines: lines kept of a target, the first ones; None keeps all.
-        window_sentences: sentences of the runs that stand for the sources, see `sentence_windows`; None takes the
+        window_sentences: sentences of the runs that replace the sources, see `sentence_windows`; None takes the
             pairs of the corpus as they are.
-        window_targets: with runs, what stands beside one: its own first of the "sentences", one of the "lines" of the
+        window_targets: with runs, the target of one: its own first of the "sentences", one of the "lines" of the
             target, or "both" in turn.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
+        shards: number of files.
+        processes: how many work at once; 1 works in this one.
+        progress: whether to show a bar on standard error.
 
     Returns:
         The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them; lines_beyond
@@ -152,6 +179,15 @@ def prepare(
     Raises:
         DataError: the corpus or the vocabulary cannot be read, or no pair is left.
         Error: an argument is impossible, or `out_dir` was prepared with other settings.
+
+    Example:
+        >>> import tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "vocab.txt").write_text("[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\n[MASK]\\nthe\\ncat\\nchat")
+        >>> _ = (folder / "pairs.tsv").write_text("the cat\\tchat\\nthe cat\\tchat\\n")
+        >>> counts = prepare(folder / "pairs.tsv", folder / "records", folder, source="1", target="2", progress=False)
+        >>> counts["pairs"], counts["source_pieces"], counts["duplicates"], counts["dropped"]
+        (1, 2, 1, 1)
     """
     settings = {
         "source": source,
@@ -165,93 +201,51 @@ def prepare(
         "lowercase": lowercase,
         "strip_accents": lowercase if strip_accents is None else strip_accents,
     }
-    for name, smallest in {"max_source_length": 3, "max_target_length": 2, "target_lines": 1,
-                           "window_sentences": 2}.items():
-        if settings[name] is not None and settings[name] < smallest:
-            raise Error(f"prepare: {name} is {settings[name]}; expected {smallest} or more")
-    if window_targets not in get_args(WindowTargets):
-        raise Error(f"prepare: window_targets is {window_targets!r}; expected "
-                    "'sentences', 'lines' or 'both'")
-    files = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
-    settings |= {"corpus": digest(corpus), "vocabulary": digest(files[0]), "target_vocabulary": digest(files[1]),
-                 "target_corpus": None if target_corpus is None else digest(target_corpus)}
-    manifest = Manifest.open(out_dir, settings)
-    manifest.forget_missing([_SHARD])
-    if _SHARD not in manifest.shards:
-        case = {name: settings[name] for name in ("lowercase", "strip_accents")}
-        pairs = read_pairs(corpus, target_corpus, source=source, target=target)
-        if window_sentences is not None:
-            pairs = sentence_windows(pairs, window_sentences, window_targets)
-        writer = _PairWriter(settings, [WordPiece.from_file(file, **case) for file in files])
-        manifest.add(_SHARD, writer.write(manifest.folder / _SHARD, pairs))
-    return manifest.finish(dict.fromkeys(DROPPED, 0))
+    if shards != 1:
+        settings["shards"] = shards  # one file is what a folder of 0.1.0 holds, whose manifest says nothing of it
+    check_settings(
+        settings | {"window_targets": window_targets, "shards": shards, "processes": processes},
+        {"max_source_length": 3, "max_target_length": 2, "target_lines": 1, "window_sentences": 2, "shards": 1,
+         "processes": 1}, {"window_targets": get_args(WindowTargets)})
+    vocabularies = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
+    files = {"corpus": corpus, "vocabulary": vocabularies[0], "target_vocabulary": vocabularies[1],
+             "target_corpus": target_corpus}
+    names = ["pairs.tfrecord"] if shards == 1 else shard_names("pairs", shards)
+    counts = write_records(
+        out_dir, settings, files, functools.partial(_each_once, corpus, target_corpus, settings),
+        lambda size, left_out: names, functools.partial(_pair_writer, settings, [str(file) for file in vocabularies]),
+        processes=processes, progress=progress)
+    if not counts["pairs"]:
+        for name in names:
+            (pathlib.Path(out_dir) / name).unlink()
+        raise DataError(f"no pair of the corpus can be used; found {counts}; mend the corpus, name other columns or "
+                        "raise the lengths")
+    return counts
 
 
-class _PairWriter:
-    """Tokenizes pairs and writes those that are whole, new and short enough.
+def _each_once(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path | None, settings: dict[str, Any],
+               left_out: collections.Counter) -> Iterator[FoundPair]:
+    """All pairs, with the reason why one cannot be used; the writer of its shard counts it and drops it."""
+    left_out.update(dict.fromkeys(DROPPED, 0))
+    pairs = read_pairs(corpus, target_corpus, source=settings["source"], target=settings["target"])
+    if settings["window_sentences"] is not None:
+        pairs = sentence_windows(pairs, settings["window_sentences"], settings["window_targets"])
+    most, seen = settings["target_lines"], set()
+    for source, target in pairs:
+        lines = target.split("\n")
+        beyond = 0 if most is None else max(0, len(lines) - most)
+        if beyond:
+            target = "\n".join(lines[:most]).strip()
+        key = fingerprint(source, target)
+        reason = ("empty_source" if not source else "empty_target" if not target
+                  else "duplicates" if key in seen else None)
+        if not reason:
+            seen.add(key)
+        yield FoundPair(source, target, beyond, reason)
 
-    Args:
-        settings: as `prepare` collects them.
-        word_pieces: the tokenizers of source and target.
-    """
 
-    def __init__(self, settings: dict, word_pieces: list[WordPiece]):
-        self._settings, self._word_pieces = settings, word_pieces
-        self._counts = collections.Counter(dict.fromkeys(COUNTS + DROPPED, 0))
+def _pair_writer(settings: dict[str, Any], vocabularies: list[str]) -> RecordWriter:
+    # In here: a worker process settles how TensorFlow works before anything loads it.
+    from tfsum.tasks.abstractive.pair_writer import PairWriter
 
-    def write(self, path: pathlib.Path, pairs: Iterable[tuple[str, str]]) -> dict[str, int]:
-        """Writes a shard; returns its counts."""
-        write_shard(path, self._records(self._usable(pairs)))
-        return dict(self._counts)
-
-    def _usable(self, pairs: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-        """The pairs with two texts, each once."""
-        seen: set[bytes] = set()
-        for source, target in pairs:
-            self._counts["read"] += 1
-            target = self._first_lines(target)
-            key = fingerprint({"text": source, "summary": target})
-            reason = "empty_source" if not source else "empty_target" if not target else "duplicates"
-            if source and target and key not in seen:
-                seen.add(key)
-                yield source, target
-            else:
-                self._counts[reason] += 1
-
-    def _first_lines(self, target: str) -> str:
-        lines, most = target.split("\n"), self._settings["target_lines"]
-        if most is None or len(lines) <= most:
-            return target
-        self._counts["lines_beyond"] += len(lines) - most
-        return "\n".join(lines[:most]).strip()
-
-    def _records(self, pairs: Iterator[tuple[str, str]]) -> Iterator[bytes]:
-        while batch := list(itertools.islice(pairs, _TOGETHER)):
-            sources, targets = (word_piece.tokenize(texts).to_list() for word_piece, texts
-                                in zip(self._word_pieces, zip(*batch, strict=True), strict=True))
-            for texts, source, target in zip(batch, sources, targets, strict=True):
-                source = self._fitting(source, target)
-                if source is not None:
-                    yield make_pair_record(source, target, *texts)
-        if not self._counts["pairs"]:
-            raise DataError(f"no pair of the corpus can be used; found {dict(self._counts)}; mend the corpus, name "
-                            "other columns or raise the lengths")
-
-    def _fitting(self, source: list[int], target: list[int]) -> list[int] | None:
-        """The source's pieces that fit, None where the pair is left out."""
-        room, counts = self._settings["max_source_length"] - 2, self._counts  # beside [CLS] and [SEP]
-        if len(source) > room and not self._settings["cut_sources"]:
-            counts["long_source"] += 1
-            return None
-        if len(target) > self._settings["max_target_length"] - 1:
-            counts["long_target"] += 1
-            return None
-        counts["sources_cut"] += len(source) > room
-        counts["pieces_cut"] += max(0, len(source) - room)
-        source = source[:room]
-        counts["pairs"] += 1
-        counts["source_pieces"] += len(source)
-        counts["target_pieces"] += len(target)
-        for word_piece, pieces in zip(self._word_pieces, (source, target), strict=True):
-            counts["unknown_pieces"] += pieces.count(word_piece.unk_id)
-        return source
+    return PairWriter(settings, vocabularies)

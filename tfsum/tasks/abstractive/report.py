@@ -1,8 +1,9 @@
-"""The report on texts that a model wrote: BLEU and ROUGE against their references, with intervals."""
+"""The report on generated texts: BLEU and ROUGE against their references, with intervals."""
 
 import dataclasses
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from tfsum.evaluation.bleu import score_with_interval
 from tfsum.evaluation.bootstrap import bootstrap_intervals
@@ -11,13 +12,18 @@ from tfsum.evaluation.rouge import METRICS, score_each
 
 @dataclasses.dataclass
 class GenerationReport:
-    """Scores of written texts, in points (0 to 100).
+    """Scores of generated texts, from 0 to 100.
 
     Attributes:
-        texts: how many.
+        texts: number of texts.
         bleu: `score`, `low` and `high` (95 % interval) and sacrebleu's `signature`.
         rouge: metric -> `precision`, `recall`, `f`, `low` and `high` (95 % interval of f).
-        settings: what else decides the numbers (words, samples, seed, and what the caller adds).
+        settings: further settings of the evaluation (words, samples, seed, and the caller's).
+
+    Example:
+        >>> report = evaluate_texts(["It rained."], ["It rained."], samples=10)
+        >>> report.rouge["rouge1"]["f"]
+        100.0
     """
 
     texts: int
@@ -30,7 +36,7 @@ class GenerationReport:
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False)
 
     def to_text(self) -> str:
-        """The report as lines: each score with its interval, then what decided the numbers."""
+        """The report as lines: each score with its interval, then the settings."""
         lines = [f"{'BLEU':<12}{_cell(self.bleu, 'score')}"]
         lines += [f"{metric + ' F':<12}{_cell(scores, 'f')}" for metric, scores in self.rouge.items()]
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
@@ -39,32 +45,36 @@ class GenerationReport:
 
 def evaluate_texts(
     texts: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", english: bool = True,
-    samples: int = 1000, seed: int = 0, **settings
+    samples: int = 1000, seed: int = 0, **settings: Any
 ) -> GenerationReport:
-    """Scores written texts, one reference each.
+    """Scores generated texts, one reference each.
 
     Args:
-        texts: (N,) what a model wrote.
-        references: (N,) what was expected; ROUGE takes a line for a sentence.
+        texts: (N,) generated texts.
+        references: (N,) references; ROUGE takes a line for a sentence.
         tokenize: the words of BLEU, see `tfsum.evaluation.bleu.score_with_interval`.
         english: the words of ROUGE, see `tfsum.evaluation.rouge.score_pair`.
         samples: of both bootstraps.
         seed: of ROUGE's bootstrap; sacrebleu has its own.
-        **settings: what the report shall tell beside these.
+        **settings: further settings to show in the report.
 
     Returns:
         The report.
 
     Raises:
         Error: the numbers of texts and references differ, or there are none.
+
+    Example:
+        >>> print(evaluate_texts(["It rained."], ["It rained."], samples=10).to_text().splitlines()[1])
+        rouge1 F    100.00 (100.00, 100.00)
     """
     bleu = score_with_interval(texts, references, samples, tokenize)
-    points = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)
-    means, (low, high) = points.mean(0), bootstrap_intervals(points[:, :, 2], samples, seed)
+    scores = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)
+    means, (low, high) = scores.mean(0), bootstrap_intervals(scores[:, :, 2], samples, seed)
     rouge = {metric: {"precision": float(means[i, 0]), "recall": float(means[i, 1]), "f": float(means[i, 2]),
                       "low": float(low[i]), "high": float(high[i])} for i, metric in enumerate(METRICS)}
-    told = {"words": "english" if english else "plain", "samples": samples, "seed": seed, **settings}
-    return GenerationReport(len(texts), bleu, rouge, told)
+    report_settings = {"words": "english" if english else "plain", "samples": samples, "seed": seed, **settings}
+    return GenerationReport(len(texts), bleu, rouge, report_settings)
 
 
 def _cell(scores: dict[str, float], name: str) -> str:

@@ -9,18 +9,18 @@ import tensorflow as tf
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import variables_by_path
 from tfsum.models import Transformer
-from tfsum.tasks.abstractive.batches import load_pairs, pair_batches, pair_batches_report
+from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs
 from tfsum.tasks.abstractive.prepare import prepare
 from tfsum.tasks.abstractive.validation import PairValidation
 from tfsum.tasks.abstractive.vocabularies import pair_vocabularies
 from tfsum.text.word_piece import WordPiece
+from tfsum.training.encoder import CASE_KEYS
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import Adam, WarmUp
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
 
-CASE = ("lowercase", "strip_accents")
 VOCABULARIES = ("vocabulary", "target_vocabulary", "vocabulary_size", "target_vocabulary_size")
 # What a folder's weights depend on; dropout and the like may differ.
 SHAPE = ("num_encoder_layers", "num_decoder_layers", "d_model", "num_heads", "feed_forward_width", "activation", "norm",
@@ -41,6 +41,10 @@ class TrainSettings(RunSettings):
         clip_norm: largest global norm of the gradients; 0 never clips.
         shuffle_sources: the control: each target beside another pair's source, so that all that is learned is
             learned without the source.
+
+    Example:
+        >>> TrainSettings(folder="runs/translator", steps=1000).warmup_steps
+        4000
     """
 
     tokens_per_batch: int = 4096
@@ -57,7 +61,12 @@ class TrainSettings(RunSettings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluateSettings:
-    """[evaluate] of a recipe for a Transformer, see `PairValidation`; the metric decides which model is the best."""
+    """[evaluate] of a recipe for a Transformer, see `PairValidation`; the metric decides which model is the best.
+
+    Example:
+        >>> EvaluateSettings().metric
+        'bleu'
+    """
 
     metric: Literal["bleu", "rouge", "loss"] = "bleu"
     documents: int | None = None
@@ -66,15 +75,15 @@ class EvaluateSettings:
 
 
 def schema() -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`."""
+    """The schema of a recipe: section -> key -> `Key`."""
     vocabularies = keys_of(pair_vocabularies)
     other = Key((str, type(None)), None)
     return {
         "data": {"train": Key((str,)), "train_target": other, "validation": Key((str,)), "validation_target": other,
                  "records": Key((str,)),
-                 **keys_of(prepare, "corpus", "target_corpus", "out_dir", *VOCABULARIES, *CASE, "shards", "processes",
-                           "progress")},
-        "text": {k: vocabularies[k] for k in (*VOCABULARIES, *CASE)},
+                 **keys_of(prepare, "corpus", "target_corpus", "out_dir", *VOCABULARIES, *CASE_KEYS, "shards",
+                           "processes", "progress")},
+        "text": {k: vocabularies[k] for k in (*VOCABULARIES, *CASE_KEYS)},
         "model": {"start": other, **keys_of(Transformer, "source_vocabulary_size", "target_vocabulary_size",
                                             "start_id", "end_id", "name")},
         "train": keys_of(TrainSettings),
@@ -84,7 +93,7 @@ def schema() -> dict[str, dict[str, Key]]:
 
 @dataclasses.dataclass
 class TrainingData:
-    """What the stages after the preparation need.
+    """The result of `prepare_data`.
 
     Attributes:
         text: the text settings that the model folder will hold.
@@ -98,7 +107,7 @@ class TrainingData:
 
 
 def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
-    """Learns the vocabularies of a recipe and prepares its records, where that is still to do."""
+    """Learns the vocabularies of a recipe and prepares its records, unless that is done."""
     data, text = recipe["data"], recipe["text"]
     folder = pathlib.Path(data["records"])
     files = pair_vocabularies(
@@ -114,7 +123,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             source=data["source"], target=data["target"], max_source_length=data["max_source_length"],
             max_target_length=data["max_target_length"], cut_sources=data["cut_sources"],
             target_lines=data["target_lines"],
-            # Measured is what the model is for: the pairs that somebody wrote.
+            # Validation uses the original pairs, not windows of them.
             window_sentences=data["window_sentences"] if split == "train" else None,
             window_targets=data["window_targets"], lowercase=text["lowercase"], strip_accents=text["strip_accents"])
         log(f"{split}: {format_counts(counts)}")
@@ -157,6 +166,16 @@ def make_model(source: WordPiece, target: WordPiece, **arguments: Any) -> Transf
 
     Raises:
         RecipeError: two vocabularies are to share one table.
+
+    Returns:
+        The built model.
+
+    Example:
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
+        >>> model = make_model(word_piece, word_piece, num_encoder_layers=1, num_decoder_layers=1, d_model=8,
+        ...                    num_heads=2, feed_forward_width=16)
+        >>> model.start_id, model.end_id
+        (2, 3)
     """
     apart = source.vocabulary != target.vocabulary
     if apart and arguments.get("shared_embeddings", True):
@@ -180,6 +199,9 @@ def start_from(model: Transformer, folder: str | pathlib.Path, source: WordPiece
     Raises:
         RecipeError: the shapes or the vocabularies differ.
         CheckpointError: the folder is no model folder of a Transformer.
+
+    Example:
+        >>> start_from(model, "runs/summaries/best", word_piece, word_piece)  # doctest: +SKIP
     """
     folder, stored = pathlib.Path(folder), Transformer.from_pretrained(folder)
     if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
@@ -204,14 +226,19 @@ class PairRun(Run):
         train_records: folder of the training records.
         validation_records: folder of the validation records.
         vocabularies: the word pieces of source and target.
-        model_settings: what tfsum.json of the best model says.
+        model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/translator/best')
     """
 
     def __init__(self, model: Transformer, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
                  vocabularies: list[list[str]], model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings):
+                 evaluate: EvaluateSettings) -> None:
         with model.distribute_strategy.scope():
             schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
                               settings.steps if settings.decay == "linear" else None)
@@ -222,12 +249,13 @@ class PairRun(Run):
         self._pairs = load_pairs(train_records)
         if settings.shuffle_sources:
             self._pairs = self._pairs.with_shuffled_sources(settings.seed)
+        self._batcher = PairBatcher(self._pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)
         self.validation = PairValidation(validation_records, model, vocabularies[1], settings.tokens_per_batch,
                                          evaluate.metric, evaluate.documents, evaluate.tokenize, evaluate.words)
 
     def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs what a pass over the pairs holds."""
-        report = pair_batches_report(self._pairs, tokens_per_batch=self.settings.tokens_per_batch)
+        """See `Run.fit`; first logs the size of one pass over the pairs."""
+        report = self._batcher.report()
         log(f"one pass: {report['pairs']} pairs, {report['batches']} batches, {report['source_tokens']} source and "
             f"{report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %")
         most = self.model.max_length
@@ -237,12 +265,8 @@ class PairRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Token batches of pairs of about equal lengths; see `Run.batches`."""
-        def batches(skip: int) -> tf.data.Dataset:
-            return pair_batches(self._pairs, tokens_per_batch=self.settings.tokens_per_batch,
-                                cls_id=self.model.start_id, sep_id=self.model.end_id, training=True,
-                                seed=self.settings.seed, skip_batches=skip)
-
-        return self.replicated(batches, done), self.settings.steps
+        return self.replicated(lambda skip: self._batcher.dataset(
+            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
     def measure(self) -> dict[str, float]:
         """The loss on the validation pairs, and BLEU or ROUGE of the greedy answers."""

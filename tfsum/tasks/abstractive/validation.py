@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import tensorflow as tf
 
+from tfsum.data.records import Paths
 from tfsum.evaluation.bleu import score_translations
 from tfsum.evaluation.rouge import METRICS, score_summaries
-from tfsum.tasks.abstractive.batches import assemble_pairs, load_pairs, pair_texts, plan_pairs
+from tfsum.models import Transformer
+from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.text.detokenizer import Detokenizer
 
 _IDS = tf.TensorSpec((None, None), tf.int32)
@@ -26,14 +28,20 @@ class PairValidation:
         tokenize: the words of BLEU, as sacrebleu names its tokenizers ("zh" for Chinese, "char" for a language
             without spaces).
         words: those of ROUGE: "english", stemmed, or "plain", of every alphabet.
+
+    Example:
+        >>> PairValidation("records/validation", model, vocabulary, 4096).scores()  # doctest: +SKIP
+        {'loss': 2.31, 'bleu': 34.8}
     """
 
-    def __init__(self, records, model, target_vocabulary: list[str], tokens_per_batch: int, metric: str = "bleu",
-                 documents: int | None = None, tokenize: str = "13a", words: str = "english"):
+    def __init__(self, records: Paths, model: Transformer, target_vocabulary: list[str], tokens_per_batch: int,
+                 metric: str = "bleu", documents: int | None = None, tokenize: str = "13a",
+                 words: str = "english") -> None:
         self.metric, self.signature = metric, None
         self._tokenize, self._english = tokenize, words == "english"
-        self._pairs, self._special = load_pairs(records), (model.start_id, model.end_id)
-        self._batches = plan_pairs(self._pairs, tokens_per_batch, 4, None)
+        self._pairs = load_pairs(records)
+        self._batcher = PairBatcher(self._pairs, tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)
+        self._batches = self._batcher.plan()
         self._count = len(self._pairs) if documents is None else min(documents, len(self._pairs))
         self._references = [target for _, target in itertools.islice(pair_texts(records), self._count)]
         # Not Keras's `evaluate` and `predict`, which under a strategy deal the batches out to the replicas.
@@ -48,8 +56,7 @@ class PairValidation:
         """The loss of a target token, and the metric's points (0 to 100) of greedy answers."""
         scores = {"loss": self.loss()}
         if self.metric == "bleu":
-            scores["bleu"], self.signature = score_translations(self.answers(), self._references,
-                                                                     self._tokenize)
+            scores["bleu"], self.signature = score_translations(self.answers(), self._references, self._tokenize)
         elif self.metric == "rouge":
             scores |= score_summaries(self.answers(), self._references, self._english)
         return scores
@@ -62,7 +69,7 @@ class PairValidation:
 
     def loss(self) -> float:
         """The loss of a target token over all pairs, label smoothing included."""
-        losses = [self._losses(assemble_pairs(self._pairs, rows, *self._special)) for rows in self._batches]
+        losses = [self._losses(self._batcher.assemble(rows)) for rows in self._batches]
         return float(sum(loss.numpy() for loss, _ in losses) / sum(weight.numpy() for _, weight in losses))
 
     def answers(self) -> list[str]:
@@ -71,7 +78,7 @@ class PairValidation:
         for rows in self._batches:
             rows = rows[rows < self._count]
             if len(rows):
-                sources = assemble_pairs(self._pairs, rows, *self._special)["source_ids"]
+                sources = self._batcher.assemble(rows)["source_ids"]
                 for row, text in zip(rows, self._answers(sources).numpy()):
                     answers[row] = text.decode()
         return answers

@@ -1,15 +1,11 @@
-"""The vocabularies of source and target: files that somebody gives, or learned from the training pairs."""
+"""The vocabularies of source and target: given files, or learned from the training pairs."""
 
 import pathlib
-from collections.abc import Iterator
 
-from tfsum.data.manifest import Manifest, digest
+from tfsum.data.learned_vocabulary import RereadTexts, learned_vocabularies
 from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.errors import Error
 from tfsum.tasks.abstractive.prepare import read_pairs
-from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
-
-NAMES = ("vocab.txt", "target_vocab.txt")
 
 
 def pair_vocabularies(
@@ -42,6 +38,10 @@ def pair_vocabularies(
 
     Raises:
         Error: files and sizes are mixed or both missing, or `folder` holds a vocabulary learned otherwise.
+
+    Example:
+        >>> pair_vocabularies("train.tsv", "records/vocabulary", vocabulary_size=8000)  # doctest: +SKIP
+        (PosixPath('records/vocabulary/vocab.txt'), PosixPath('records/vocabulary/vocab.txt'))
     """
     files, sizes = (vocabulary, target_vocabulary), (vocabulary_size, target_vocabulary_size)
     if (files[0] is None) == (sizes[0] is None) or (files[1] and sizes[0]) or (files[0] and sizes[1]):
@@ -51,28 +51,16 @@ def pair_vocabularies(
     if files[0]:
         found = [vocabulary_file(file) for file in files if file is not None]
         return found[0], found[-1]
-    settings = {"corpus": digest(corpus), "target_corpus": None if target_corpus is None else digest(target_corpus),
-                "source": source, "target": target, "sizes": [size for size in sizes if size is not None],
-                "lowercase": lowercase, "strip_accents": lowercase if strip_accents is None else strip_accents}
-    manifest = Manifest.open(folder, settings)
-    names = NAMES[: len(settings["sizes"])]
-    manifest.forget_missing(list(names))
-    for side, (name, size) in enumerate(zip(names, settings["sizes"])):
-        if name not in manifest.shards:
-            texts = _Texts((0, 1) if len(names) == 1 else (side,), corpus, target_corpus, source, target)
-            pieces = learn_vocabulary(texts, size, lowercase=lowercase, strip_accents=strip_accents)
-            write_vocabulary(pieces, manifest.folder / name)
-            manifest.add(name, {"pieces": len(pieces)})
-    manifest.finish({})
-    return manifest.folder / names[0], manifest.folder / names[-1]
+    pieces = [size for size in sizes if size is not None]
+    case = {"lowercase": lowercase, "strip_accents": strip_accents}
+    settings = {"source": source, "target": target, "sizes": pieces, "lowercase": lowercase,
+                "strip_accents": lowercase if strip_accents is None else strip_accents}
 
+    def texts(*sides: int) -> RereadTexts:
+        return RereadTexts(lambda: (pair[side] for pair in read_pairs(corpus, target_corpus, source=source,
+                                                                      target=target) for side in sides))
 
-class _Texts:
-    """The texts of some sides of a corpus of pairs, read anew with each loop."""
-
-    def __init__(self, sides: tuple[int, ...], corpus, target_corpus, source: str, target: str):
-        self._sides, self._corpora, self._columns = sides, (corpus, target_corpus), (source, target)
-
-    def __iter__(self) -> Iterator[str]:
-        for pair in read_pairs(*self._corpora, source=self._columns[0], target=self._columns[1]):
-            yield from (pair[side] for side in self._sides)
+    both = {"vocab.txt": texts(0, 1)} if len(pieces) == 1 else {"vocab.txt": texts(0), "target_vocab.txt": texts(1)}
+    wanted = {name: (some, size) for (name, some), size in zip(both.items(), pieces, strict=True)}
+    found = learned_vocabularies(folder, settings, {"corpus": corpus, "target_corpus": target_corpus}, wanted, **case)
+    return found[0], found[-1]

@@ -1,21 +1,20 @@
-"""Token-budget batches of labelled texts for a `BertClassifier`, a pure function of (texts, seed, epoch)."""
+"""Token-budget batches of labelled texts for a `BertClassifier`."""
 
 import collections
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.epoch_plan import batches_of_epochs, bucket, check_lengths, plan
+from tfsum.data.batcher import Batcher
 from tfsum.data.ragged import padded
 from tfsum.tasks.classification.prepare import LabelledTexts
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
 
 _TOGETHER = 1024  # texts tokenized in one call
-_SIGNATURE = {"token_ids": tf.TensorSpec((None, None), tf.int32), "segment_ids": tf.TensorSpec((None, None), tf.int32),
-              "labels": tf.TensorSpec((None,), tf.int32)}
 
 
 @dataclasses.dataclass
@@ -28,6 +27,10 @@ class PackedTexts:
         length: (N,) int64 tokens of each.
         labels: (N,) int32 places in the list of labels.
         counts: what was read and what was cut.
+
+    Example:
+        >>> len(PackedTexts(np.array([2, 5, 3]), np.zeros(3, int), np.array([3]), np.array([1]), {"texts": 1}))
+        1
     """
 
     token_ids: np.ndarray
@@ -55,6 +58,13 @@ def pack_texts(texts: LabelledTexts, label_names: Sequence[str], word_piece: Wor
 
     Raises:
         DataError: a label is not among the names.
+
+    Example:
+        >>> texts = LabelledTexts("rows", ["good", "bad film"], None, ["yes", "no"])
+        >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "good", "bad"])
+        >>> packed = pack_texts(texts, ("no", "yes"), word_piece, max_length=8)
+        >>> packed.token_ids.tolist(), packed.length.tolist(), packed.labels.tolist()
+        ([2, 4, 3, 2, 5, 1, 3], [3, 4], [1, 0])
     """
     labels, parts = texts.label_ids(label_names), []
     counts = collections.Counter(texts=len(texts), tokens=0, unknown_pieces=0, empty=0, texts_cut=0, pieces_cut=0)
@@ -71,45 +81,34 @@ def pack_texts(texts: LabelledTexts, label_names: Sequence[str], word_piece: Wor
     return PackedTexts(*(np.concatenate(column) for column in zip(*parts, strict=True)), labels, dict(counts))
 
 
-def labelled_batches(texts: PackedTexts, *, tokens_per_batch: int, training: bool, seed: int = 0,
-                     epochs: int | None = None, skip_batches: int = 0, bucket_width: int = 8) -> tf.data.Dataset:
-    """Batches of texts of about equal length, as many as a budget of padded tokens holds.
+class TextBatcher(Batcher):
+    """Batches of dicts: `token_ids` and `segment_ids` (B, T), padded with 0, and `labels` (B,), all int32.
 
     Args:
         texts: what `pack_texts` gave.
-        tokens_per_batch: rows * longest row of a batch at most.
-        training: whether to shuffle texts and batches, in another order each epoch.
-        seed: of the shuffles.
-        epochs: passes over the texts; None is one pass, or no end in training.
-        skip_batches: batches already seen, counted from the first batch of epoch 0.
-        bucket_width: texts whose lengths round up to the same multiple of this are in random order in training.
-
-    Returns:
-        A dataset of dicts: `token_ids` and `segment_ids` (B, T) int32, padded with 0, and `labels` (B,) int32.
+        tokens_per_batch: see `Batcher`.
 
     Raises:
-        DataError: the longest text alone exceeds the budget, or a size is impossible.
+        DataError: the longest text alone exceeds the budget.
+
+    Example:
+        >>> token_ids, labels = np.array([2, 5, 3, 2, 6, 7, 3]), np.array([1, 0])
+        >>> texts = PackedTexts(token_ids, np.zeros(7, int), np.array([3, 4]), labels, {})
+        >>> TextBatcher(texts, tokens_per_batch=8).assemble(np.array([0, 1]))["token_ids"].tolist()
+        [[2, 5, 3, 0], [2, 6, 7, 3]]
     """
-    check_lengths(texts.length, tokens_per_batch, bucket_width, "text", "max_length")
 
-    def generate() -> Iterator[dict[str, np.ndarray]]:
-        def plan_of(shuffle: tuple[int, int] | None) -> list[np.ndarray]:
-            return plan_texts(texts, tokens_per_batch, bucket_width, shuffle)
+    row, lower = "text", "max_length"
+    signature: ClassVar = {
+        **dict.fromkeys(("token_ids", "segment_ids"), tf.TensorSpec((None, None), tf.int32)),
+        "labels": tf.TensorSpec((None,), tf.int32)}
 
-        for rows in batches_of_epochs(plan_of, training=training, seed=seed, epochs=epochs, skip_batches=skip_batches):
-            yield assemble_texts(texts, rows)
+    def __init__(self, texts: PackedTexts, tokens_per_batch: int) -> None:
+        super().__init__(texts.length, tokens_per_batch)
+        self._texts = texts
 
-    return tf.data.Dataset.from_generator(generate, output_signature=_SIGNATURE).prefetch(4)
-
-
-def plan_texts(texts: PackedTexts, tokens_per_batch: int, bucket_width: int,
-               seed: tuple[int, int] | None) -> list[np.ndarray]:
-    """The batches of an epoch as arrays of text numbers; see `tfsum.data.epoch_plan.plan`."""
-    return plan(texts.length, [bucket(texts.length, bucket_width)], tokens_per_batch, seed)
-
-
-def assemble_texts(texts: PackedTexts, rows: np.ndarray) -> dict[str, np.ndarray]:
-    """The arrays of one batch, as `labelled_batches` gives them, of the texts `rows` (B,)."""
-    return {"token_ids": padded(texts.token_ids, texts.length, rows),
-            "segment_ids": padded(texts.segment_ids, texts.length, rows),
-            "labels": texts.labels[rows]}
+    def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
+        texts = self._texts
+        return {"token_ids": padded(texts.token_ids, texts.length, rows),
+                "segment_ids": padded(texts.segment_ids, texts.length, rows),
+                "labels": texts.labels[rows]}

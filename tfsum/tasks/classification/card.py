@@ -1,4 +1,4 @@
-"""The part of a classifier's model card that is about the model."""
+"""The part of a classifier's model card."""
 
 WHAT, ANSWERS = "A classifier for TensorFlow", "labels with their probabilities"
 TABLE = """\

@@ -1,7 +1,8 @@
-"""The classifier of Python: texts in, `Classified` objects out, by an exported classifier."""
+"""An exported classifier in Python: texts in, `Classified` objects out."""
 
 import dataclasses
 from collections.abc import Sequence
+from typing import cast, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel, check_texts
@@ -14,11 +15,15 @@ class Classified:
     """The answer to one text.
 
     Attributes:
-        label: the likeliest label.
+        label: the most probable label.
         probability: of that label.
         probabilities: label -> probability, of all of them.
         coverage: share of the text that the model read.
-        warnings: what the reader of this answer should know.
+        warnings: warnings about this answer.
+
+    Example:
+        >>> print(Classified("fire", 0.9, {"fire": 0.9, "none": 0.1}, 1.0, []))
+        fire
     """
 
     label: str
@@ -32,7 +37,21 @@ class Classified:
 
 
 class Classifier(ExportedModel):
-    """Labels texts by an exported classifier; for the arguments see `ExportedModel`."""
+    """Labels texts with an exported classifier; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> classify = Classifier("served/tweets")  # doctest: +SKIP
+        >>> print(classify("A fire near the school, please help"))  # doctest: +SKIP
+        disaster
+    """
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str, pairs: str | None = None
+    ) -> Classified: ...
+
+    @overload
+    def __call__(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
 
     def __call__(
         self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
@@ -47,16 +66,16 @@ class Classifier(ExportedModel):
             A `Classified`, or a list of them for a sequence.
 
         Raises:
-            Error: something is no text, or there are not as many second texts as the model wants.
+            Error: an element is not a str, or the number of second texts is wrong.
         """
         if isinstance(texts, str):
-            return self([texts], None if pairs is None else [pairs])[0]
-        texts, wants = check_texts(texts), self.description["text"]["pair"]
+            return self([texts], None if pairs is None else [cast(str, pairs)])[0]
+        texts, takes_pairs = check_texts(texts), self.description["text"]["pair"]
         pairs = [] if pairs is None else check_texts(pairs)
-        if len(pairs) != (len(texts) if wants else 0):
+        if len(pairs) != (len(texts) if takes_pairs else 0):
             raise Error(f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
-                        + ("a second text for each" if wants else "one text alone"))
-        columns = {"text": texts, "text_pair": pairs} if wants else {"text": texts}
+                        + ("a second text for each" if takes_pairs else "one text alone"))
+        columns = {"text": texts, "text_pair": pairs} if takes_pairs else {"text": texts}
         answers = self._ask("serving_default", columns)
         return [_classified(given, any(map(str.strip, row))) for given, *row in zip(answers, *columns.values())]
 

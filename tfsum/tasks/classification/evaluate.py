@@ -1,10 +1,11 @@
 """A classifier measured on labelled texts, by accuracy and F1."""
 
 import sys
+from typing import Any
 
 from tfsum.data.readers import Corpus, corpus_name
 from tfsum.evaluation.groups import groups
-from tfsum.tasks.classification.classifier import Classifier
+from tfsum.tasks.classification.classifier import Classified, Classifier
 from tfsum.tasks.classification.prepare import read_labelled
 from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
 
@@ -17,25 +18,25 @@ def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None,
     Args:
         classifier: the loaded model.
         corpus: a file, or rows of texts with labels; see `tfsum.tasks.classification.prepare.read_labelled`.
-        text, label, text_pair: names of the columns; None is as the model's recipe says, else their own names.
+        text, label, text_pair: names of the columns; None is as in the model's recipe, else their own names.
         limit: only the first texts.
         samples, seed: of the bootstrap.
 
     Returns:
-        The report; how many texts were cut is written to standard error.
+        The report; the number of texts cut is written to standard error.
 
     Raises:
-        DataError: the corpus cannot be read, or a label is none of the model's.
+        DataError: the corpus cannot be read, or a label is unknown to the model.
     """
-    known = {"text": "text", "label": "label", "text_pair": None}
+    known: dict[str, Any] = {"text": "text", "label": "label", "text_pair": None}
     if classifier.description["text"]["pair"]:
         known["text_pair"] = "text_pair"
     known |= {name: column for name, column in classifier.description.get("recipe", {}).get("data", {}).items()
               if name in known}
     texts = read_labelled(corpus, text or known["text"], label or known["label"], text_pair or known["text_pair"])
     texts, names = texts.first(limit), classifier.description["labels"]
-    labels = texts.label_ids(names)  # strange labels are an error before the work, not after it
-    answers = []
+    labels = texts.label_ids(names)  # unknown labels are an error before the work, not after it
+    answers: list[Classified] = []
     for group in groups(range(len(texts)), "texts"):
         pairs = None if texts.pairs is None else [texts.pairs[i] for i in group]
         answers += classifier([texts.texts[i] for i in group], pairs)

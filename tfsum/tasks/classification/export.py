@@ -1,4 +1,4 @@
-"""A BertClassifier's model folder to a SavedModel that takes raw strings and gives labels."""
+"""A BertClassifier's model folder to a SavedModel that takes raw strings and returns labels."""
 
 import pathlib
 
@@ -9,12 +9,12 @@ from tfsum.tasks import task
 from tfsum.tasks.classification.module import TextClassifier
 from tfsum.text.word_piece import WordPiece
 
-# BERT's own, where a model folder says nothing.
+# For a model folder without settings: BERT's own.
 TEXT_SETTINGS = {"pair": False}
 
 
-def export_model(folder, destination, ops: str = "core", pair: bool | None = None,
-                 max_length: int | None = None, storage: str = "float32") -> pathlib.Path:
+def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, ops: str = "core",
+                 pair: bool | None = None, max_length: int | None = None, storage: str = "float32") -> pathlib.Path:
     """Writes a BertClassifier as a SavedModel that takes raw strings, and verifies it before it gets its name.
 
     Args:

@@ -1,4 +1,6 @@
-"""What an exported classifier is asked when it is verified or warmed up."""
+"""The requests that verify and warm up an exported classifier."""
+
+from typing import Any
 
 import tensorflow as tf
 
@@ -18,8 +20,8 @@ def requests(description: dict) -> list[dict]:
     return [{"text": text} for text in TEXTS]
 
 
-def ask(model, requests: list[dict]) -> list[dict]:
-    """What a loaded model answers to each of the requests, as plain Python values."""
+def ask(model: Any, requests: list[dict]) -> list[dict]:
+    """Returns the answers of a loaded model as plain Python values."""
     given = model.signatures["serving_default"](
         **{name: tf.constant([request[name] for request in requests], tf.string) for name in requests[0]}
     )

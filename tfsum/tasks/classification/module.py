@@ -1,7 +1,7 @@
 """A classifier as one module: strings in, one or two a text, labels with probabilities out.
 
-Text is packed as `tfsum.tasks.classification.batches` packs it, so that a served text is treated as a training text
-was; see `stored_weights` for how the weights lie in the file.
+Text is packed as `tfsum.tasks.classification.batches` packs it, so that serving and training treat a text
+alike; see `stored_weights` for how the weights are stored.
 """
 
 import tensorflow as tf
@@ -9,6 +9,7 @@ import tensorflow as tf
 from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.models import BertClassifier
 from tfsum.text.known_words import known_words
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
@@ -28,9 +29,19 @@ class TextClassifier(tf.Module):
 
     Raises:
         ExportError: an unknown storage, or rows longer than the encoder.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertClassifier({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                               "num_attention_heads": 2, "intermediate_size": 16}, ["no", "yes"])
+        >>> model.build()
+        >>> module = TextClassifier(model, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]), max_length=16)
+        >>> module.serve(tf.constant(["rain"]))["labels"].numpy().tolist()
+        [[b'no', b'yes']]
     """
 
-    def __init__(self, model, word_piece: WordPiece, max_length: int, pair: bool = False, storage: str = "float32"):
+    def __init__(self, model: BertClassifier, word_piece: WordPiece, max_length: int, pair: bool = False,
+                 storage: str = "float32") -> None:
         super().__init__(name="text_classifier")
         longest = model.bert.config["max_position_embeddings"]
         if not 3 <= max_length <= longest:
@@ -38,7 +49,7 @@ class TextClassifier(tf.Module):
         self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
         self.label_names = list(model.label_names)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
-        self.weights = StoredWeights(model, storage, pooler=True)
+        self.weights = StoredWeights(model, storage)
         names = ("text", "text_pair") if pair else ("text",)
         self.serve = tf.function(self._classify, input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
 
@@ -46,7 +57,7 @@ class TextClassifier(tf.Module):
         """The signatures of the SavedModel, by name."""
         return {"serving_default": self.serve}
 
-    def _classify(self, text, text_pair=None):
+    def _classify(self, text: tf.Tensor, text_pair: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
         """Labels texts (B,), or pairs of texts, with the probability of every label in the order of `labels`."""
         pieces, pair = self.word_piece.tokenize(text), None
         if text_pair is not None:

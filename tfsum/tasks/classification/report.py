@@ -1,10 +1,11 @@
-"""How good a classifier is: accuracy and F1 with bootstrap intervals, alone and beside others on the same texts."""
+"""The report on a classifier: accuracy and F1 with bootstrap intervals, compared with other systems."""
 
 import dataclasses
 import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tfsum.errors import Error
 from tfsum.evaluation.bootstrap import bootstrap_intervals
@@ -17,16 +18,21 @@ KEYS = (("value", "low", "high"), ("difference", "difference_low", "difference_h
 
 @dataclasses.dataclass
 class ClassificationReport:
-    """Scores of every system on the same texts, in points (0 to 100).
+    """Scores of every system on the same texts, from 0 to 100.
 
     Attributes:
-        texts: how many.
+        texts: number of texts.
         label_names: the labels.
         baseline: the system that `difference` compares with; None where there is one system alone.
         settings: samples and seed of the bootstrap.
         systems: name -> metric -> `value`, `low`, `high` (95 % interval) and, with a baseline, `difference`,
             `difference_low`, `difference_high` (of the same resampled texts); and name -> `labels`: label ->
             `precision`, `recall`, `f1`, `texts` (with that label).
+
+    Example:
+        >>> report = evaluate_labels({"model": [0, 1, 1]}, [0, 1, 0], ["no", "yes"], samples=10)
+        >>> round(report.systems["model"]["accuracy"]["value"], 1)
+        66.7
     """
 
     texts: int
@@ -61,13 +67,13 @@ class ClassificationReport:
         return "\n".join([*(line.rstrip() for line in lines), "", f"{self.texts} texts; {settings}"])
 
 
-def evaluate_labels(systems: Mapping[str, Sequence[int]], labels: Sequence[int], label_names: Sequence[str],
+def evaluate_labels(systems: Mapping[str, ArrayLike], labels: ArrayLike, label_names: Sequence[str],
                     baseline: str | None = None, samples: int = 1000, seed: int = 0) -> ClassificationReport:
     """Scores the answers of systems.
 
     Args:
-        systems: name -> (N,) places of the labels that it answered.
-        labels: (N,) places of the true labels.
+        systems: name -> (N,) indices of the predicted labels.
+        labels: (N,) indices of the true labels.
         label_names: (C,) the labels.
         baseline: the system that the others are compared with.
         samples: of the bootstrap, which draws texts.
@@ -77,26 +83,32 @@ def evaluate_labels(systems: Mapping[str, Sequence[int]], labels: Sequence[int],
         The report.
 
     Raises:
-        Error: a system has not one answer a text, or the baseline is none of them.
+        Error: a system has not one answer per text, or the baseline is not a system.
+
+    Example:
+        >>> report = evaluate_labels({"model": [0, 1]}, [0, 1], ["no", "yes"], samples=10)
+        >>> report.systems["model"]["f1_macro"]["value"]
+        100.0
     """
-    labels, classes = np.asarray(labels), len(label_names)
-    for name, answers in systems.items():
-        if len(answers) != len(labels) or not len(labels):
-            raise Error(f"evaluate: {name!r} has {len(answers)} answers for {len(labels)} texts; expected one each")
+    true, classes = np.asarray(labels), len(label_names)
+    answered = {name: np.asarray(answers) for name, answers in systems.items()}
+    for name, answers in answered.items():
+        if len(answers) != len(true) or not len(true):
+            raise Error(f"evaluate: {name!r} has {len(answers)} answers for {len(true)} texts; expected one each")
     if baseline is not None and baseline not in systems:
         raise Error(f"evaluate: baseline {baseline!r} is none of the systems ({', '.join(systems)})")
-    outcomes = np.stack([_outcomes(np.asarray(answers), labels, classes) for answers in systems.values()], axis=1)
+    outcomes = np.stack([_outcomes(answers, true, classes) for answers in answered.values()], axis=1)
     place = None if baseline is None else list(systems).index(baseline)
 
-    def statistic(means):
+    def statistic(means: np.ndarray) -> np.ndarray:
         values = _scores(means)
         return np.stack([values] if place is None else [values, values - values[..., [place], :]], axis=-2)
 
     found = statistic(outcomes.mean(0))  # (systems, the scores and their differences, metrics)
     ends = np.stack([found, *bootstrap_intervals(outcomes, samples, seed, statistic=statistic)])
     return ClassificationReport(
-        len(labels), list(label_names), baseline, {"samples": samples, "seed": seed},
-        {name: _table(ends[:, i]) | {"labels": _by_label(outcomes[:, i].mean(0), len(labels), label_names)}
+        len(true), list(label_names), baseline, {"samples": samples, "seed": seed},
+        {name: _table(ends[:, i]) | {"labels": _by_label(outcomes[:, i].mean(0), len(true), label_names)}
          for i, name in enumerate(systems)})
 
 
@@ -124,11 +136,11 @@ def _table(ends: np.ndarray) -> dict[str, dict[str, float]]:
 
 
 def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict[str, dict]:
-    def points(part, whole):
+    def percent(part: float, whole: float) -> float:
         return 100 * float(part / whole) if whole > 0 else 0.0
 
-    return {name: {"precision": points(right, answered), "recall": points(right, true),
-                   "f1": points(2 * right, answered + true), "texts": round(float(true) * texts)}
+    return {name: {"precision": percent(right, answered), "recall": percent(right, true),
+                   "f1": percent(2 * right, answered + true), "texts": round(float(true) * texts)}
             for name, (right, answered, true) in zip(label_names, means)}
 
 

@@ -3,7 +3,7 @@
 import dataclasses
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import tensorflow as tf
 
@@ -11,12 +11,12 @@ from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.models import Bert, BertClassifier
-from tfsum.tasks.classification.batches import PackedTexts, labelled_batches, pack_texts
+from tfsum.tasks.classification.batches import PackedTexts, TextBatcher, pack_texts
 from tfsum.tasks.classification.prepare import read_labelled, read_splits
-from tfsum.tasks.classification.report import evaluate_labels
+from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
 from tfsum.tasks.classification.validation import probabilities
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, check_segments, freeze, text_settings
+from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import NOT_DECAYED, Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
@@ -30,11 +30,15 @@ class TrainSettings(RunSettings):
 
     Attributes:
         tokens_per_batch: padded tokens of a step's batch, of each replica.
-        learning_rate: peak rate of the classifier and of the pooler, which in many encoders nobody trained.
+        learning_rate: peak rate of the classifier and of the pooler, which many encoders have untrained.
         encoder_learning_rate: peak rate of the rest of the encoder.
         warmup_steps: steps of linear growth of the rates, which then fall linearly to 0.
-        weight_decay: of AdamW; biases and normalizations are spared.
+        weight_decay: of AdamW; biases and normalizations are excluded.
         clip_norm: largest global norm of the gradients; 0 never clips.
+
+    Example:
+        >>> TrainSettings(folder="runs/tweets", steps=500).encoder_learning_rate
+        5e-05
     """
 
     tokens_per_batch: int = 1024
@@ -46,10 +50,10 @@ class TrainSettings(RunSettings):
 
 
 def schema() -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`."""
+    """The schema of a recipe: section -> key -> `Key`."""
     return {
         "data": {**keys_of(read_splits), **keys_of(read_labelled, "path")},
-        "text": {**CASE, **keys_of(pack_texts, "texts", "label_names", "word_piece")},
+        "text": {**CASE_KEYS, **keys_of(pack_texts, "texts", "label_names", "word_piece")},
         "model": keys_of(make_model, "label_names"),
         "train": keys_of(TrainSettings),
     }
@@ -57,7 +61,7 @@ def schema() -> dict[str, dict[str, Key]]:
 
 @dataclasses.dataclass
 class TrainingData:
-    """What the stages after the preparation need.
+    """The result of `prepare_data`.
 
     Attributes:
         label_names: the labels in the order of the model's scores.
@@ -92,7 +96,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
         of_label = {f"of label {label!r}": int((part.labels == i).sum()) for i, label in enumerate(label_names)}
         log(f"{name}: {format_counts(part.counts | of_label)}")
     if absent := [label for i, label in enumerate(label_names) if i not in packed["train"].labels]:
-        log(f"warning: no text to train on has label {', '.join(map(repr, absent))}, which will hardly be answered")
+        log(f"warning: no training text has label {', '.join(map(repr, absent))}; the model will hardly predict it")
     settings = {**case, "max_length": text["max_length"], "pair": pair}
     return TrainingData(label_names, settings, word_piece.vocabulary, packed)
 
@@ -118,8 +122,8 @@ def make_model(encoder: str, label_names: Sequence[str], pretrained: bool = True
     Args:
         encoder: see `tfsum.formats.hugging_face.local_folder`.
         label_names: the labels.
-        pretrained: False takes the encoder's size and vocabulary alone and begins with new weights: the control
-            that shows what pretraining is worth.
+        pretrained: False takes only the encoder's size and vocabulary and new weights: the control
+            that shows the effect of pretraining.
         freeze_layers: the lowest encoder layers that keep their weights; above 0 the embeddings keep theirs too.
         hidden_dropout_prob: dropout of the encoder.
         attention_probs_dropout_prob: dropout on its attention weights.
@@ -127,6 +131,17 @@ def make_model(encoder: str, label_names: Sequence[str], pretrained: bool = True
 
     Returns:
         The built model.
+
+    Raises:
+        CheckpointError: the encoder cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Bert(10, 8, 1, 2, 16).save_pretrained(folder)
+        ...     model = make_model(folder, ["no", "yes"])
+        >>> model.label_names
+        ('no', 'yes')
     """
     dropout = {"hidden_dropout_prob": hidden_dropout_prob,
                "attention_probs_dropout_prob": attention_probs_dropout_prob}
@@ -146,12 +161,17 @@ class ClassificationRun(Run):
         train: the texts to train on.
         validation: the texts to choose the best model by.
         vocabulary: the word pieces.
-        model_settings: what tfsum.json of the best model says.
+        model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/tweets/best')
     """
 
     def __init__(self, model: BertClassifier, train: PackedTexts, validation: PackedTexts, vocabulary: list[str],
-                 model_settings: dict, settings: TrainSettings):
+                 model_settings: dict, settings: TrainSettings) -> None:
         factor = encoder_factor(settings.encoder_learning_rate, settings.learning_rate)
         with model.distribute_strategy.scope():
             optimizer = Adam(WarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
@@ -160,16 +180,13 @@ class ClassificationRun(Run):
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, settings)
         self.model_settings, self._vocabulary = model_settings, vocabulary
-        self._train, self._validation = train, validation
-        self._report = None  # of the newest validation
+        self._batcher, self._validation = TextBatcher(train, settings.tokens_per_batch), validation
+        self._report: ClassificationReport | None = None  # of the newest validation
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """See `Run.batches`."""
-        def batches(skip: int) -> tf.data.Dataset:
-            return labelled_batches(self._train, tokens_per_batch=self.settings.tokens_per_batch, training=True,
-                                    seed=self.settings.seed, skip_batches=skip)
-
-        return self.replicated(batches, done), self.settings.steps
+        return self.replicated(lambda skip: self._batcher.dataset(
+            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
     def measure(self) -> dict[str, float]:
         """Accuracy and F1 on the validation texts, in points."""
@@ -184,7 +201,7 @@ class ClassificationRun(Run):
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores and their intervals."""
-        validation = {"step": self.state["best"]["step"], "texts": self._report.texts,
-                      **self._report.systems["model"]}
+        report = cast(ClassificationReport, self._report)
+        validation = {"step": self.state["best"]["step"], "texts": report.texts, **report.systems["model"]}
         self.model.save_pretrained(folder, self._vocabulary, {
             **self.model_settings, "validation": validation, "seconds": round(self.state["seconds"])})

@@ -4,7 +4,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.models import BertClassifier
-from tfsum.tasks.classification.batches import PackedTexts, assemble_texts, plan_texts
+from tfsum.tasks.classification.batches import PackedTexts, TextBatcher
 
 
 def probabilities(model: BertClassifier, texts: PackedTexts, tokens_per_batch: int) -> np.ndarray:
@@ -17,10 +17,15 @@ def probabilities(model: BertClassifier, texts: PackedTexts, tokens_per_batch: i
 
     Returns:
         float32 (N, C).
+
+    Example:
+        >>> probabilities(model, texts, tokens_per_batch=4096).argmax(1)  # doctest: +SKIP
+        array([1, 0, 0])
     """
     # Not Keras's `predict`, which under a strategy gives the answers of every replica.
     predict = tf.function(model.predict_step, reduce_retracing=True, autograph=False)
     found = np.zeros((len(texts), len(model.label_names)), np.float32)
-    for rows in plan_texts(texts, tokens_per_batch, 8, None):
-        found[rows] = predict(assemble_texts(texts, rows)).numpy()
+    batcher = TextBatcher(texts, tokens_per_batch)
+    for rows in batcher.plan():
+        found[rows] = predict(batcher.assemble(rows)).numpy()
     return found

@@ -1,5 +1,13 @@
 """Extractive summarization: BertSumExt chooses sentences of the text (Liu 2019; Liu and Lapata 2019)."""
 
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tfsum.tasks.extractive.summarizer import Summarizer
+
 MODEL_KIND, EXPORT_KIND, VERB = "bert_sum_ext", "extractive", "summarize"
 
 
@@ -8,7 +16,7 @@ def owns(config: dict) -> bool:
     return config.get("model_type") == "bert" and "bert_sum_ext" in config
 
 
-def load(folder):
+def load(folder: str | pathlib.Path) -> Summarizer:
     """The `Summarizer` of an exported model."""
     from tfsum.tasks.extractive.summarizer import Summarizer
 

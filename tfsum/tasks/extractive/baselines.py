@@ -1,4 +1,4 @@
-"""What a model is measured beside: lead, random pick and oracle, of the document's own sentences."""
+"""Baselines of the document's own sentences: lead, random and oracle."""
 
 import hashlib
 from collections.abc import Sequence
@@ -15,10 +15,14 @@ def lead(documents: Documents, sentences: int = 3) -> list[list[str]]:
 
     Args:
         documents: (D,) lists of sentences.
-        sentences: how many.
+        sentences: number of sentences.
 
     Returns:
         (D,) lists of at most that many sentences.
+
+    Example:
+        >>> lead([["It rained.", "The bridge was closed.", "It snowed."]], sentences=2)
+        [['It rained.', 'The bridge was closed.']]
     """
     return [list(document[:sentences]) for document in documents]
 
@@ -28,17 +32,21 @@ def random_pick(documents: Documents, sentences: int = 3, seed: int = 0) -> list
 
     Args:
         documents: (D,) lists of sentences.
-        sentences: how many.
-        seed: of the draw; a document has the same draw in any corpus.
+        sentences: number of sentences.
+        seed of the draw; a document has the same draw in any corpus.
 
     Returns:
         (D,) lists of at most that many sentences.
+
+    Example:
+        >>> random_pick([["It rained.", "It snowed."]], sentences=2)
+        [['It rained.', 'It snowed.']]
     """
     return [_draw(document, sentences, seed) for document in documents]
 
 
 def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: int = 3) -> list[list[str]]:
-    """The labelled sentences: what the best extract of the training labels would score.
+    """The labelled sentences, the upper bound of the training labels.
 
     Args:
         documents: (D,) lists of sentences.
@@ -49,7 +57,11 @@ def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: i
         (D,) lists of at most that many sentences, in the order of the document.
 
     Raises:
-        Error: if a document has not one label a sentence.
+        Error: a document has not one label per sentence.
+
+    Example:
+        >>> oracle([["It rained.", "The bridge was closed."]], [[0, 1]])
+        [['The bridge was closed.']]
     """
     chosen = []
     for number, (document, row) in enumerate(zip(documents, labels, strict=True)):

@@ -1,4 +1,4 @@
-"""The part of an extractive summarizer's model card that is about the model."""
+"""The part of an extractive summarizer's model card."""
 
 WHAT, ANSWERS = "An extractive summarizer for TensorFlow", "sentences with scores and byte offsets"
 TABLE = """\
@@ -16,7 +16,7 @@ def table(description: dict, weights: int) -> str:
 
     Args:
         description: the content of assets.extra/tfsum.json.
-        weights: how many numbers the stored weights are.
+        weights: number of stored weights.
     """
     config = description["config"]
     model = config.get("bert_sum_ext", {})

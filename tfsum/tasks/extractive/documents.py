@@ -20,12 +20,15 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
 
     Args:
         weights: the model.
-        values: what `weights.read()` gave.
-        windows: what `tfsum.text.packing.pack_windows` gave.
+        values: the result of `weights.read()`.
+        windows: the result of `tfsum.text.packing.pack_windows`.
         width: D.
 
     Returns:
         float32 (N, D), a vector for each sentence of the batch, in order.
+
+    Example:
+        >>> vectors = sentence_vectors(weights, weights.read(), windows, width=384)  # doctest: +SKIP
     """
     token_ids, segment_ids = windows["token_ids"], windows["segment_ids"]
     starts, window_of = windows["sentence_starts"], windows["window_of_sentence"]
@@ -58,12 +61,15 @@ def score_documents(
 
     Args:
         weights: the model.
-        values: what `weights.read()` gave.
+        values: the result of `weights.read()`.
         vectors: float32 (N, D), document by document.
         per_document: int (B,), sentences of each; they sum to N.
 
     Returns:
         float32 logits (N,).
+
+    Example:
+        >>> logits = score_documents(weights, weights.read(), vectors, tf.constant([3, 5]))  # doctest: +SKIP
     """
     first, size, place = _even_blocks(tf.cast(per_document, tf.int32))
 

@@ -26,7 +26,7 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
         seed: of the random pick and the bootstrap.
 
     Returns:
-        The report; how many documents were left out is written to standard error.
+        The report; the number of documents left out is written to standard error.
 
     Raises:
         DataError: the corpus cannot be read, or no document has a text and a summary.
@@ -51,9 +51,9 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
 
 
 def _documents(corpus: Corpus, limit: int | None) -> list[dict[str, str]]:
-    """The documents that have a text and a summary; how many have none is written to standard error."""
+    """The documents that have a text and a summary; the others are counted on standard error."""
     counts: collections.Counter = collections.Counter()
-    documents = []
+    documents: list[dict[str, str]] = []
     for document in read_corpus(corpus, counts=counts):
         if limit is not None and len(documents) >= limit:
             break

@@ -1,4 +1,4 @@
-"""Why these sentences: each sentence of a text with its score by an exported model, those chosen, and a page."""
+"""Explains an extractive summary: the score of each sentence, the sentences chosen, and an HTML page."""
 
 import dataclasses
 
@@ -13,15 +13,20 @@ def explain_page(summarizer: Summarizer, text: str, title: str, *, sentences: in
 
 @dataclasses.dataclass(frozen=True)
 class Explanation:
-    """What an extractive model thinks of a text.
+    """The summary of an extractive model with the scores of all sentences.
 
     Attributes:
         text: the text.
         every: all its sentences, as if all were chosen.
         summary: the answer of the model.
-        chosen: places of the summary's sentences among all, from 0.
+        chosen: indices of the summary's sentences.
         model: NAME/VERSION of the model.
-        rule: how the model chooses among the sentences.
+        rule: how the model selects sentences, in words.
+
+    Example:
+        >>> import tfsum
+        >>> explain("It rained. The bridge was closed.", tfsum.load(), sentences=1).rule
+        'at most 1 by the ROUGE expected of them together'
     """
 
     text: str
@@ -33,18 +38,24 @@ class Explanation:
 
 
 def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanation:
-    """Asks a model for its summary of a text and for the scores of all sentences.
+    """Gets a model's summary of a text and the scores of all sentences.
 
     Args:
         text: the text.
         summarizer: what `tfsum.load` gave.
-        sentences: at most so many in the summary.
+        sentences: the most sentences of the summary.
 
     Returns:
         An `Explanation`.
 
     Raises:
-        Error: `text` is no str, or `sentences` is beyond the model's limit.
+        Error: `text` is not a str, or `sentences` is beyond the model's limit.
+
+    Example:
+        >>> import tfsum
+        >>> explanation = explain("It rained. The bridge was closed.", tfsum.load(), sentences=1)
+        >>> len(explanation.chosen), len(explanation.every.sentences)
+        (1, 2)
     """
     summary, every = summarizer(text, sentences), summarizer.score(text)
     place = {offsets: i for i, offsets in enumerate(every.offsets)}
@@ -53,14 +64,14 @@ def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanatio
 
 
 def _rule(sentences: int, description: dict) -> str:
-    """What the exported model does with the scores, in words."""
+    """How the exported model selects sentences, in words."""
     rank = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}[description["selection"]]
     blocked = ", none that repeats a trigram of the others" if description["block_trigrams"] else ""
     return f"at most {sentences} by {rank}{blocked}"
 
 
 def html_report(explanation: Explanation, title: str) -> str:
-    """Writes an explanation as a page: the summary, the text with its sentences shaded by score, a table of them all.
+    """Renders an explanation as a page: the summary, the text with its sentences shaded by score, a table of them all.
 
     Args:
         explanation: what `explain` gave.
@@ -68,6 +79,11 @@ def html_report(explanation: Explanation, title: str) -> str:
 
     Returns:
         HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
+
+    Example:
+        >>> import tfsum
+        >>> html_report(explain("It rained. The bridge was closed.", tfsum.load()), "a text")[:15]
+        '<!doctype html>'
     """
     parts = (_facts, _summary, _text, _table)
     return page(title, "\n".join(part(explanation) for part in parts))

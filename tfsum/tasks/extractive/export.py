@@ -1,4 +1,4 @@
-"""A BertSumExt's model folder to a SavedModel that takes raw strings and gives sentences."""
+"""A BertSumExt's model folder to a SavedModel that takes raw strings and returns sentences."""
 
 import pathlib
 
@@ -10,13 +10,13 @@ from tfsum.tasks.extractive.module import ExtractiveSummarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
-# BERT's own, where a model folder says nothing.
+# For a model folder without settings: BERT's own.
 TEXT_SETTINGS = {"newline": "sentence"}
 
 
 def export_model(
-    folder,
-    destination,
+    folder: str | pathlib.Path,
+    destination: str | pathlib.Path,
     ops: str = "core",
     max_sentences: int = 10,
     sentences: int = 3,
@@ -28,21 +28,21 @@ def export_model(
 
     Args:
         folder: a model folder (`BertSumExt.save_pretrained`) with vocab.txt and tfsum.json.
-        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
+        destination: `.../NAME/VERSION`, VERSION a new integer; or `.../NAME`, for the next version.
         ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
         max_sentences: N, the most sentences of a summary.
-        sentences: how many `serving_default` gives.
-        selection: "score" or "expected_rouge": what sentences are chosen by, see `ExtractiveSummarizer`; by default as
-            the model's recipe was evaluated, and by score (the papers') where it does not say.
+        sentences: the number that `serving_default` returns.
+        selection: "score" or "expected_rouge": how sentences are selected, see `ExtractiveSummarizer`; by default as
+            the model's recipe was evaluated, else by score (the papers').
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
-            default as the model's recipe was evaluated, and True (the papers') where it does not say.
+            default as the model's recipe was evaluated, else True (the papers').
         storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
 
     Returns:
         The folder written.
 
     Raises:
-        ExportError: the folder lacks something, an option is wrong, the destination is taken or cannot be written.
+        ExportError: the folder is incomplete, an option is invalid, the destination exists or cannot be written.
         CheckpointError: the model folder cannot be read.
     """
     source, destination = pathlib.Path(folder), version_folder(destination)
@@ -60,8 +60,22 @@ def export_model(
                         {"ops": ops, "storage": storage, "text": text, **choice})
 
 
-def build(source, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
-    """Makes the module of a model folder; `choice` holds the arguments of how sentences are chosen."""
+def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
+    """Makes the module of a model folder; `choice` holds the arguments of the selection.
+
+    Args:
+        source: the model folder.
+        settings: from `read_settings`.
+        ops, storage: see `export_model`.
+        choice: further arguments of `ExtractiveSummarizer`.
+
+    Raises:
+        ExportError: the vocabulary or the window length does not fit the model.
+
+    Example:
+        >>> source = pathlib.Path("runs/news/best")
+        >>> module = build(source, read_settings(source), "core", {"sentences": 3}, "float32")  # doctest: +SKIP
+    """
     text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertSumExt.from_pretrained(str(source))
     word_piece = WordPiece.from_file(

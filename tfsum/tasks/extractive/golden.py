@@ -1,4 +1,6 @@
-"""What an exported extractive summarizer is asked when it is verified or warmed up."""
+"""The requests that verify and warm up an exported extractive summarizer."""
+
+from typing import Any
 
 import tensorflow as tf
 
@@ -21,8 +23,8 @@ def requests(description: dict) -> list[dict]:
     return [{"text": text, **options} for text in TEXTS]
 
 
-def ask(model, requests: list[dict]) -> list[dict]:
-    """What a loaded model answers to each of the requests, as plain Python values."""
+def ask(model: Any, requests: list[dict]) -> list[dict]:
+    """Returns the answers of a loaded model as plain Python values."""
     texts = tf.constant([request["text"] for request in requests], tf.string)
     given = model.signatures["summarize"](
         text=texts,
@@ -35,7 +37,7 @@ def ask(model, requests: list[dict]) -> list[dict]:
 
 
 def _answer(given: dict, every: dict, i: int) -> dict:
-    """Row i of what `summarize` and `score` gave."""
+    """Row i of the outputs of `summarize` and `score`."""
     count, total = int(given["count"][i]), int(every["count"][i])
     return {
         "summary": given["summary"][i].decode("utf-8"),

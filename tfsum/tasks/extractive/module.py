@@ -1,19 +1,20 @@
 """The extractive summarizer as one module: strings in, sentences with scores and offsets out.
 
 The same splitter, tokenizer and windows as in training, then BertSumExt, then the selection; see `documents` for
-how long documents are read and `stored_weights` for how the weights lie in the file.
+how long documents are read and `stored_weights` for how the weights are stored.
 """
 
 import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.export.stored_weights import StoredWeights
+from tfsum.models import BertSumExt
 from tfsum.tasks.extractive.documents import score_documents, sentence_vectors
-from tfsum.text.expected_rouge import SELECTIONS, expected_rouge_ranks, is_word
+from tfsum.text.expected_rouge import SELECTIONS, is_word
 from tfsum.text.known_words import known_words
 from tfsum.text.packing import pack_windows
 from tfsum.text.repeat import row_ids
-from tfsum.text.selection import select
+from tfsum.text.selection import select_sentences
 from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
@@ -24,23 +25,33 @@ class ExtractiveSummarizer(tf.Module):
     """The exported graph of a `BertSumExt`.
 
     Args:
-        model: a built `BertSumExt`, which the module takes over (see `StoredWeights`).
+        model: a built `BertSumExt`, whose weights the module takes over (see `StoredWeights`).
         word_piece: the tokenizer; its `ops` decide which hosts can load the export.
         splitter: the sentence splitter.
         window_length: tokens in a window.
         max_sentences: N, the width of the outputs and the most sentences of a summary.
-        sentences: how many `serving_default` chooses.
-        selection: what sentences are chosen by: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
+        sentences: the number that `serving_default` selects.
+        selection: how sentences are selected: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
         storage: see `StoredWeights`.
 
     Raises:
         ExportError: the numbers of sentences do not fit each other, or an unknown selection or storage.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertSumExt({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                           "num_attention_heads": 2, "intermediate_size": 16}, head="classifier")
+        >>> model.build()
+        >>> words = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> module = ExtractiveSummarizer(model, words, SentenceSplitter(), window_length=32)
+        >>> module.score(tf.constant(["Rain. Rain."]))["count"].numpy().tolist()
+        [2]
     """
 
     def __init__(
         self,
-        model,
+        model: BertSumExt,
         word_piece: WordPiece,
         splitter: SentenceSplitter,
         window_length: int,
@@ -49,7 +60,7 @@ class ExtractiveSummarizer(tf.Module):
         selection: str = "score",
         block_trigrams: bool = True,
         storage: str = "float32",
-    ):
+    ) -> None:
         super().__init__(name="extractive_summarizer")
         if not 1 <= sentences <= max_sentences:
             raise ExportError(
@@ -63,7 +74,7 @@ class ExtractiveSummarizer(tf.Module):
         self.default_sentences, self.default_block = sentences, block_trigrams
         self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
-        self.weights = StoredWeights(model, storage)
+        self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
 
     def signatures(self) -> dict:
@@ -76,7 +87,7 @@ class ExtractiveSummarizer(tf.Module):
         }
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def serve(self, text):
+    def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) with the defaults of the export."""
         rows = tf.shape(text)
         return self._summarize(text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block))
@@ -88,7 +99,7 @@ class ExtractiveSummarizer(tf.Module):
             tf.TensorSpec([None], tf.bool, name="block_trigrams"),
         ]
     )
-    def summarize(self, text, max_sentences, block_trigrams):
+    def summarize(self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) by at most `max_sentences` (B,) each, with or without `block_trigrams` (B,)."""
         rows = tf.shape(text)
         for name, given in (("max_sentences", max_sentences), ("block_trigrams", block_trigrams)):
@@ -96,12 +107,12 @@ class ExtractiveSummarizer(tf.Module):
         return self._summarize(text, max_sentences, block_trigrams)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def score(self, text):
+    def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
         read = self._read(text)
         per_document = tf.cast(read["count"], tf.int64)
 
-        def rows(values, fill):
+        def rows(values: tf.Tensor, fill: float) -> tf.Tensor:
             return tf.RaggedTensor.from_row_lengths(values, per_document, validate=False).to_tensor(fill)
 
         return {
@@ -120,8 +131,10 @@ class ExtractiveSummarizer(tf.Module):
             tf.TensorSpec([None, None], tf.int32, name="sentence_starts"),
         ]
     )
-    def score_ids(self, token_ids, segment_ids, sentence_starts):
-        """Scores sentences of documents that are packed already; 0 where there is none."""
+    def score_ids(
+        self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """Scores sentences of documents that are already packed; 0 where there is none."""
         real = sentence_starts >= 0
         with self.weights.model(self.weights.read()) as model:
             vectors = model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)
@@ -129,7 +142,7 @@ class ExtractiveSummarizer(tf.Module):
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def _read(self, text):
+    def _read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Splits, tokenizes and scores texts (B,): flat values (N,) over all sentences, and (B,) ones."""
         split = self.splitter.split(text)
         sentences = split["sentences"]
@@ -154,22 +167,18 @@ class ExtractiveSummarizer(tf.Module):
             "known": self.known_words.share(pieces, owner, documents),
         }
 
-    def _summarize(self, text, max_sentences, block_trigrams):
+    def _summarize(self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
         read = self._read(text)
         splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
-        ragged = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
-        ranks = ragged.with_flat_values(read["logits"]).to_tensor(0.0)
-        present = tf.sequence_mask(read["count"], tf.shape(ranks)[1])
-        if self.words is not None:
-            pieces = ragged.with_values(read["pieces"])
-            ranks = expected_rouge_ranks(
-                tf.sigmoid(ranks), present, pieces, self.words, max_sentences, self.max_sentences
-            )
-        chosen, count = select(ranks, present, ragged, max_sentences, block_trigrams, self.max_sentences)
-        nothing = tf.size(read["logits"])  # the place behind the last sentence holds the filling
-        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, nothing)
+        texts = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
+        by_rouge = self.words is not None
+        chosen, count = select_sentences(
+            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]), texts, most,
+            block_trigrams, self.max_sentences, texts.with_values(read["pieces"]) if by_rouge else None, self.words)
+        padding = tf.size(read["logits"])  # the index after the last sentence, where `pick` appends the fill
+        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, padding)
 
-        def pick(values, fill):
+        def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
             return tf.gather(tf.concat([values, [fill]], 0), flat)
 
         sentences = pick(read["sentences"], "")
@@ -186,7 +195,8 @@ class ExtractiveSummarizer(tf.Module):
         }
 
 
-def _coverage(sentences, pieces, pieces_cut, owner, documents) -> tf.Tensor:
+def _coverage(sentences: tf.Tensor, pieces: tf.RaggedTensor, pieces_cut: tf.Tensor, owner: tf.Tensor,
+              documents: tf.Tensor) -> tf.Tensor:
     """Share of each document's non-space bytes that the model read: float32 (B,), 1 where there are none.
 
     Only a sentence longer than a window is cut; its bytes count as read in the share of its pieces that are.
@@ -195,7 +205,7 @@ def _coverage(sentences, pieces, pieces_cut, owner, documents) -> tf.Tensor:
     all_pieces = tf.maximum(tf.cast(pieces.row_lengths(), tf.float64), 1.0)
     unread = size * tf.cast(pieces_cut, tf.float64) / all_pieces
 
-    def total(values):
+    def total(values: tf.Tensor) -> tf.Tensor:
         return tf.math.unsorted_segment_sum(values, owner, documents)
 
     return tf.cast(1.0 - total(unread) / tf.maximum(total(size), 1.0), tf.float32)

@@ -4,12 +4,12 @@ import collections
 import functools
 import pathlib
 from collections.abc import Iterator
+from typing import Any
 
-from tfsum.data.manifest import Manifest, digest
+from tfsum.data.preparation import RecordWriter, check_settings, shard_names, write_records
 from tfsum.data.readers import fingerprint, read_corpus
-from tfsum.data.shards import shard_name, write_shards
 from tfsum.data.vocabulary_file import vocabulary_file
-from tfsum.errors import DataError, Error
+from tfsum.errors import DataError
 
 
 def prepare(
@@ -30,7 +30,7 @@ def prepare(
     columns: dict[str, str] | None = None,
     progress: bool = True,
 ) -> dict[str, int]:
-    """Writes a corpus as records for extractive training; a second call goes on where the first was stopped.
+    """Writes a corpus as records for extractive training; a second call continues where the first was stopped.
 
     Args:
         corpus: a corpus file (`read_corpus`).
@@ -58,6 +58,16 @@ def prepare(
     Raises:
         DataError: if the corpus or the vocabulary cannot be read.
         Error: if an argument is impossible, or `out_dir` was prepared with other settings.
+
+    Example:
+        >>> import json, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "it", "rained", "."]
+        >>> _ = (folder / "vocab.txt").write_text("\\n".join(pieces))
+        >>> _ = (folder / "corpus.jsonl").write_text(json.dumps({"text": "It rained. It is over.", "summary": "rain"}))
+        >>> counts = prepare(folder / "corpus.jsonl", folder / "records", folder, shards=1, progress=False)
+        >>> counts["documents"], counts["sentences"], counts["dropped"]
+        (1, 2, 0)
     """
     settings = {
         "labels": labels,
@@ -71,62 +81,43 @@ def prepare(
         "shards": shards,
         "columns": columns or {},
     }
-    _check(settings, processes)
+    check_settings(
+        settings | {"processes": processes},
+        {"summary_sentences": 1, "max_sentences": 1, "window_length": 3, "shards": 1, "processes": 1},
+        {"labels": ("greedy", "soft")})
     vocabulary = vocabulary_file(vocabulary)
-    settings |= {"corpus": digest(corpus), "vocabulary": digest(vocabulary)}
-    manifest = Manifest.open(out_dir, settings)
-    size, left_out = _survey(corpus, columns)
-    names = [shard_name("documents", shard, shards) for shard in range(shards)]
-    make_writer = functools.partial(_document_writer, settings, str(vocabulary))
-    documents = _usable(corpus, columns, collections.Counter())
-    write_shards(manifest, names, documents, size, make_writer, processes, progress)
-    return manifest.finish(left_out)
+
+    def names_for(size: int, left_out: collections.Counter) -> list[str]:
+        if not size:
+            counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
+            raise DataError(f"{corpus}: no document with a text and a summary (left out: {counts}); fill them in, or "
+                            "name the right columns")
+        return shard_names("documents", shards)
+
+    return write_records(
+        out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
+        functools.partial(_usable, corpus, columns), names_for,
+        functools.partial(_document_writer, settings, str(vocabulary)), processes=processes, progress=progress)
 
 
-def _check(settings: dict, processes: int) -> None:
-    """Raises Error for an argument that cannot be, before anything is read."""
-    if settings["labels"] not in ("greedy", "soft"):
-        raise Error(f"prepare: labels is {settings['labels']!r}; expected 'greedy' or 'soft'")
-    least = {"summary_sentences": 1, "max_sentences": 1, "window_length": 3, "shards": 1}
-    for name, smallest in least.items():
-        if settings[name] < smallest:
-            raise Error(f"prepare: {name} is {settings[name]}; expected {smallest} or more")
-    if processes < 1:
-        raise Error(f"prepare: processes is {processes}; expected 1 or more")
-
-
-def _survey(corpus: str | pathlib.Path, columns: dict[str, str] | None) -> tuple[int, dict[str, int]]:
-    """How many documents there are to write, and how many are left out, by reason."""
-    left_out: collections.Counter = collections.Counter()
-    size = sum(1 for _ in _usable(corpus, columns, left_out))
-    if not size:
-        counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
-        raise DataError(f"{corpus}: no document with a text and a summary (left out: {counts}); fill them in, or name "
-                        "the right columns")
-    return size, dict(left_out)
-
-
-def _usable(
-    corpus: str | pathlib.Path, columns: dict[str, str] | None, left_out: collections.Counter
-) -> Iterator[dict[str, str]]:
+def _usable(corpus: str | pathlib.Path, columns: dict[str, str] | None,
+            left_out: collections.Counter) -> Iterator[dict[str, str]]:
     """The documents with a text and a summary, each once; the others are counted by the first reason."""
     left_out.update(empty=0, without_summary=0, duplicates=0)
     seen: set[bytes] = set()
     for document in read_corpus(corpus, **(columns or {})):
-        key = fingerprint(document)
-        if not document["text"].strip():
-            left_out["empty"] += 1
-        elif not document["summary"].strip():
-            left_out["without_summary"] += 1
-        elif key in seen:
-            left_out["duplicates"] += 1
+        key = fingerprint(document["text"], document["summary"])
+        reason = ("empty" if not document["text"].strip() else "without_summary" if not document["summary"].strip()
+                  else "duplicates" if key in seen else None)
+        if reason:
+            left_out[reason] += 1
         else:
             seen.add(key)
             yield document
 
 
-def _document_writer(settings: dict, vocabulary: str):
+def _document_writer(settings: dict[str, Any], vocabulary: str) -> RecordWriter:
     # In here: a worker process settles how TensorFlow works before anything loads it.
     from tfsum.tasks.extractive.document_writer import DocumentWriter
 
-    return DocumentWriter(settings, vocabulary)
+    return DocumentWriter(settings, [vocabulary])

@@ -16,15 +16,20 @@ Summaries = Sequence[Sequence[str]]
 
 @dataclasses.dataclass
 class Report:
-    """Scores of every system on the same documents, in points (0 to 100).
+    """Scores of every system on the same documents, from 0 to 100.
 
     Attributes:
-        documents: how many.
+        documents: number of documents.
         baseline: the system that `difference` compares with.
-        settings: what else decides the numbers (sentences, seed, samples, words).
+        settings: further settings of the evaluation (sentences, seed, samples, words).
         systems: name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f),
             `difference` (mean of f minus the baseline's f of the same document), `difference_low`,
             `difference_high`; and name -> `sentences`, mean number.
+
+    Example:
+        >>> report = score_systems({"model": [["It rained."]]}, ["It rained."], baseline="model", samples=10)
+        >>> report.systems["model"]["rouge1"]["f"]
+        100.0
     """
 
     documents: int
@@ -91,8 +96,15 @@ def score_systems(
         The report.
 
     Raises:
-        Error: if a system has not one summary a reference, a name is taken, or the baseline is none of the
-            systems.
+        Error: a system has not one summary per reference, a name is taken, or the baseline is not a
+            system.
+
+    Example:
+        >>> documents = [["It snowed.", "It rained."]]
+        >>> report = score_systems({"model": [["It rained."]]}, ["It rained."], documents=documents, sentences=1,
+        ...                        samples=10)
+        >>> sorted(report.systems)
+        ['lead', 'model', 'random']
     """
     systems = dict(systems)
     if documents is not None:
@@ -121,7 +133,7 @@ def score_systems(
 
 
 def _baselines(
-    documents: Summaries, references: Sequence, label, sentences: int, seed: int
+    documents: Summaries, references: Sequence, label: Callable | None, sentences: int, seed: int
 ) -> dict[str, list]:
     added = {"lead": lead(documents, sentences), "random": random_pick(documents, sentences, seed)}
     if label is not None:

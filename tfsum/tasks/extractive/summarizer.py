@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import KNOWN_ENOUGH, ExportedModel, check_texts
@@ -18,6 +19,10 @@ class Summary:
         offsets: (start, end) of each in the text, in characters: `text[start:end]` is the sentence.
         coverage: share of the text's non-space bytes that the model read.
         warnings: what the reader of this answer should know.
+
+    Example:
+        >>> print(Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
+        It rained.
     """
 
     summary: str
@@ -32,16 +37,35 @@ class Summary:
 
 
 class Summarizer(ExportedModel):
-    """Summarizes texts by an exported extractive model; for the arguments see `ExportedModel`."""
+    """Summarizes texts with an exported extractive model; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> summarize = Summarizer(shipped_model())
+        >>> summarize("It rained. The bridge was closed.", sentences=2).offsets
+        [(0, 10), (11, 33)]
+        >>> len(summarize.score("It rained. The bridge was closed.").scores)
+        2
+    """
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str, sentences: int = 3, block_trigrams: bool | None = None
+    ) -> Summary: ...
+
+    @overload
+    def __call__(
+        self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool | None = None
+    ) -> list[Summary]: ...
 
     def __call__(
         self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool | None = None
     ) -> Summary | list[Summary]:
-        """Summarizes.
+        """Summarizes texts.
 
         Args:
             texts: one text or a sequence of them.
-            sentences: at most so many in a summary.
+            sentences: the most sentences of a summary.
             block_trigrams: whether to skip a sentence that repeats a word trigram of the summary; as the model was
                 exported by default.
 
@@ -49,7 +73,7 @@ class Summarizer(ExportedModel):
             A `Summary`, or a list of them for a sequence.
 
         Raises:
-            Error: something is no text, or `sentences` is beyond the model's limit.
+            Error: an element is not a str, or `sentences` is above the model's limit.
         """
         if isinstance(texts, str):
             return self([texts], sentences, block_trigrams)[0]
@@ -59,14 +83,14 @@ class Summarizer(ExportedModel):
         return list(map(_summary, texts, rows))
 
     def score(self, text: str) -> Summary:
-        """Scores every sentence of a text: a `Summary` that leaves none out.
+        """Scores every sentence of a text: a `Summary` of all of them.
 
         Raises:
-            Error: it is no text.
+            Error: `text` is not a str.
         """
         return _summary(text, *self._ask("score", {"text": check_texts([text])}))
 
-    def _check(self, texts, sentences: int) -> list[str]:
+    def _check(self, texts: Any, sentences: int) -> list[str]:
         limit = self.description["max_sentences"]
         if isinstance(sentences, bool) or not isinstance(sentences, int) or not 1 <= sentences <= limit:
             raise Error(
@@ -94,7 +118,7 @@ def _summary(text: str, given: dict) -> Summary:
 
 
 def _characters(data: bytes, offset: int) -> int:
-    """How many characters lie before a byte offset."""
+    """The number of characters before a byte offset."""
     return len(data[:offset].decode("utf-8"))
 
 

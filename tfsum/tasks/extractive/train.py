@@ -12,12 +12,12 @@ from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import rounded_rows
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertSumExt
-from tfsum.tasks.extractive.batches import batches_report, extractive_batches
+from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
 from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, check_segments, freeze, text_settings
+from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, format_scores, log
 from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
@@ -32,14 +32,18 @@ class TrainSettings(RunSettings):
     Attributes:
         tokens_per_batch: padded tokens of a step's batch, of each replica.
         max_windows: windows read of a document.
-        first_window_steps: steps at the start that read the first window alone: most of what a model learns
-            is there, and a step sees more documents.
+        first_window_steps: steps at the start that read only the first window: most of what a model learns
+            is there, and a step reads more documents.
         learning_rate: peak rate of the head.
         encoder_learning_rate: peak rate of the encoder.
         warmup_steps: steps of linear growth of the rates.
         decay: "linear" to 0 at the last step, or "sqrt", the papers' inverse square root.
         weight_decay: of AdamW; 0 is the papers' Adam.
         clip_norm: largest global norm of the gradients; 0 never clips.
+
+    Example:
+        >>> TrainSettings(folder="runs/news", steps=1000).tokens_per_batch
+        8192
     """
 
     tokens_per_batch: int = 8192
@@ -55,7 +59,12 @@ class TrainSettings(RunSettings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluateSettings:
-    """[evaluate] of a recipe for a BertSumExt: how a validation chooses sentences, see `ExtractiveValidation`."""
+    """[evaluate] of a recipe for a BertSumExt: how a validation chooses sentences, see `ExtractiveValidation`.
+
+    Example:
+        >>> EvaluateSettings().sentences
+        3
+    """
 
     sentences: int = 3
     selection: Literal["score", "expected_rouge"] = "score"
@@ -64,12 +73,12 @@ class EvaluateSettings:
 
 
 def schema() -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`."""
-    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE)
+    """The schema of a recipe: section -> key -> `Key`."""
+    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE_KEYS)
     return {
         "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
                  **{k: v for k, v in prepared.items() if k != "newline"}},
-        "text": {**CASE, "newline": prepared["newline"]},
+        "text": {**CASE_KEYS, "newline": prepared["newline"]},
         "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name")},
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
@@ -78,7 +87,7 @@ def schema() -> dict[str, dict[str, Key]]:
 
 @dataclasses.dataclass
 class TrainingData:
-    """What the stages after the preparation need.
+    """The result of `prepare_data`.
 
     Attributes:
         encoder: the encoder's folder.
@@ -92,7 +101,7 @@ class TrainingData:
 
 
 def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
-    """Prepares the records of a recipe that are not there yet."""
+    """Prepares the records of a recipe, unless that is done."""
     data, text, model = (recipe[section] for section in ("data", "text", "model"))
     _check_rounding(model["round_words"], model["freeze_layers"])
     encoder = local_folder(model["encoder"])
@@ -108,7 +117,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             # Validation needs no soft labels, and its oracle is the report's.
             labels=data["labels"] if split == "train" else "greedy",
             summary_sentences=data["summary_sentences"], temperature=data["temperature"],
-            max_sentences=data["max_sentences"], window_length=window_length, lowercase=case["lowercase"],
+            max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
             strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
             processes=data["processes"])
         log(f"{split}: {format_counts(counts)}")
@@ -141,7 +150,7 @@ def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, 
         encoder: see `tfsum.formats.hugging_face.local_folder`.
         freeze_layers: the lowest encoder layers that keep their weights; above 0 the embeddings keep theirs too.
         round_words: round the rows of the word embedding to what int8 holds before training, so that an export with
-            storage "small" loses nothing of them; they must keep their weights (`freeze_layers`).
+            storage "small" is exact for them; they must keep their weights (`freeze_layers`).
         hidden_dropout_prob: dropout of the encoder.
         attention_probs_dropout_prob: dropout on its attention weights.
         **head: the other arguments of `BertSumExt`.
@@ -152,6 +161,14 @@ def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, 
     Raises:
         RecipeError: the word embedding is rounded and trained.
         CheckpointError: the encoder cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     Bert(10, 8, 1, 2, 16).save_pretrained(folder)
+        ...     model = make_model(folder, head="classifier")
+        >>> model.config["head"]
+        'classifier'
     """
     _check_rounding(round_words, freeze_layers)
     bert = Bert.from_pretrained(local_folder(encoder), hidden_dropout_prob=hidden_dropout_prob,
@@ -161,7 +178,7 @@ def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, 
     if round_words:
         bert.word_embeddings.embeddings.assign(rounded_rows(bert.word_embeddings.embeddings.numpy()))
     freeze(bert, freeze_layers)
-    bert.pooler.trainable = False  # it takes no part in the scores
+    bert.pooler.trainable = False  # the scores do not use it
     return model
 
 
@@ -172,21 +189,26 @@ def _check_rounding(round_words: bool, freeze_layers: int) -> None:
 
 
 class ExtractiveRun(Run):
-    """A `Run` that trains a BertSumExt and validates it by the ROUGE of what it chooses.
+    """A `Run` that trains a BertSumExt and validates it by the ROUGE of its summaries.
 
     Args:
         model: a built `BertSumExt`.
         train_records: folder of the training records.
         validation_records: folder of the validation records.
         vocabulary: the folder that holds vocab.txt.
-        model_settings: what tfsum.json of the best model says.
+        model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/news/best')
     """
 
     def __init__(self, model: BertSumExt, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
                  vocabulary: str | pathlib.Path, model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings):
+                 evaluate: EvaluateSettings) -> None:
         with model.distribute_strategy.scope():
             schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
                               settings.steps if settings.decay == "linear" else None)
@@ -197,17 +219,15 @@ class ExtractiveRun(Run):
         self.model_settings = model_settings
         self._word_piece = WordPiece.from_file(pathlib.Path(vocabulary) / "vocab.txt")
         self._train_records = train_records
-        # Read once for each of the two numbers of windows; those of the first are not needed any more then.
-        self._documents = functools.lru_cache(maxsize=1)(
-            functools.partial(load_windows, train_records, model.window_length))
+        # Read once for each of the two numbers of windows; the first is not needed after the second is read.
+        self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
         self.validation = ExtractiveValidation(
             validation_records, model.window_length, settings.max_windows, self._word_piece, settings.tokens_per_batch,
             evaluate.sentences, evaluate.selection, evaluate.block_trigrams, evaluate.documents)
 
     def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs what a pass over the documents holds, and what their first sentences score."""
-        report = batches_report(self._train_records, tokens_per_batch=self.settings.tokens_per_batch,
-                                window_length=self.model.window_length, max_windows=self.settings.max_windows)
+        """See `Run.fit`; first logs the size of a pass and the scores of the lead baseline."""
+        report = self._batcher(self.settings.max_windows).report()
         log(f"one pass: {report['documents']} documents, {report['batches']} batches, padding "
             f"{100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond max_windows, "
             f"{report['sentences_cut']} cut")
@@ -215,21 +235,21 @@ class ExtractiveRun(Run):
         log(f"lead: {format_scores(self.state['lead'])}")
         return super().fit()
 
+    def _make_batcher(self, max_windows: int) -> DocumentBatcher:
+        """The batches of the training documents, so many windows of each."""
+        documents = load_windows(self._train_records, self.model.window_length, max_windows)
+        return DocumentBatcher(documents, self.settings.tokens_per_batch, cls_id=self._word_piece.cls_id,
+                               sep_id=self._word_piece.sep_id)
+
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
-        """First windows alone, then up to `max_windows` of each document; see `Run.batches`."""
+        """Only first windows, then up to `max_windows` of each document; see `Run.batches`."""
         settings = self.settings
         first = done < settings.first_window_steps
         windows, since = (1, 0) if first else (settings.max_windows, settings.first_window_steps)
-        documents = self._documents(windows)
-
-        def batches(skip: int) -> tf.data.Dataset:
-            return extractive_batches(
-                documents, tokens_per_batch=settings.tokens_per_batch, window_length=self.model.window_length,
-                max_windows=windows, cls_id=self._word_piece.cls_id, sep_id=self._word_piece.sep_id, training=True,
-                seed=settings.seed, skip_batches=skip)
-
+        batcher = self._batcher(windows)
         until = min(settings.first_window_steps, settings.steps) if first else settings.steps
-        return self.replicated(batches, done - since), until
+        return self.replicated(lambda skip: batcher.dataset(
+            training=True, seed=settings.seed, skip_batches=skip), done - since), until
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""

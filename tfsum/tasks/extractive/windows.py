@@ -1,18 +1,13 @@
-"""Prepared documents in memory, each laid out in windows of whole sentences.
-
-The layout is that of `tfsum.text.packing.pack_windows`, in numpy: `[CLS] sentence [SEP]` one after another
-while they fit, a new window otherwise; a sentence longer than a window is cut to it. It is worked out once,
-when the records are read, so that an epoch only gathers.
-"""
+"""Prepared documents in memory, each laid out in windows of whole sentences, as the exported graph lays them out."""
 
 import dataclasses
-import pathlib
-from collections.abc import Sequence
 
 import numpy as np
 
-from tfsum.data.records import read_records
+from tfsum.data.ragged import ragged_places
+from tfsum.data.records import Paths, load_columns
 from tfsum.errors import DataError
+from tfsum.text.packing import lay_out_windows
 
 
 @dataclasses.dataclass
@@ -20,8 +15,8 @@ class WindowedDocuments:
     """Flat arrays over all documents; document d owns sentences `first_sentence[d] : first_sentence[d + 1]`.
 
     Attributes:
-        pieces: (P,) int32 ids of the kept sentences.
-        piece_counts: (S,) int64 pieces a sentence.
+        pieces: (P,) int32 ids of the sentences that were read.
+        piece_counts: (S,) int64 pieces kept of a sentence.
         first_piece: (S,) int64 where a sentence's pieces begin.
         start: (S,) int64 position of a sentence's [CLS] when each window is padded to `window_length`.
         place: (S,) int64 place of a sentence in its window.
@@ -30,8 +25,17 @@ class WindowedDocuments:
         windows: (D,) int64 number of windows.
         length: (D,) int64 positions up to the last [SEP]: all windows but the last are padded to
             `window_length`.
-        used: (D,) int64 positions that hold a token.
         counts: what was cut or left out.
+
+    Example:
+        >>> import tempfile
+        >>> from tfsum.data.records import make_record, write_shard
+        >>> path = tempfile.mkdtemp() + "/a.tfrecord"
+        >>> write_shard(path, [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")])
+        1
+        >>> documents = load_windows(path, window_length=8, max_windows=2)
+        >>> len(documents), documents.windows.tolist(), documents.start.tolist(), documents.length.tolist()
+        (1, [2], [0, 8], [12])
     """
 
     pieces: np.ndarray
@@ -43,17 +47,16 @@ class WindowedDocuments:
     first_sentence: np.ndarray
     windows: np.ndarray
     length: np.ndarray
-    used: np.ndarray
     counts: dict[str, int]
 
     def __len__(self) -> int:
         return len(self.windows)
 
 
-def load_windows(
-    paths: str | pathlib.Path | Sequence[str | pathlib.Path], window_length: int, max_windows: int
-) -> WindowedDocuments:
+def load_windows(paths: Paths, window_length: int, max_windows: int) -> WindowedDocuments:
     """Reads records and lays every document out in windows.
+
+    The layout is worked out once, when the records are read, so that an epoch only gathers.
 
     Args:
         paths: a folder of shards, a shard or several.
@@ -66,90 +69,41 @@ def load_windows(
 
     Raises:
         DataError: if a size is impossible, or the records hold no document.
+
+    Example:
+        >>> load_windows("records/train", window_length=512, max_windows=3).counts  # doctest: +SKIP
+        {'documents': 6000, 'documents_without_sentences': 0, 'sentences': 110931, ...}
     """
     if window_length < 3 or max_windows < 1:
-        raise DataError(
-            f"windows: window_length {window_length} and max_windows {max_windows} were given; "
-            "a window has room for [CLS], a piece and [SEP] (3), a document at least 1 window"
-        )
-    pieces, piece_counts, labels, sentence_counts = _read(paths)
-    empty, sentence_counts = int((sentence_counts == 0).sum()), sentence_counts[sentence_counts > 0]
-    if not len(sentence_counts):
+        raise DataError(f"windows: window_length {window_length} and max_windows {max_windows} were given; a window "
+                        "has room for [CLS], a piece and [SEP] (3), a document at least 1 window")
+    columns = load_columns(paths, "pieces", "piece_counts", "labels")
+    (pieces, _), (piece_counts, all_counts), (labels, _) = columns
+    if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
+        raise DataError(f"{paths}: the records have {len(pieces)} pieces and {len(labels)} labels where their "
+                        f"sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records again")
+    counts = all_counts[all_counts > 0]
+    if not len(counts):
         raise DataError(f"{paths}: the records hold no document; look at the counts of `tfsum prepare`")
-    kept_counts = np.minimum(piece_counts, window_length - 2)
-    first_piece = np.cumsum(piece_counts) - piece_counts
-    window, start, place = _place(kept_counts + 2, sentence_counts, window_length)
+    layout = {name: value.numpy() for name, value in lay_out_windows(piece_counts, counts, window_length).items()}
+    kept, found = layout["kept"], layout["windows_per_document"]
+    owner, _ = ragged_places(counts)
+    window = layout["window"] - (np.cumsum(found) - found)[owner]  # of its document
     keep = window < max_windows
-    owner = np.repeat(np.arange(len(sentence_counts)), sentence_counts)
-    counts = {
-        "documents": len(sentence_counts),
-        "documents_without_sentences": empty,
-        "sentences": len(piece_counts),
-        "sentences_cut": int(((piece_counts > kept_counts) & keep).sum()),
-        "pieces_cut": int((piece_counts - kept_counts)[keep].sum()),
-        "sentences_dropped": int((~keep).sum()),
-    }
-    window_counts = _largest(window + 1, owner, len(sentence_counts))
-    counts["windows_dropped"] = int(np.maximum(window_counts - max_windows, 0).sum())
-    counts["documents_shortened"] = int((window_counts > max_windows).sum())
-    windows = np.minimum(window_counts, max_windows)
-    end = _largest((start + kept_counts + 2)[keep], owner[keep], len(sentence_counts))
+    start = window * window_length + layout["start"]
+    first_sentence = np.concatenate([[0], np.cumsum(np.bincount(owner[keep], minlength=len(counts)))])
+    last = first_sentence[1:] - 1
     return WindowedDocuments(
-        pieces=pieces,
-        piece_counts=kept_counts[keep],
-        first_piece=first_piece[keep],
-        start=start[keep],
-        place=place[keep],
-        labels=labels[keep],
-        first_sentence=np.concatenate(
-            [[0], np.cumsum(np.bincount(owner[keep], minlength=len(sentence_counts)))]
-        ),
-        windows=windows,
-        length=end,
-        used=np.bincount(owner[keep], kept_counts[keep] + 2, len(sentence_counts)).astype(np.int64),
-        counts=counts,
-    )
-
-
-def _read(paths) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Pieces, pieces a sentence, labels and sentences a document, flat over all documents."""
-    parts = []
-    for batch in read_records(paths, ["pieces", "piece_counts", "labels"]):
-        sentence_counts = batch["piece_counts"].row_lengths().numpy()
-        pieces, piece_counts = batch["pieces"].values.numpy(), batch["piece_counts"].values.numpy()
-        labels = batch["labels"].values.numpy()
-        if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
-            raise DataError(
-                f"{paths}: a record has {len(pieces)} pieces and {len(labels)} labels where its "
-                f"sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records again"
-            )
-        parts.append((pieces.astype(np.int32), piece_counts, labels, sentence_counts))
-    if not parts:
-        return np.zeros(0, np.int32), np.zeros(0, np.int64), np.zeros(0, np.float32), np.zeros(0, np.int64)
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
-
-
-def _place(
-    sizes: np.ndarray, sentence_counts: np.ndarray, window_length: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Window in the document, start position and place in the window of every sentence."""
-    window, start, place = [], [], []
-    size_list, i = sizes.tolist(), 0
-    for count in sentence_counts.tolist():
-        w = used = at = 0
-        for size in size_list[i : i + count]:
-            if used + size > window_length:
-                w, used, at = w + 1, 0, 0
-            window.append(w)
-            start.append(w * window_length + used)
-            place.append(at)
-            used, at = used + size, at + 1
-        i += count
-    return tuple(np.asarray(values, np.int64) for values in (window, start, place))
-
-
-def _largest(values: np.ndarray, owner: np.ndarray, documents: int) -> np.ndarray:
-    """The largest value of each document."""
-    largest = np.zeros(documents, np.int64)
-    np.maximum.at(largest, owner, values)
-    return largest
+        pieces=pieces, piece_counts=kept[keep],
+        first_piece=(np.cumsum(piece_counts) - piece_counts)[keep], start=start[keep], place=layout["place"][keep],
+        labels=labels[keep], first_sentence=first_sentence, windows=np.minimum(found, max_windows),
+        length=(start + kept + 2)[keep][last],
+        counts={
+            "documents": len(counts),
+            "documents_without_sentences": len(all_counts) - len(counts),
+            "sentences": len(piece_counts),
+            "sentences_cut": int(((piece_counts > kept) & keep).sum()),
+            "pieces_cut": int((piece_counts - kept)[keep].sum()),
+            "sentences_dropped": int((~keep).sum()),
+            "windows_dropped": int(np.maximum(found - max_windows, 0).sum()),
+            "documents_shortened": int((found > max_windows).sum())})

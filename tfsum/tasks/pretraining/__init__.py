@@ -4,6 +4,5 @@ MODEL_KIND, EXPORT_KIND, VERB = "bert_for_pretraining", None, None  # an encoder
 
 
 def owns(config: dict) -> bool:
-    """Whether a config.json is of an encoder, with or without pretraining heads."""
-    others = "bert_sum_ext" in config or "BertForSequenceClassification" in (config.get("architectures") or [])
-    return config.get("model_type") == "bert" and not others
+    """Whether a config.json is of a BERT: an encoder, unless it has the head of another task (`task_of_config`)."""
+    return config.get("model_type") == "bert"

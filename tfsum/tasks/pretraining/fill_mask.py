@@ -1,4 +1,4 @@
-"""What a BERT would write in the place of [MASK], with the probability of each guess (Devlin et al. 2019, 3.1)."""
+"""Predicts the word pieces behind [MASK] with their probabilities (Devlin et al. 2019, 3.1)."""
 
 import dataclasses
 import os
@@ -10,42 +10,57 @@ import numpy as np
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats.open_folder import open_folder
 from tfsum.models.bert_for_pretraining import BertForPretraining
+from tfsum.text.word_piece import WordPiece
 
 MASK = "[MASK]"
 
 
 @dataclasses.dataclass(frozen=True)
 class Guess:
-    """A word piece in the place of a mask.
+    """A word piece predicted for a mask.
 
     Attributes:
-        token: the piece; "##" before it says that it goes on the word before.
-        probability: of the piece there, given all the rest of the text.
+        token: the piece; it starts with "##" if it continues the preceding word.
+        probability: of the piece, given the rest of the text.
+
+    Example:
+        >>> Guess("rain", 0.5).token
+        'rain'
     """
 
     token: str
     probability: float
 
 
-def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]]:
-    """Guesses the pieces behind every [MASK] of a text.
+def fill_mask(text: str, model: str | os.PathLike | BertForPretraining, k: int = 5,
+              word_piece: WordPiece | None = None) -> list[list[Guess]]:
+    """Predicts the pieces behind every [MASK] of a text.
 
-    Each place is guessed for itself, with all masks in place, as in pretraining.
+    Each mask is predicted independently, with all masks in place, as in pretraining.
 
     Args:
         text: with one [MASK] or more.
         model: a model folder with a masked-language-model head (of tfsum, Hugging Face or Google), or a
             `BertForPretraining`.
-        k: how many guesses of each place.
-        word_piece: the `WordPiece` of the model, where `model` is no folder.
+        k: number of predictions per mask.
+        word_piece: the `WordPiece` of the model, if `model` is not a folder.
 
     Returns:
-        For each [MASK] in order its k likeliest pieces, the likeliest first.
+        For each [MASK] in order its k most probable pieces, the most probable first.
 
     Raises:
-        Error: `text` is no string or has no [MASK], k is no number of pieces, the text is longer than the model reads,
-            or `model` is something else.
+        Error: `text` is not a str or has no [MASK], k is out of range, the text is longer than the model reads,
+            or `model` is of another type.
         CheckpointError: the model cannot be read, or has no such head.
+
+    Example:
+        >>> from tfsum.text.word_piece import WordPiece
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain"]
+        >>> model = BertForPretraining({"vocab_size": 6, "hidden_size": 8, "num_hidden_layers": 1,
+        ...                             "num_attention_heads": 2, "intermediate_size": 16})
+        >>> (guesses,) = fill_mask("rain [MASK]", model, k=2, word_piece=WordPiece(words))
+        >>> len(guesses)
+        2
     """
     if not isinstance(text, str):
         raise Error(f"fill_mask: the text is {type(text).__name__}; expected one str")
@@ -73,16 +88,28 @@ def fill_mask(text: str, model, k: int = 5, word_piece=None) -> list[list[Guess]
     logits = np.asarray(model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"])[0]
     shifted = np.exp(logits - logits.max(-1, keepdims=True, initial=-np.inf))
     probabilities = shifted / shifted.sum(-1, keepdims=True)
-    likeliest = np.argsort(-probabilities, axis=-1, kind="stable")[:, :k]
-    return [[Guess(vocabulary[i], float(row[i])) for i in best] for row, best in zip(probabilities, likeliest)]
+    best = np.argsort(-probabilities, axis=-1, kind="stable")[:, :k]
+    return [[Guess(vocabulary[i], float(row[i])) for i in order] for row, order in zip(probabilities, best)]
 
 
-def masked_ids(parts: list[str], word_piece) -> list[int]:
+def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
     """[CLS], the pieces of each part of a text with a mask between the parts, [SEP].
 
-    The tokenizer reads "[MASK]" in a text as plain text, so that the parts are read apart. A piece of a reversible
-    vocabulary (`tfsum.text.escape`) knows whether a space stands before it: the guess brings its own, and a part is
-    read behind a full stop, so that what is glued to the mask has none.
+    The tokenizer reads "[MASK]" in a text as plain text, so the parts are tokenized separately. A piece of a reversible
+    vocabulary (`tfsum.text.escape`) records whether a space precedes it: the guess brings its own, and a part is
+    tokenized after a full stop, so that a piece adjacent to the mask has none.
+
+    Args:
+        parts: the text, split at its masks.
+        word_piece: the tokenizer.
+
+    Returns:
+        The ids.
+
+    Example:
+        >>> from tfsum.text.word_piece import WordPiece
+        >>> masked_ids(["rain ", ""], WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "."]))
+        [2, 5, 4, 3]
     """
     before, *later = (part.rstrip() for part in parts)
     first, stop, *rest = word_piece.tokenize([before, ".", *(f".{part}" for part in later)]).to_list()
@@ -92,7 +119,7 @@ def masked_ids(parts: list[str], word_piece) -> list[int]:
     return [*ids, word_piece.sep_id]
 
 
-def _load(folder):
+def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
     """The model of a folder, and its tokenizer."""
     from tfsum.formats.text_settings import read_text_settings
     from tfsum.text.word_piece import WordPiece
@@ -100,10 +127,10 @@ def _load(folder):
     stored = open_folder(folder)
     if stored.name("cls.predictions.bias", False)[0] not in stored.tensors:
         raise CheckpointError(f"{stored.source}: has no masked-language-model head (cls.predictions), it holds "
-                              f"{stored.parts()}; an encoder alone lost it: take a model as it was pretrained, or "
+                              f"{stored.parts()}; a bare encoder has none: use the pretrained model with its heads, or "
                               "pretrain it")
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*has no pooler")  # it takes no part in the guesses
+        warnings.filterwarnings("ignore", message=".*has no pooler")  # the predictions do not use it
         model = BertForPretraining.from_stored(stored, warn=False)
     place = pathlib.Path(stored.source)
     place = place if place.is_dir() else place.parent  # the source of a Google folder is a prefix in it

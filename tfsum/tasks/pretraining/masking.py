@@ -1,6 +1,6 @@
 """Words masked for BERT's masked language model, in the graph: a pure function of (seed, epoch, record).
 
-Numbers come from no generator with a state but from a hash of the seed, the epoch, the record and the position, so
+Random numbers are a hash of the seed, the epoch, the record and the position, without a stateful generator, so
 that a record has the same mask in any batch, in any order and after a resume, and another one in the next epoch.
 """
 
@@ -19,32 +19,39 @@ _LAST = 2**63 - 1
 class Masking:
     """Chooses tokens of a batch and hides them from the model.
 
-    n tokens are chosen of a row of T, its special ones counted: n = round(share * T), to even, at least 1 and at most
-    `max_predictions`. [CLS], [SEP] and padding never are. 80 % of them become [MASK], 10 % a random piece, 10 % stay.
+    Of a row of T tokens (special ones included), n = round(share * T) are chosen, rounded half to even, at least 1 and
+    at most `max_predictions`; never [CLS], [SEP] or padding. 80 % become [MASK], 10 % a random piece, 10 % stay.
 
     Two things differ from google-research/bert (create_pretraining_data.py, `create_masked_lm_predictions`): a random
-    piece is none in brackets, such as [PAD] or [unused7], and pieces left and right of a [SEP] are never one word.
+    piece is never one in brackets, such as [PAD] or [unused7], and a word never crosses a [SEP].
 
     Args:
         vocabulary: the word pieces in the order of their ids.
-        share: of the tokens that are chosen.
-        max_predictions: tokens chosen of a row at most.
-        whole_words: choose all pieces of a word or none; a word that would exceed n is passed over. What becomes
-            of each piece is still drawn apart.
-        seed: of everything drawn.
+        share of the tokens that are chosen.
+        max_predictions: the most tokens chosen of a row.
+        whole_words: choose all pieces of a word or none; a word that would exceed n is skipped. The replacement
+            of each piece is still drawn separately.
+        seed of all random numbers.
 
     Raises:
-        Error: an argument is impossible, or the vocabulary has no [MASK].
+        Error: an argument is invalid, or the vocabulary has no [MASK].
+
+    Example:
+        >>> masking = Masking(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "snow"])
+        >>> masked = masking(tf.constant([[2, 5, 6, 5, 3]]), tf.constant(0, tf.int64), tf.constant([7], tf.int64))
+        >>> masked["masked_lm_positions"].shape.as_list()
+        [1, 1]
     """
 
     def __init__(self, vocabulary: Sequence[str], share: float = 0.15, max_predictions: int = 20,
-                 whole_words: bool = False, seed: int = 0):
+                 whole_words: bool = False, seed: int = 0) -> None:
         if not 0 < share <= 1 or max_predictions < 1:
             raise Error(f"Masking: share is {share} and max_predictions {max_predictions}; expected more than 0 and at "
                         "most 1, and 1 or more")
         words = Vocabulary(vocabulary)
         if words.mask_id is None:
-            raise Error("Masking: the vocabulary has no [MASK], which stands for a hidden token; add a line [MASK]")
+            raise Error("Masking: the vocabulary has no [MASK], the piece that replaces a hidden token; add a line "
+                        "[MASK]")
         self._share, self._most, self._seed = share, max_predictions, seed
         self._special = [words.pad_id, words.cls_id, words.sep_id]
         self._mask_id = words.mask_id
@@ -78,17 +85,17 @@ class Masking:
         return {"token_ids": masked, "masked_lm_positions": positions, "masked_lm_ids": labels,
                 "masked_lm_weights": tf.cast(real, tf.float32)}
 
-    def _random(self, token_ids, epoch, record):
+    def _random(self, token_ids: tf.Tensor, epoch: tf.Tensor, record: tf.Tensor) -> tf.Tensor:
         """(B, T, 3) uint64 random numbers of each position."""
         key = mix(mix(tf.constant(self._seed % 2**64, tf.uint64)) + tf.cast(epoch, tf.uint64))
         key = mix(key + tf.cast(record, tf.uint64))
         places = tf.range(tf.shape(token_ids, tf.int64)[1] * _DRAWS)
         return tf.reshape(stream(key[:, None], places), tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
 
-    def _chosen(self, token_ids, random):
-        """Which tokens are to be predicted: bool (B, T)."""
+    def _chosen(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
+        """The tokens to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
-        # A piece inside a word joins the word before it, unless a special token stands between.
+        # A piece inside a word joins the word before it, unless a special token is between them.
         joins = tf.gather(tf.constant(self._inside), token_ids) & candidate & tf.roll(candidate, 1, 1)
         word = tf.cumsum(tf.cast(candidate & ~joins, tf.int32), 1) - 1  # (B, T), each token's; -1 before the first
         sizes = _sizes(word, candidate)
@@ -98,14 +105,14 @@ class Masking:
         taken = tf.gather(taken, tf.argsort(shuffled, axis=1), batch_dims=1)  # back into the order of the words
         return tf.gather(taken, tf.maximum(word, 0), batch_dims=1) & candidate
 
-    def _number(self, token_ids):
-        """How many tokens of each row are to be chosen: int32 (B,)."""
+    def _number(self, token_ids: tf.Tensor) -> tf.Tensor:
+        """The number of tokens to choose in each row: int32 (B,)."""
         length = tf.math.count_nonzero(token_ids, 1, dtype=tf.float64)
         number = tf.cast(tf.round(length * tf.constant(self._share, tf.float64)), tf.int32)
         return tf.minimum(self._most, tf.maximum(1, number))
 
-    def _hidden(self, token_ids, random):
-        """What the model sees in the place of each token if it is chosen: int32 (B, T)."""
+    def _hidden(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
+        """The replacement of each token if it is chosen: int32 (B, T)."""
         shift = tf.constant(32, tf.uint64)
         fate = tf.cast(tf.bitwise.right_shift(random[..., 1], shift), tf.float64) / 2**32
         # The upper half of a number times the count, halved again: evenly from 0 to below the count.
@@ -115,7 +122,7 @@ class Masking:
         return tf.where(fate < MASKED, self._mask_id, tf.where(fate < MASKED + KEPT, token_ids, piece))
 
 
-def _sizes(word, candidate):
+def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
     """How many pieces the k-th word of each row has, 0 where there is none: int32 (B, T) of T words."""
     shape = tf.shape(word)
     place = tf.maximum(word, 0) + tf.range(shape[0])[:, None] * shape[1]
@@ -123,8 +130,8 @@ def _sizes(word, candidate):
     return tf.reshape(tf.math.unsorted_segment_sum(pieces, tf.reshape(place, [-1]), shape[0] * shape[1]), shape)
 
 
-def _take(sizes, number):
-    """Goes through words in order and takes each that still fits.
+def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
+    """Takes words in order, as long as they fit.
 
     Args:
         sizes: (B, W) int32, 0 for no word.
@@ -135,11 +142,11 @@ def _take(sizes, number):
     """
     columns = tf.range(tf.shape(sizes)[1])
 
-    def body(k, left, taken):
+    def body(k: tf.Tensor, left: tf.Tensor, taken: tf.Tensor) -> tuple[tf.Tensor, ...]:
         takes = (sizes[:, k] <= left) & (sizes[:, k] > 0)
         return k + 1, left - tf.where(takes, sizes[:, k], 0), taken | (takes[:, None] & (columns == k))
 
-    def more(k, left, taken):
+    def more(k: tf.Tensor, left: tf.Tensor, taken: tf.Tensor) -> tf.Tensor:
         return (k < tf.shape(sizes)[1]) & tf.reduce_any(left > 0)
 
     return tf.while_loop(more, body, (0, number, tf.zeros_like(sizes, tf.bool)))[2]
@@ -149,6 +156,13 @@ def mix(numbers: tf.Tensor) -> tf.Tensor:
     """SplitMix64's output function: uint64 to uint64, each bit of the one changes half of the other's.
 
     Source: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, figure 17.
+
+    Args:
+        numbers: uint64 of any shape.
+
+    Example:
+        >>> hex(mix(tf.constant(0, tf.uint64)).numpy())
+        '0xe220a8397b1dcdaf'
     """
     numbers = numbers + tf.constant(_GOLDEN, tf.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
@@ -161,5 +175,14 @@ _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio
 
 
 def stream(key: tf.Tensor, places: tf.Tensor) -> tf.Tensor:
-    """The numbers at some places (from 0) of SplitMix64's sequence for a key: uint64 of the shape both broadcast to."""
+    """The numbers at some places (from 0) of SplitMix64's sequence for a key: uint64 of the shape both broadcast to.
+
+    Args:
+        key: uint64.
+        places: int64, from 0.
+
+    Example:
+        >>> stream(tf.constant(0, tf.uint64), tf.range(3)).shape.as_list()
+        [3]
+    """
     return mix(key + tf.cast(places, tf.uint64) * tf.constant(_GOLDEN, tf.uint64))

@@ -1,11 +1,11 @@
 """Sentences of documents as pairs of segments for BERT's next-sentence task.
 
-The way is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original" the same
-generator gives the same pairs. There a sentence left alone at the end of a document has no next one and always gets a
-false one, so that more than half of the pairs are false: 64 % of those of 64 positions and 55 % of 128, in its own
-sample text. "even" leaves such a sentence out instead, and half of the pairs are true. There a pair that is too
-long loses pieces also where its segments meet, so that many true second segments do not quite follow the first; "even"
-loses them on the outside.
+The algorithm is google-research/bert's (create_pretraining_data.py), draw by draw: with `next_sentence` "original"
+the same generator gives the same pairs. In it a single sentence at the end of a document has no next one and always
+gets a false one, so that more than half of the pairs are false: 64 % with 64 positions and 55 % with 128, in its own
+sample text. "even" leaves out such a sentence, so that half of the pairs are true. The original also cuts pieces
+of a long pair where the segments meet, so that many true second segments do not directly follow the first; "even"
+cuts at the outer ends.
 """
 
 import collections
@@ -34,8 +34,12 @@ class PairOptions:
         next_sentence: "even": half of the second segments are what follows the first, without a gap; "original": as
             google-research/bert; "none": one segment of whole sentences, for masked words alone.
         same_document_share: share of the false second segments that come from the same document, which is harder
-            to tell than another document's.
+            to recognize than another document's.
         short_share: chance that the pairs of a document aim at a shorter length, drawn evenly from 2 pieces up.
+
+    Example:
+        >>> PairOptions(max_length=128).max_pieces
+        125
     """
 
     max_length: int = 128
@@ -45,7 +49,7 @@ class PairOptions:
 
     @property
     def max_pieces(self) -> int:
-        """The word pieces that fit beside the special tokens."""
+        """The number of word pieces that fit beside the special tokens."""
         return self.max_length - (2 if self.next_sentence == "none" else 3)
 
 
@@ -57,6 +61,10 @@ class Pair:
         first: ids of the first segment.
         second: ids of the second, empty where there is one segment.
         kind: a key of `LABELS`.
+
+    Example:
+        >>> LABELS[Pair([5], [6], "next").kind]
+        0
     """
 
     first: list[int]
@@ -66,13 +74,13 @@ class Pair:
 
 def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, rng: random.Random,
                counts: collections.Counter) -> Iterator[Pair]:
-    """Goes once through a document.
+    """Draws the segment pairs of one pass over a document.
 
     Args:
         documents: all documents, from which false second segments come.
         index: of the document.
         options: see `PairOptions`.
-        rng: draws are taken from it between two pairs and at no other time.
+        rng: used only between two pairs.
         counts: `COUNTS` are added to: pairs by kind; pieces cut from pairs that are too long, and such pairs; sentences
             left at the end without a next one.
 
@@ -83,6 +91,13 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
         DataError: there is no other document to draw from.
 
     Source: google-research/bert, create_pretraining_data.py, `create_instances_from_document`.
+
+    Example:
+        >>> documents = [[[5], [6], [7], [8]], [[9], [10]]]
+        >>> counts = collections.Counter()
+        >>> pairs = list(draw_pairs(documents, 0, PairOptions(max_length=16), random.Random(0), counts))
+        >>> all(pair.kind in LABELS for pair in pairs), counts["pieces_cut"]
+        (True, 0)
     """
     document, pairs = documents[index], options.next_sentence != "none"
     if pairs and len(documents) < 2:
@@ -97,12 +112,12 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
         middle = end
         if pairs:
             middle = start + (rng.randint(1, end - start - 1) if end - start > 1 else 1)
-        first = _joined(document[start:middle])
+        first, second = _joined(document[start:middle]), list[int]()
         if not pairs:
-            second, kind = [], "one_segment"
+            kind = "one_segment"
         elif end - start == 1 or rng.random() < 0.5:
             second, kind = _false_second(documents, index, (start, middle), target - len(first), options, rng)
-            end = middle  # the sentences of the true second segment serve once more
+            end = middle  # the sentences of the true second segment are used again
         else:
             second, kind = _joined(document[middle:end]), "next"
         cut = truncate_pair(first, second, options.max_pieces, None if options.next_sentence == "even" else rng)
@@ -113,7 +128,15 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
 
 
 def one_document(source: str) -> str:
-    """What to say of a corpus of one document."""
+    """The message for a corpus of one document.
+
+    Args:
+        source: the corpus.
+
+    Example:
+        >>> one_document("books.txt")[:29]
+        'books.txt: found one document'
+    """
     return (f"{source}: found one document, expected two or more: a false next sentence comes from another document; "
             "add documents (those of a text file are parted by an empty line), or take next_sentence 'none' for masked "
             "words alone")
@@ -162,7 +185,7 @@ def _joined(sentences: Document) -> list[int]:
 
 
 def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: random.Random | None = None) -> int:
-    """Takes pieces off the longer segment until both fit.
+    """Removes pieces of the longer segment until both fit.
 
     Args:
         first, second: changed in place.
@@ -171,9 +194,14 @@ def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: ran
             second its end, and what followed without a gap still does.
 
     Returns:
-        How many pieces were taken off.
+        The number of pieces removed.
 
     Source: google-research/bert, create_pretraining_data.py, `truncate_seq_pair`; with `rng` it is that.
+
+    Example:
+        >>> first, second = [1, 2, 3, 4], [5]
+        >>> truncate_pair(first, second, 3), first, second
+        (2, [3, 4], [5])
     """
     cut = max(0, len(first) + len(second) - max_pieces)
     for _ in range(cut):

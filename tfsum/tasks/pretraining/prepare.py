@@ -5,11 +5,10 @@ import functools
 import pathlib
 import unicodedata
 from collections.abc import Iterator
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from tfsum.data.manifest import Manifest, digest
+from tfsum.data.preparation import RecordWriter, check_settings, shard_names, write_records
 from tfsum.data.readers import fingerprint, read_documents
-from tfsum.data.shards import shard_name, write_shards
 from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.errors import DataError, Error
 from tfsum.tasks.pretraining.next_sentence import NextSentence, one_document
@@ -36,7 +35,7 @@ def prepare(
     processes: int = 1,
     progress: bool = True,
 ) -> dict[str, int]:
-    """Writes a corpus as sentence pairs; a second call goes on where the first was stopped.
+    """Writes a corpus as sentence pairs; a second call continues where the first was stopped.
 
     Words are masked later, when batches are made (`tfsum.tasks.pretraining.masking`): a new mask each
     epoch. For the original's masks, which stay, take its ten `duplicates` and `static_masks` there.
@@ -49,7 +48,7 @@ def prepare(
         max_length, next_sentence, same_document_share, short_share: see
             `tfsum.tasks.pretraining.next_sentence.PairOptions`. A false second segment
             comes from the documents of the same shard.
-        duplicates: how often each document is gone through, with other pairs each time.
+        duplicates: passes over each document, with other pairs each time.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
         newline: what a new line means to the sentence splitter: "sentence", "paragraph" or "space".
@@ -69,6 +68,10 @@ def prepare(
     Raises:
         DataError: the corpus or the vocabulary cannot be read, or there is no second document to draw from.
         Error: an argument is impossible, or `out_dir` was prepared with other settings.
+
+    Example:
+        >>> prepare("books.txt.gz", "records/books", "minilm", max_length=64, shards=4)  # doctest: +SKIP
+        {'documents': 1000, 'sentences': 41234, 'pairs': 5210, ...}
     """
     settings = {
         "task": "pretraining",
@@ -86,57 +89,45 @@ def prepare(
         "seed": seed,
         "shards": shards,
     }
-    _check(settings, processes)
+    # The shortest pair is [CLS] a [SEP] b [SEP].
+    check_settings(settings | {"processes": processes},
+                   {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1},
+                   {"next_sentence": get_args(NextSentence), "part": ("all", "training", "held_out")})
+    for name in ("same_document_share", "short_share", "held_out_share"):
+        if not 0 <= settings[name] <= 1:
+            raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
     vocabulary = vocabulary_file(vocabulary)
-    settings |= {"corpus": digest(corpus), "vocabulary": digest(vocabulary)}
-    manifest = Manifest.open(out_dir, settings)
-    left_out: collections.Counter = collections.Counter()
-    chosen = (text, part, held_out_share)
-    size = sum(1 for _ in _usable(corpus, *chosen, left_out))
-    if not size:
-        counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
-        raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give more "
-                        "documents, or hold out another share of them (held_out_share, of a recipe validation_share)")
-    if size == 1 and next_sentence != "none":
-        raise DataError(one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it"))
-    shards = min(shards, max(1, size // 2))
-    names = [shard_name("pairs", shard, shards) for shard in range(shards)]
-    make_writer = functools.partial(_pair_writer, settings, str(vocabulary))
-    documents = _usable(corpus, *chosen, collections.Counter())
-    write_shards(manifest, names, documents, size, make_writer, processes, progress)
-    counts = manifest.finish(dict(left_out))
+
+    def names_for(size: int, left_out: collections.Counter) -> list[str]:
+        if not size:
+            counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
+            raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give more "
+                            "documents, or hold out another share of them (held_out_share, of a recipe "
+                            "validation_share)")
+        if size == 1 and next_sentence != "none":
+            raise DataError(one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it"))
+        return shard_names("pairs", min(shards, max(1, size // 2)))
+
+    counts = write_records(
+        out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
+        functools.partial(_usable, corpus, text, part, held_out_share), names_for,
+        functools.partial(_pair_writer, settings, str(vocabulary)), processes=processes, progress=progress)
     if not counts["pairs"]:
         why = ("none has two sentences; take next_sentence 'none' for masked words alone, or another way to read a "
                "new line" if counts["documents"] else
                "their sentences are of control characters alone, which are not read; look at the file's encoding")
-        raise DataError(f"{corpus}: its {size} documents give no pair: {why}")
+        raise DataError(f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}")
     return counts
 
 
-def _check(settings: dict, processes: int) -> None:
-    """Raises Error for an argument that cannot be, before anything is read."""
-    given = {**settings, "processes": processes}
-    # The shortest pair is [CLS] a [SEP] b [SEP].
-    for name, smallest in {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1}.items():
-        if given[name] < smallest:
-            raise Error(f"prepare: {name} is {given[name]}; expected {smallest} or more")
-    for name in ("same_document_share", "short_share", "held_out_share"):
-        if not 0 <= settings[name] <= 1:
-            raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
-    for name, known in (("next_sentence", get_args(NextSentence)), ("part", ("all", "training", "held_out"))):
-        if settings[name] not in known:
-            raise Error(f"prepare: {name} is {settings[name]!r}; expected {' or '.join(map(repr, known))}")
-
-
-def _usable(
-    corpus: str | pathlib.Path, text: str, part: str, held_out_share: float, left_out: collections.Counter
-) -> Iterator[str]:
+def _usable(corpus: str | pathlib.Path, text: str, part: str, held_out_share: float,
+            left_out: collections.Counter) -> Iterator[str]:
     """The documents with a text, each once, in NFC; the others are counted."""
     left_out.update(empty=0, duplicate_documents=0, other_part=0)
     seen: set[bytes] = set()
     for document in read_documents(corpus, text):
         document = unicodedata.normalize("NFC", document)
-        key = fingerprint({"text": document, "summary": ""})
+        key = fingerprint(document)
         if not document.strip():
             left_out["empty"] += 1
         elif key in seen:
@@ -150,8 +141,8 @@ def _usable(
                 left_out["other_part"] += 1
 
 
-def _pair_writer(settings: dict, vocabulary: str):
+def _pair_writer(settings: dict[str, Any], vocabulary: str) -> RecordWriter:
     # In here: a worker process settles how TensorFlow works before anything loads it.
     from tfsum.tasks.pretraining.pair_writer import SentencePairWriter
 
-    return SentencePairWriter(settings, vocabulary)
+    return SentencePairWriter(settings, [vocabulary])

@@ -13,18 +13,20 @@ from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import BertForPretraining
 from tfsum.models.bert_for_pretraining import PRESETS
-from tfsum.tasks.pretraining.batches import load_sentence_pairs, pretraining_batches, pretraining_report
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 from tfsum.tasks.pretraining.prepare import prepare
 from tfsum.tasks.pretraining.validation import PretrainingValidation
 from tfsum.tasks.pretraining.vocabulary import corpus_vocabulary
 from tfsum.text.word_piece import WordPiece
-from tfsum.training.encoder import CASE, check_segments, text_settings
+from tfsum.training.encoder import CASE_KEYS, check_segments, text_settings
 from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
+
+Size = Literal["tiny", "mini", "small", "medium", "base", "large"]  # the keys of PRESETS
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -34,19 +36,23 @@ class TrainSettings(RunSettings):
     Attributes:
         tokens_per_batch: padded tokens of a step's batch, of each replica.
         masked_share, max_predictions, whole_words: see `Masking`.
-        static_masks: see `tfsum.tasks.pretraining.batches.pretraining_batches`.
-        learning_rate: the rate that the warm-up aims at; it falls linearly to 0 at the last step (`BertWarmUp`).
+        static_masks: see `tfsum.tasks.pretraining.batches.SentencePairBatcher`.
+        learning_rate: the target rate of the warm-up; it falls linearly to 0 at the last step (`BertWarmUp`).
         encoder_learning_rate: the same of a trained encoder without its pooler, which may want less than new heads;
             None is `learning_rate`.
         warmup_steps: steps of linear growth of the rates.
-        weight_decay: of AdamW; biases and normalizations are spared.
-        bias_correction: False leaves Adam's moments as they are, as google-research/bert does.
+        weight_decay: of AdamW; biases and normalizations are excluded.
+        bias_correction: False omits Adam's bias correction, as google-research/bert does.
         clip_norm: largest global norm of the gradients; 0 never clips.
-        next_sentence_weight: what the loss of the pairs is multiplied by; the original's is 1. Pairs are learned late
-            where the far larger gradients of the masks are all that the encoder feels at first.
+        next_sentence_weight: factor of the next-sentence loss; the original's is 1. The pair task is
+            learned late if the far larger gradients of the masks dominate at first.
 
     Raises:
         Error: `next_sentence_weight` is negative.
+
+    Example:
+        >>> TrainSettings(folder="runs/bert", steps=1000).masked_share
+        0.15
     """
 
     tokens_per_batch: int = 4096
@@ -62,7 +68,7 @@ class TrainSettings(RunSettings):
     clip_norm: float = 1.0
     next_sentence_weight: float = 1.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         if self.next_sentence_weight < 0:
             raise Error(f"next_sentence_weight is {self.next_sentence_weight}; expected 0 or more")
@@ -73,27 +79,31 @@ class EvaluateSettings:
     """[evaluate] of a recipe for a BertForPretraining.
 
     Attributes:
-        pairs: how many held-out pairs a validation reads of each folder; None is all.
+        pairs: held-out pairs that a validation reads of each folder; None is all.
 
     Raises:
         Error: fewer than one.
+
+    Example:
+        >>> EvaluateSettings(pairs=1000).pairs
+        1000
     """
 
     pairs: int | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.pairs is not None and self.pairs < 1:
             raise Error(f"pairs is {self.pairs}; expected 1 or more, or none for all of them")
 
 
 def schema() -> dict[str, dict[str, Key]]:
-    """What a recipe may say: section -> key -> `Key`."""
-    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "part", "held_out_share", "progress", *CASE)
+    """The schema of a recipe: section -> key -> `Key`."""
+    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "part", "held_out_share", "progress", *CASE_KEYS)
     return {
         "data": {"train": Key((str,)), "validation": Key((str, type(None)), None),
                  "validation_share": Key((float,), 0.02), "records": Key((str,)),
                  **{k: v for k, v in prepared.items() if k != "newline"}},
-        "text": {**CASE, "newline": prepared["newline"],
+        "text": {**CASE_KEYS, "newline": prepared["newline"],
                  "vocabulary": Key((str, type(None)), None), "vocabulary_size": Key((int, type(None)), None),
                  "reversible": Key((bool,), True)},
         "model": keys_of(make_model, "vocabulary_size"),
@@ -104,7 +114,7 @@ def schema() -> dict[str, dict[str, Key]]:
 
 @dataclasses.dataclass
 class TrainingData:
-    """What the stages after the preparation need.
+    """The result of `prepare_data`.
 
     Attributes:
         text: the text settings that the model folder will hold.
@@ -119,7 +129,7 @@ class TrainingData:
 
 
 def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
-    """Learns the vocabulary of a recipe and prepares its records, where that is still to do."""
+    """Learns the vocabulary of a recipe and prepares its records, unless that is done."""
     data, text, model = (recipe[section] for section in ("data", "text", "model"))
     vocabulary, settings = _vocabulary(data, text, model["encoder"])
     config = None if model["encoder"] is None else open_folder(model["encoder"]).config
@@ -188,7 +198,7 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertF
                           EvaluateSettings(**recipe["evaluate"]))
 
 
-def make_model(vocabulary_size: int, encoder: str | None = None, size: Literal[tuple(PRESETS)] = "mini",
+def make_model(vocabulary_size: int, encoder: str | None = None, size: Size = "mini",
                max_position_embeddings: int = 512, hidden_dropout_prob: float = 0.1,
                attention_probs_dropout_prob: float = 0.1) -> BertForPretraining:
     """Builds a BertForPretraining with new weights, or with those of an encoder and, where it has none, new heads.
@@ -203,6 +213,13 @@ def make_model(vocabulary_size: int, encoder: str | None = None, size: Literal[t
 
     Returns:
         The built model.
+
+    Raises:
+        CheckpointError: the encoder cannot be read.
+
+    Example:
+        >>> make_model(vocabulary_size=10, size="tiny").bert.config["hidden_size"]
+        128
     """
     dropout = {"hidden_dropout_prob": hidden_dropout_prob, "attention_probs_dropout_prob": attention_probs_dropout_prob}
     if encoder is not None:
@@ -214,19 +231,24 @@ def make_model(vocabulary_size: int, encoder: str | None = None, size: Literal[t
 
 
 class PretrainingRun(Run):
-    """A `Run` that trains a BertForPretraining and validates it by what it guesses.
+    """A `Run` that trains a BertForPretraining and validates it by its predictions.
 
     Args:
         model: a built `BertForPretraining`.
         records: folders of prepared pairs, see `TrainingData`.
         word_piece: the tokenizer.
-        model_settings: what tfsum.json of the best model says.
+        model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/bert/best')
     """
 
     def __init__(self, model: BertForPretraining, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings):
+                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings) -> None:
         encoder_rate = settings.encoder_learning_rate
         factor = encoder_factor(settings.learning_rate if encoder_rate is None else encoder_rate,
                                 settings.learning_rate)
@@ -239,15 +261,17 @@ class PretrainingRun(Run):
         super().__init__(model, optimizer, settings)
         self.model_settings, self._word_piece = model_settings, word_piece
         self._pairs = load_sentence_pairs(records["train"])
-        self._masking = Masking(word_piece.vocabulary, settings.masked_share, settings.max_predictions,
-                                settings.whole_words, settings.seed)
-        self.validation = PretrainingValidation(
-            model, records["validation"], records.get("same_document"), self._masking, settings.tokens_per_batch,
-            word_piece.cls_id, word_piece.sep_id, evaluate.pairs)
+        masking = Masking(word_piece.vocabulary, settings.masked_share, settings.max_predictions, settings.whole_words,
+                          settings.seed)
+        ids = {"cls_id": word_piece.cls_id, "sep_id": word_piece.sep_id}
+        self._batcher = SentencePairBatcher(self._pairs, settings.tokens_per_batch, masking=masking,
+                                            static_masks=settings.static_masks, **ids)
+        self.validation = PretrainingValidation(model, records["validation"], records.get("same_document"), masking,
+                                                settings.tokens_per_batch, pairs=evaluate.pairs, **ids)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs what a pass over the pairs holds, and what the most frequent piece scores."""
-        report = pretraining_report(self._pairs, tokens_per_batch=self.settings.tokens_per_batch)
+        report = self._batcher.report()
         log(f"one pass: {report['pairs']} pairs, {report['tokens']} tokens, {report['batches']} batches, padding "
             f"{100 * report['padding']:.1f} %")
         guess = int(np.bincount(self._pairs.pieces).argmax())
@@ -260,13 +284,8 @@ class PretrainingRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Token batches of pairs of about equal lengths, with new masks in each epoch; see `Run.batches`."""
-        def batches(skip: int) -> tf.data.Dataset:
-            return pretraining_batches(
-                self._pairs, tokens_per_batch=self.settings.tokens_per_batch, masking=self._masking,
-                cls_id=self._word_piece.cls_id, sep_id=self._word_piece.sep_id, training=True,
-                static_masks=self.settings.static_masks, seed=self.settings.seed, skip_batches=skip)
-
-        return self.replicated(batches, done), self.settings.steps
+        return self.replicated(lambda skip: self._batcher.dataset(
+            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
     def measure(self) -> dict[str, float]:
         """See `PretrainingValidation.scores`."""
@@ -284,7 +303,16 @@ class PretrainingRun(Run):
 
 
 def table(history: list[dict[str, float]]) -> str:
-    """The validations of a run, one a line."""
+    """Formats the validations of a run, one per line.
+
+    Args:
+        history: the scores of each validation; the first key is the step.
+
+    Example:
+        >>> print(table([{"step": 1000, "loss": 7.5}]))
+        step  loss
+        1000  7.50
+    """
     names = list(history[0])
     rows = [names, *([str(row["step"]), *(f"{row[name]:.2f}" for name in names[1:])] for row in history)]
     return "\n".join("  ".join(cell.rjust(len(name)) for cell, name in zip(row, names, strict=True)) for row in rows)

@@ -6,7 +6,8 @@ import numpy as np
 import tensorflow as tf
 from keras import ops
 
-from tfsum.tasks.pretraining.batches import load_sentence_pairs, pretraining_batches
+from tfsum.models import BertForPretraining
+from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
 
 
@@ -23,13 +24,19 @@ class PretrainingValidation:
         cls_id: id of [CLS].
         sep_id: id of [SEP].
         pairs: how many are read of each folder, evenly spread; None is all.
+
+    Example:
+        >>> PretrainingValidation(model, "records/validation", None, masking, 4096, 2, 3).scores()  # doctest: +SKIP
+        {'masked_lm_accuracy': 41.7, 'loss': 3.05}
     """
 
-    def __init__(self, model, records: str | pathlib.Path, same_document_records: str | pathlib.Path | None,
-                 masking: Masking, tokens_per_batch: int, cls_id: int, sep_id: int, pairs: int | None = None):
-        options = {"tokens_per_batch": tokens_per_batch, "masking": masking, "cls_id": cls_id, "sep_id": sep_id}
-        self._sets = [pretraining_batches(load_sentence_pairs(folder).some(pairs), training=False, **options)
-                      for folder in (records, same_document_records) if folder is not None]
+    def __init__(self, model: BertForPretraining, records: str | pathlib.Path,
+                 same_document_records: str | pathlib.Path | None, masking: Masking, tokens_per_batch: int,
+                 cls_id: int, sep_id: int, pairs: int | None = None) -> None:
+        batchers = [SentencePairBatcher(load_sentence_pairs(folder).some(pairs), tokens_per_batch, masking=masking,
+                                        cls_id=cls_id, sep_id=sep_id)
+                    for folder in (records, same_document_records) if folder is not None]
+        self._sets = [batcher.dataset(training=False) for batcher in batchers]
         self._weight = model.next_sentence_weight
         self._sums = tf.function(lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False)
 
@@ -58,7 +65,7 @@ class PretrainingValidation:
         return float(100 * right / masks)
 
 
-def _sums(model, batch):
+def _sums(model: BertForPretraining, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     """Rows for masks and pairs: how many, how many right, their summed cross-entropy; float32 (2, 3)."""
     outputs = model(batch, training=False)
     labels = batch["next_sentence_labels"]

@@ -1,0 +1,199 @@
+"""How to add a task: which words of a text are its keywords, from a corpus to an exported model, outside the package.
+
+    python examples/keyword_tagging/keyword_tagging.py FOLDER
+
+trains, exports, verifies, and tags a sentence. `tfsum.tasks` lists the parts of a task, here functions of one module.
+"""
+
+import dataclasses
+import pathlib
+import sys
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import tfsum
+from tfsum.data import readers
+from tfsum.data.batcher import Batcher
+from tfsum.export import golden, saved_model, stored_weights
+from tfsum.formats import model_folder, open_folder
+from tfsum.inference.exported_model import ExportedModel, check_texts
+from tfsum.models.bert import Bert
+from tfsum.models.model import Model
+from tfsum.tasks import register, task
+from tfsum.text.packing import pack
+from tfsum.text.word_piece import WordPiece
+from tfsum.training import run
+from tfsum.training.optimizer import Adam, WarmUp
+from tfsum.training.recipe_file import keys_of
+
+HERE = pathlib.Path(__file__).parent
+WHAT, ANSWERS = "A keyword tagger for TensorFlow", "words with their probabilities"  # for the model card
+MODEL_KIND, EXPORT_KIND, VERB = "keyword_tagger", "keyword_tagging", None  # [model] kind, kind of exports, CLI verb
+requests, signatures, warmup = golden.requests, golden.signatures, golden.warmup  # of an export that takes `text` alone
+NONE, OTHER, KEYWORD = range(3)  # labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
+HEAD = [(f"classifier.{name}", path, transposed) for name, path, transposed in model_folder.DENSE]
+
+
+def owns(config): return "KeywordTagger" in (config.get("architectures") or [])  # a config.json of this task's model
+
+
+class KeywordTagger(Model):
+    """A logit for each token, (B, T) -> (B, T). Of two sums `Model` makes a `fit` that is exact on every strategy."""
+
+    def __init__(self, bert):
+        super().__init__(name="keyword_tagger")
+        self.bert, self.classifier = bert, keras.layers.Dense(1, name="classifier")
+        self.bert.pooler.trainable = False  # takes no part in the logits
+        self({"token_ids": np.zeros((1, 2), np.int32)})  # builds the layers
+
+    def call(self, inputs, training=None):
+        vectors = self.bert(inputs["token_ids"], training=training)["sequence_output"]
+        return keras.ops.cast(self.classifier(vectors)[..., 0], "float32")
+
+    def summed_loss(self, x, y, training):
+        logits, target = self(x, training=training), keras.ops.cast(x["labels"] == KEYWORD, "float32")
+        loss = keras.ops.binary_crossentropy(target, logits, from_logits=True)
+        return keras.ops.sum(keras.ops.where(x["labels"] == NONE, 0.0, loss))
+
+    def loss_weight(self, x, y): return keras.ops.sum(keras.ops.cast(x["labels"] != NONE, "float32"))
+
+    def folder_config(self): return {"model_type": "bert", "architectures": ["KeywordTagger"], **self.bert.config}
+
+    def tensors(self):  # model.safetensors
+        head = model_folder.variables_by_path(self.classifier)
+        return model_folder.bert_tensors(self.bert, "bert.") | model_folder.named_tensors(head, HEAD)
+
+
+def lay_out(words, word_piece, length):
+    """Words (B, W) as rows for `Bert`, the first piece of each: in training and in the exported graph alike."""
+    pieces = word_piece.tokenize(words.values).to_tensor(word_piece.unk_id, shape=[None, 1])
+    return pack(words.with_values(pieces[:, 0]), length, word_piece.cls_id, word_piece.sep_id)
+
+
+def read_tagged(length, corpus: str, validation_share: float = 0.2):
+    """Reads a text a line, keywords *between asterisks*: arrays (N, length) by split, and the words that occur."""
+    marked = tf.strings.split(list(readers.read_lines(corpus)))
+    words = marked.with_values(tf.strings.regex_replace(marked.values, r"^\*(.+)\*$", r"\1"))
+    labels = marked.with_values(tf.where(words.values == marked.values, OTHER, KEYWORD))
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted({word.decode() for word in words.values.numpy()})]
+    rows = {"token_ids": lay_out(words, WordPiece(vocabulary), length), "labels": pack(labels, length, NONE, NONE)}
+    rows = {name: packed["token_ids"].numpy() for name, packed in rows.items()}
+    held = int(len(rows["labels"]) * validation_share)
+    train, validation = ({name: row[part] for name, row in rows.items()} for part in (slice(held, None), slice(held)))
+    return {"train": train, "validation": validation, "vocabulary": vocabulary}
+
+
+class TaggedBatcher(Batcher):  # texts of like length in a budget of padded tokens
+    row, signature = "text", dict.fromkeys(("token_ids", "labels"), tf.TensorSpec((None, None), tf.int32))
+
+    def __init__(self, texts, tokens_per_batch):
+        super().__init__(np.count_nonzero(texts["token_ids"], axis=1), tokens_per_batch)
+        self._texts = texts
+
+    def assemble(self, rows, epoch=0):
+        return {name: values[rows, : self.length[rows].max()] for name, values in self._texts.items()}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class TrainSettings(run.RunSettings):
+    tokens_per_batch: int = 512
+    learning_rate: float = 1e-3
+
+
+def schema():  # what a recipe may say: the arguments of what its sections configure
+    return {"data": keys_of(read_tagged, "length"), "model": keys_of(Bert, "vocab_size", "name"),
+            "train": keys_of(TrainSettings)}
+
+
+def prepare_data(recipe): return read_tagged(recipe["model"]["max_position_embeddings"], **recipe["data"])
+
+
+def build_model(recipe, data):  # `data` is what the stage before it, `prepare_data`, returned
+    sizes = {name: value for name, value in recipe["model"].items() if name != "kind"}
+    return KeywordTagger(Bert(len(data["vocabulary"]), **sizes))  # or load_bert(...), for a pretrained encoder
+
+
+class TaggingRun(run.Run):  # has checkpoints, resume, signals and the log; a task adds what is read, measured and kept
+    def __init__(self, recipe, data, model):
+        self.recipe, self.data, settings = recipe, data, TrainSettings(**recipe["train"])
+        with model.distribute_strategy.scope():  # where the model's variables are
+            optimizer = Adam(WarmUp(settings.learning_rate, 20, settings.steps), global_clipnorm=1.0)
+        super().__init__(model, optimizer, settings)
+
+    def batches(self, done):  # a pure function of `done`, so that a run can resume
+        batcher, settings = TaggedBatcher(self.data["train"], self.settings.tokens_per_batch), self.settings
+        def following(skip): return batcher.dataset(training=True, seed=settings.seed, skip_batches=skip)
+        return self.replicated(following, done), settings.steps
+
+    def measure(self):
+        texts = self.data["validation"]
+        true, found = texts["labels"] == KEYWORD, (self.model(texts).numpy() > 0) & (texts["labels"] != NONE)
+        return {"f1": 200.0 * float((true & found).sum() / max(1, true.sum() + found.sum()))}
+
+    def selection_score(self, scores): return scores["f1"]
+
+    def save_best(self, folder):
+        self.model.save_pretrained(folder, self.data["vocabulary"],
+                                   {"recipe": self.recipe, "validation": self.state["best"]})
+
+
+class TextTagger(tf.Module):  # the exported graph: raw strings in, words with probabilities out
+    def __init__(self, model, word_piece):
+        super().__init__()
+        self.word_piece, self.length = word_piece, model.bert.config["max_position_embeddings"]
+        self.weights = stored_weights.StoredWeights(model)  # the Keras model itself would be stored a second time
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
+    def serve(self, text):
+        words = tf.strings.split(text)
+        rows = lay_out(words, self.word_piece, self.length)
+        with self.weights.model(self.weights.read()) as model:
+            probability = tf.sigmoid(model({"token_ids": rows["token_ids"]}, training=False))[:, 1:-1]
+        return {"words": words.to_tensor(""), "probability": probability, "cut": rows["pieces_cut"],
+                "count": tf.cast(words.row_lengths(), tf.int32) - rows["pieces_cut"]}
+
+    def signatures(self): return {"serving_default": self.serve}
+
+
+def export_model(folder, destination, ops="core"):
+    source, destination = pathlib.Path(folder), saved_model.version_folder(destination)
+    settings, stored = saved_model.read_settings(source), open_folder.open_folder(source)
+    model = KeywordTagger(open_folder.load_bert(Bert, stored, {}))
+    model_folder.assign_head(model.classifier, HEAD, stored)
+    module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
+    return saved_model.write_export(task("keyword_tagging"), module, source, destination, settings,
+                                    {"ops": ops, "storage": "float32", "text": settings["text"]})
+
+
+def ask(model, requests):  # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
+    given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests]))
+    rows = zip(*(given[name].numpy() for name in ("probability", "count", "cut")))
+    return [{"probability": row[:count].tolist(), "cut": int(cut)} for row, count, cut in rows]
+
+
+def table(description, weights): return f"| stored as | {description['storage']}; {weights:,} numbers |"
+
+
+class Tagger(ExportedModel):  # texts in, the (word, probability) pairs of each out
+    def __call__(self, texts):
+        rows = self._ask("serving_default", {"text": check_texts(texts)})
+        rows = [zip(row["words"][:row["count"]], row["probability"]) for row in rows]
+        return [[(word.decode(), float(probability)) for word, probability in row] for row in rows]
+
+
+make_run, load = TaggingRun, Tagger
+register("keyword_tagging", sys.modules[__name__])  # the one call that makes it a task
+
+
+def main(folder):
+    overrides = [f"data.corpus={HERE / 'corpus.txt'}", f"train.folder={folder}/run"]
+    exported = tfsum.export_model(tfsum.train(HERE / "recipe.toml", overrides), f"{folder}/keywords")
+    tagger = tfsum.load(exported)
+    print(tfsum.verify(exported), f"validation F1: {tagger.description['validation']['f1']:.1f}", sep="\n")
+    print(*(f"{p:.2f} {word}" for word, p in tagger(["no ferry was near the bridge of the town"])[0]), sep="\n")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,31 @@
+"""Golden answers: what was measured may differ a little, what was chosen may not, whatever a task calls them."""
+
+import pytest
+
+from tfsum.errors import ExportError
+from tfsum.export.golden import SCORE_TOLERANCE, record, replay
+
+REQUEST = {"source": "It rained.", "width": 3}  # no "text" among the names
+ANSWER = {"heat": 0.5, "heats": [0.25, 0.75], "words": ["rain"], "places": [3, 4], "count": 2, "ended": True,
+          "none": []}
+
+
+def replayed(**changes):
+    recorded = record(None, [REQUEST], lambda model, requests: [ANSWER])
+    return replay(None, recorded, lambda model, requests: [ANSWER | changes], "model")
+
+
+def test_a_little_of_another_float_is_measured():
+    assert replayed() == 0.0
+    assert replayed(heat=0.5 + SCORE_TOLERANCE / 2) == pytest.approx(SCORE_TOLERANCE / 2)
+    assert replayed(heats=[0.25, 0.75 - SCORE_TOLERANCE / 4]) == pytest.approx(SCORE_TOLERANCE / 4)
+
+
+@pytest.mark.parametrize("changes", [
+    {"heat": 0.6}, {"heat": float("nan")}, {"heats": [0.25]}, {"heats": [0.25, float("nan")]}, {"words": ["snow"]},
+    {"places": [3, 5]}, {"count": 3}, {"ended": False}, {"none": [0.0]},
+])
+def test_what_differs_is_told(changes):
+    ((name, _),) = changes.items()
+    with pytest.raises(ExportError, match=rf"model: request 0 \('It rained.'\): {name} is .* day of export"):
+        replayed(**changes)

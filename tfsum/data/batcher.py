@@ -1,0 +1,149 @@
+"""Token-budget batches of rows in memory: which rows share a batch in which epoch, and the data set of them."""
+
+import functools
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.errors import DataError
+
+
+class Batcher:
+    """Batches of rows of about equal length, as many as a budget of padded tokens holds.
+
+    The batches are a pure function of (rows, seed, epoch), so that a training that is resumed skips those that it has
+    seen without building them. A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it
+    needs to, also `kinds`, `apart`, `sides`, `tokens`, `counts` and `transform`.
+
+    Args:
+        length: (N,) positions that each row takes.
+        tokens_per_batch: rows * longest row of a batch at most, padding included.
+
+    Attributes:
+        row: what messages call a row.
+        lower: what messages suggest to lower where a row is too long.
+        bucket_width: in training, rows whose lengths round up to the same multiple of it are in random order.
+        signature: `tf.TensorSpec` of each array of a batch.
+        length, tokens_per_batch: as given.
+        counts: what `report` says of the rows besides.
+
+    Raises:
+        DataError: the longest row alone exceeds the budget.
+
+    Example:
+        >>> class Numbers(Batcher):
+        ...     row, lower, bucket_width = "number", "the numbers", 2
+        ...     signature = {"ids": tf.TensorSpec((None, None), tf.int32)}
+        ...
+        ...     def assemble(self, rows, epoch=0):
+        ...         return {"ids": np.arange(self.length[rows].max()) * (rows[:, None] + 1)}
+        >>> numbers = Numbers(np.array([3, 1, 3, 2]), tokens_per_batch=6)
+        >>> [rows.tolist() for rows in numbers.plan()]
+        [[1, 3], [0, 2]]
+        >>> [batch["ids"].shape for batch in numbers.dataset(training=False).as_numpy_iterator()]
+        [(2, 2), (2, 3)]
+        >>> numbers.report()
+        {'batches': 2, 'tokens': 9, 'padded_tokens': 10, 'padding': 0.09999999999999998}
+        >>> Numbers(np.array([7]), tokens_per_batch=6)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.DataError: batches: tokens_per_batch 6 was given; the longest number takes 7 tokens and ...
+    """
+
+    row: str = "row"
+    lower: str = "the length of the rows"
+    bucket_width: int = 8
+    signature: ClassVar[dict[str, tf.TensorSpec]] = {}
+
+    def __init__(self, length: np.ndarray, tokens_per_batch: int) -> None:
+        self.length, self.tokens_per_batch = length, tokens_per_batch
+        self.counts: dict[str, int] = {}
+        if (longest := int(length.max())) > tokens_per_batch:
+            raise DataError(f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row} takes "
+                            f"{longest} tokens and is never split; raise the budget or lower {self.lower}")
+
+    def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
+        """The arrays of the batch of some rows (B,), as `signature` says; few tasks have others in another epoch."""
+        raise NotImplementedError
+
+    def transform(self, batches: tf.data.Dataset) -> tf.data.Dataset:
+        """What becomes of the batches inside the data set: nothing, unless a subclass says otherwise."""
+        return batches
+
+    @property
+    def kinds(self) -> tuple[np.ndarray, ...]:
+        """Arrays (N,) by which rows are sorted, the first decides; those of equal rows are in random order."""
+        return (self.bucket(self.length),)
+
+    @property
+    def apart(self) -> np.ndarray | None:
+        """(N,); rows of different values never share a batch. None for rows that all may."""
+        return None
+
+    @property
+    def sides(self) -> tuple[np.ndarray, ...]:
+        """The lengths (N,) of each array that is padded to the longest of its batch, for `report`."""
+        return (self.length,)
+
+    @property
+    def tokens(self) -> int:
+        """Positions of all rows that are not padding, for `report`."""
+        return sum(int(side.sum()) for side in self.sides)
+
+    def bucket(self, length: np.ndarray) -> np.ndarray:
+        """The bucket (N,) of each length: the multiples of `bucket_width` that hold it."""
+        return -(-length // self.bucket_width)
+
+    def plan(self, shuffle: tuple[int, int] | None = None) -> list[np.ndarray]:
+        """The batches of an epoch as arrays of row numbers.
+
+        Args:
+            shuffle: (seed, epoch) of the shuffles; None keeps equal rows in order and the batches sorted.
+
+        Returns:
+            One array a batch.
+        """
+        length, apart = self.length, self.apart
+        random = None if shuffle is None else np.random.default_rng(shuffle)
+        order = np.arange(len(length)) if random is None else random.permutation(len(length))
+        order = order[np.lexsort([kind[order] for kind in reversed(self.kinds)])]
+        batches, first, longest = [], 0, 0
+        lengths = length[order].tolist()
+        groups = [0] * len(lengths) if apart is None else apart[order].tolist()
+        for i, size in enumerate(lengths):
+            longest = max(longest, size)
+            if (i - first + 1) * longest > self.tokens_per_batch or groups[i] != groups[first]:
+                batches.append(order[first:i])
+                first, longest = i, size
+        batches.append(order[first:])
+        return batches if random is None else [batches[i] for i in random.permutation(len(batches))]
+
+    def dataset(self, *, training: bool, seed: int = 0, epochs: int | None = None,
+                skip_batches: int = 0) -> tf.data.Dataset:
+        """A data set of dicts of tensors.
+
+        Args:
+            training: whether to shuffle rows and batches, in another order each epoch.
+            seed: of the shuffles.
+            epochs: passes over the rows; None is one pass, or no end in training.
+            skip_batches: batches already seen, counted from the first batch of epoch 0; they are planned, not built.
+        """
+        generate = functools.partial(self._generate, training, seed, epochs, skip_batches)
+        batches = tf.data.Dataset.from_generator(generate, output_signature=self.signature)
+        return self.transform(batches).prefetch(4)
+
+    def _generate(self, training: bool, seed: int, epochs: int | None, skip: int) -> Iterator[dict[str, np.ndarray]]:
+        epoch, epochs = 0, 1 if epochs is None and not training else epochs
+        while epochs is None or epoch < epochs:
+            batches = self.plan((seed, epoch) if training else None)
+            for rows in batches[skip:]:
+                yield self.assemble(rows, epoch if training else 0)
+            epoch, skip = epoch + 1, max(0, skip - len(batches))
+
+    def report(self) -> dict[str, int | float]:
+        """What one pass holds and wastes: `counts`, batches, tokens, padded_tokens, padding (share of these)."""
+        batches = self.plan()
+        padded = sum(len(rows) * int(side[rows].max()) for rows in batches for side in self.sides)
+        return {**self.counts, "batches": len(batches), "tokens": self.tokens, "padded_tokens": padded,
+                "padding": 1.0 - self.tokens / padded}

@@ -1,0 +1,261 @@
+"""A corpus as shards of records: in parallel, interruptible at any moment, and everything counted.
+
+No TensorFlow is loaded with this module: a worker process imports it before it settles how TensorFlow works.
+"""
+
+import collections
+import concurrent.futures
+import functools
+import itertools
+import multiprocessing
+import os
+import pathlib
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tfsum.data.manifest import Manifest, digest
+from tfsum.errors import Error
+from tfsum.quiet_tensorflow import load_tensorflow
+
+
+class RecordWriter:
+    """Makes records of documents and writes them as shards; one a process.
+
+    A subclass gives `count_names` and `records`.
+
+    Args:
+        settings: as the task's `prepare` collects them; `lowercase` and `strip_accents` are those of the tokenizers.
+        vocabularies: the files of their word pieces.
+
+    Attributes:
+        count_names: what is counted, in the order of the manifest.
+        settings: as given.
+        word_pieces: a tokenizer for each vocabulary.
+
+    Example:
+        >>> import tempfile
+        >>> class Bytes(RecordWriter):
+        ...     count_names = ("bytes",)
+        ...
+        ...     def records(self, name, documents, counts):
+        ...         for document in documents:
+        ...             counts["bytes"] += len(document)
+        ...             yield document
+        >>> writer = Bytes({"lowercase": True, "strip_accents": True}, [])
+        >>> writer.write(tempfile.mkdtemp() + "/a.tfrecord", [b"abc", b"d"])
+        {'bytes': 4, 'read': 2}
+    """
+
+    count_names: tuple[str, ...] = ()
+
+    def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
+        from tfsum.text.word_piece import WordPiece
+
+        self.settings = settings
+        case = {name: settings[name] for name in ("lowercase", "strip_accents")}
+        self.word_pieces = [WordPiece.from_file(file, **case) for file in vocabularies]
+
+    def records(self, name: str, documents: Iterator[Any], counts: collections.Counter) -> Iterator[bytes]:
+        """Makes the records of a shard.
+
+        Args:
+            name: the file name of the shard.
+            documents: of the shard.
+            counts: to be added to.
+
+        Yields:
+            Serialized records.
+        """
+        raise NotImplementedError
+
+    def write(self, path: str, documents: Iterable[Any]) -> dict[str, int]:
+        """Writes a shard whole; returns its counts, the documents as `read` among them."""
+        from tfsum.data.records import write_shard
+
+        counts = collections.Counter(dict.fromkeys((*self.count_names, "read"), 0))
+
+        def read() -> Iterator[Any]:
+            for document in documents:
+                counts["read"] += 1
+                yield document
+
+        write_shard(path, self.records(pathlib.Path(path).name, read(), counts))
+        return dict(counts)
+
+
+def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
+    """Lists of `size` items, the last one of what is left.
+
+    Example:
+        >>> list(batched("abcde", 2))
+        [['a', 'b'], ['c', 'd'], ['e']]
+    """
+    items = iter(items)
+    while batch := list(itertools.islice(items, size)):
+        yield batch
+
+
+def check_settings(settings: Mapping[str, Any], least: Mapping[str, int],
+                   known: Mapping[str, Sequence[str]]) -> None:
+    """Checks arguments of a `prepare` before anything is read.
+
+    Args:
+        settings: by name.
+        least: the smallest value of some; None is always allowed.
+        known: the values that others may have.
+
+    Raises:
+        Error: one is impossible.
+
+    Example:
+        >>> check_settings({"shards": 0}, {"shards": 1}, {})
+        Traceback (most recent call last):
+        tfsum.errors.Error: prepare: shards is 0; expected 1 or more
+    """
+    for name, smallest in least.items():
+        if settings[name] is not None and settings[name] < smallest:
+            raise Error(f"prepare: {name} is {settings[name]}; expected {smallest} or more")
+    for name, values in known.items():
+        if settings[name] not in values:
+            *first, last = map(repr, values)
+            raise Error(f"prepare: {name} is {settings[name]!r}; expected {', '.join(first)} or {last}")
+
+
+def shard_names(kind: str, shards: int) -> list[str]:
+    """The file names of the shards of some kind of records, in order.
+
+    Example:
+        >>> shard_names("pairs", 2)
+        ['pairs-00000-of-00002.tfrecord', 'pairs-00001-of-00002.tfrecord']
+    """
+    return [f"{kind}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
+
+
+def write_records(
+    out_dir: str | pathlib.Path,
+    settings: dict[str, Any],
+    files: Mapping[str, str | pathlib.Path | None],
+    documents: Callable[[collections.Counter], Iterator[Any]],
+    names_for: Callable[[int, collections.Counter], list[str]],
+    make_writer: Callable[[], RecordWriter],
+    *,
+    processes: int,
+    progress: bool,
+) -> dict[str, int]:
+    """Writes the records of a corpus; a second call continues where the first was stopped.
+
+    A folder that is finished is left as it is, and its counts are those of its manifest.
+
+    Args:
+        out_dir: folder of the shards and of `manifest.json`.
+        settings: everything that decides what the records hold, but for the files.
+        files: those that do, by their name in the settings; None where there is none.
+        documents: reads the documents that are written, and counts those left out by reason. It is called twice: to
+            count, and to write.
+        names_for: gives the file names of the shards for a number of documents and the counts of those left out; it
+            raises where nothing can be made of them.
+        make_writer: makes the writer of a process; it must be picklable where there are several.
+        processes: how many work at once; 1 works in this one.
+        progress: whether to show a bar on standard error.
+
+    Returns:
+        The counts: those of the writer, those left out by reason, and their sum as `dropped`.
+
+    Raises:
+        DataError: a file cannot be read.
+        Error: `out_dir` was prepared with other settings, or a process died.
+
+    Example:
+        See the `prepare` of a task, such as `tfsum.tasks.extractive.prepare.prepare`.
+    """
+    digests = {name: None if file is None else digest(file) for name, file in files.items()}
+    manifest = Manifest.open(out_dir, settings | digests)
+    if manifest.is_finished():
+        return manifest.counts
+    left_out: collections.Counter = collections.Counter()
+    size = sum(1 for _ in documents(left_out))
+    names = names_for(size, left_out)
+    manifest.forget_missing(names)
+    work = (
+        (str(manifest.folder / name), part)
+        for name, part in zip(names, _slices(documents(collections.Counter()), size, len(names)), strict=True)
+        if name not in manifest.shards
+    )
+    import tqdm
+
+    with tqdm.tqdm(total=size, unit=" documents", disable=not progress, file=sys.stderr) as bar:
+        bar.update(sum(counts["read"] for counts in manifest.shards.values()))
+        for path, counts in _run(work, make_writer, processes):
+            manifest.add(pathlib.Path(path).name, counts)
+            bar.update(counts["read"])
+    return manifest.finish(left_out)
+
+
+def _slices(documents: Iterator[Any], size: int, shards: int) -> Iterator[Iterator[Any]]:
+    """The documents of each shard, in order, to be read before the next one's; sizes differ by one at most."""
+    for shard in range(shards):
+        part = itertools.islice(documents, (shard + 1) * size // shards - shard * size // shards)
+        yield part
+        collections.deque(part, maxlen=0)  # those of a shard that is finished are passed over
+
+
+def _run(
+    work: Iterator[tuple[str, Iterator]], make_writer: Callable[[], RecordWriter], processes: int
+) -> Iterator[tuple[str, dict[str, int]]]:
+    """Writes the shards, in this process or in several; yields (path, counts) as each is done."""
+    if processes == 1:
+        writer = functools.cache(make_writer)
+        for path, documents in work:
+            yield path, writer().write(path, documents)
+        return
+    pool = concurrent.futures.ProcessPoolExecutor(
+        processes, multiprocessing.get_context("spawn"), _start_process, (make_writer,)
+    )
+    waiting: dict[concurrent.futures.Future, str] = {}
+    try:
+        for path, documents in work:
+            waiting[pool.submit(_write_in_process, path, list(documents))] = path
+            # One shard more than the busy ones is read ahead: the corpus is never in memory whole.
+            if len(waiting) > processes:
+                yield from _collect(waiting)
+        while waiting:
+            yield from _collect(waiting)
+    except concurrent.futures.process.BrokenProcessPool as error:
+        raise Error(
+            "prepare: a worker process died (out of memory, or killed); the finished shards are kept: "
+            "call again, with fewer processes or more shards"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _collect(waiting: dict[concurrent.futures.Future, str]) -> Iterator[tuple[str, dict[str, int]]]:
+    """Waits for one shard or more, takes them out of `waiting` and yields their counts."""
+    done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+_writer: Any = None  # how to make the writer of a worker process, cached
+
+
+def _start_process(make_writer: Callable[[], RecordWriter]) -> None:
+    """Prepares a worker process: one thread, as others share the machine; an interrupt ends it at once.
+
+    Its writer is made with the first shard, so that an error in it reaches the caller as it is.
+    """
+    global _writer
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    load_tensorflow()
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    _writer = functools.cache(make_writer)
+
+
+def _write_in_process(path: str, documents: list[Any]) -> dict[str, int]:
+    return _writer().write(path, documents)
