@@ -136,22 +136,28 @@ def test_options_that_cannot_be(tmp_path, options, says):
     assert not (tmp_path / "served").exists()
 
 
-def test_a_folder_of_transformers_tells_case_and_length(tmp_path):
-    source = write_model(tmp_path / "best", False)
+@pytest.fixture(scope="module")
+def of_transformers(tmp_path_factory):
+    """A model folder without tfsum's own file and with no vocabulary but tokenizer.json's, exported; and the pieces."""
+    folder = tmp_path_factory.mktemp("transformers")
+    source = write_model(folder / "best", False)
+    pieces = (source / "vocab.txt").read_text(encoding="utf-8")
+    (source / "vocab.txt").unlink()
     (source / "tfsum.json").unlink()
     (source / "tokenizer_config.json").write_text('{"do_lower_case": false, "strip_accents": true}')
-    written = export_model(source, tmp_path / "served")
+    content = {"model": {"type": "WordPiece", "vocab": {piece: i for i, piece in enumerate(pieces.split("\n")[:-1])}}}
+    (source / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
+    return export_model(source, folder / "served"), pieces
+
+
+def test_a_folder_of_transformers_tells_case_and_length(of_transformers):
+    written, _ = of_transformers
     text = json.loads((written / "assets.extra" / "tfsum.json").read_text())["text"]
     assert text == {"lowercase": False, "strip_accents": True, "max_length": 48, "pair": False}
 
 
-def test_a_folder_with_tokenizer_json_alone(tmp_path):
-    source = write_model(tmp_path / "best", False)
-    pieces = (source / "vocab.txt").read_text(encoding="utf-8")
-    (source / "vocab.txt").unlink()
-    content = {"model": {"type": "WordPiece", "vocab": {piece: i for i, piece in enumerate(pieces.split("\n")[:-1])}}}
-    (source / "tokenizer.json").write_text(json.dumps(content), encoding="utf-8")
-    written = export_model(source, tmp_path / "served")
+def test_a_folder_with_tokenizer_json_alone(of_transformers):
+    written, pieces = of_transformers
     assert (written / "assets" / "vocab.txt").read_text(encoding="utf-8") == pieces
 
 
