@@ -94,7 +94,7 @@ def elsewhere(content):
     (without_first, "1 tensors are not as model.safetensors.index.json says, the first is"),
     (lambda content: {"weight_map": content["weight_map"] | {"bert.x": "other.safetensors"}},
      r"index.json: 1 of the \d files that it names are not there, the first is other.safetensors; fetch"),
-    (elsewhere, r"names the file '../whole/model.safetensors'; shards lie beside their index"),
+    (elsewhere, r"names the file '../whole/model.safetensors'; shards are beside their index"),
 ])
 def test_a_wrong_index(shards, edit, says):
     change_index(shards, edit)

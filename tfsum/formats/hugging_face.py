@@ -140,7 +140,7 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
     files = sorted(set(places.values()))
     for file in files:
         if pathlib.PurePath(file).name != file:
-            raise CheckpointError(f"{index}: names the file {file!r}; shards lie beside their index")
+            raise CheckpointError(f"{index}: names the file {file!r}; shards are beside their index")
     if absent := [file for file in files if not (index.parent / file).is_file()]:
         raise CheckpointError(f"{index}: {len(absent)} of the {len(files)} files that it names are not there, the "
                               f"first is {absent[0]}; fetch them too")
