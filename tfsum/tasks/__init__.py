@@ -56,8 +56,6 @@ class Task:
             >>> task("extractive").has("explain"), task("classification").has("explain")
             (True, False)
         """
-        if part not in PARTS:
-            raise Error(f"a task has no part {part!r}; known are {', '.join(PARTS)}")
         return hasattr(self._module_of(part), PARTS[part])
 
     def part(self, part: str) -> types.ModuleType:
@@ -79,6 +77,8 @@ class Task:
 
     def _module_of(self, part: str) -> types.ModuleType | None:
         """The file of a part, or the one module of a task without files; None where there is none."""
+        if part not in PARTS:
+            raise Error(f"a task has no part {part!r}; known are {', '.join(PARTS)}")
         if not hasattr(self.module, "__path__"):
             return self.module
         name = f"{self.module.__name__}.{part}"
