@@ -6,15 +6,14 @@ spaces, split by the tables that split them in the graph.
 """
 
 import collections
-import contextlib
 import itertools
-import os
 import pathlib
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 
 import tensorflow as tf
 
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import Error
 from tfsum.text.escape import PIECES, Escape
 from tfsum.text.normalizer import load_code_point_map
@@ -107,14 +106,10 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
         '[PAD]\\nrain\\n'
     """
     path = pathlib.Path(path)
-    temporary = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
+        write_atomically(path, "".join(f"{piece}\n" for piece in pieces))
     except OSError as error:
-        with contextlib.suppress(OSError):  # there is none, or no folder either
-            temporary.unlink()
         raise Error(f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may be "
                     "written to") from error
 
