@@ -73,8 +73,8 @@ def test_what_is_unknown_is_told_with_what_is_known():
         recipes.train({"model": {"kind": "gist"}})
     with pytest.raises(Error, match="no part 'explian'; known are prepare, train, export"):
         task("extractive").has("explian")
+    register("made", made())
     for name in ("extractive", "made"):  # a folder that has such a file, and one module
-        register("made", made())
         with pytest.raises(Error, match="no part 'validation'; known are prepare, train, export"):
             task(name).part("validation")
 
