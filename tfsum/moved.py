@@ -80,6 +80,7 @@ NAMES = {  # public names that a module of 0.1.0 had -> where they are now
     "tfsum.export.Generated": "tfsum.Generated",
     "tfsum.export.Classifier": "tfsum.Classifier",
     "tfsum.export.Classified": "tfsum.Classified",
+    "tfsum.layers.write_position": "tfsum.layers.Cache",
     "tfsum.models.fill_mask": "tfsum.fill_mask",
     "tfsum.models.Guess": "tfsum.tasks.pretraining.fill_mask.Guess",
 }

@@ -8,6 +8,7 @@ from tfsum.layers.masks import look_ahead_mask, padding_mask
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positional_encoding import PositionalEncoding, positional_encoding
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+from tfsum.moved import moved_name
 
 __all__ = [
     "Cache",
@@ -24,3 +25,7 @@ __all__ = [
     "padding_mask",
     "positional_encoding",
 ]
+
+
+def __getattr__(name: str) -> None:
+    raise AttributeError(moved_name(__name__, name))
