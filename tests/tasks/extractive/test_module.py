@@ -189,7 +189,7 @@ def test_a_batch_of_nothing(exported):
 
 
 def test_hostile_documents_are_answered_and_harm_no_other(exported, article):
-    many = 100_000 if exported.ops == "core" else 10_000  # the splitter is the same, and seconds are enough of it once
+    many = 100_000
     hostile = [
         b"",
         b" \n\t\xc2\xa0 ",

@@ -79,7 +79,13 @@ def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path,
     assert [h["step"] for h in histories[0]["history"]] == [4, 7]
 
 
-def test_another_seed_is_another_run(material, tmp_path):
+def test_another_seed_is_another_run(material, uninterrupted, tmp_path, same):
+    other = run(material, tmp_path, seed=4)
+    other.fit()
+    assert not same(other, uninterrupted)
+
+
+def test_what_a_seed_governs(material, tmp_path):
     """New weights, the order of the data and dropout, each alone; the same seed gives the same of each."""
     def parts(seed):
         of = run(material, tmp_path / str(seed), seed=seed)
