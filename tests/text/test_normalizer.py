@@ -23,8 +23,8 @@ def code_points() -> list[str]:
 ])
 def test_what_characters_turn_into(character, uncased, cased):
     """Cases of text_in_graph's list of deviations; None: it stays."""
-    assert normalizer.load_code_point_map(True, True).as_dict().get(ord(character)) == uncased
-    assert normalizer.load_code_point_map(False, False).as_dict().get(ord(character)) == cased
+    assert normalizer.load_code_point_map(True, True).strings.get(ord(character)) == uncased
+    assert normalizer.load_code_point_map(False, False).strings.get(ord(character)) == cased
 
 
 @pytest.mark.parametrize("setting", [
@@ -39,7 +39,7 @@ def test_the_table_is_what_tokenizers_does(setting):
     import make_normalizer_tables as script
 
     assert script.SETTINGS["uncased"] == SETTINGS[0]
-    assert normalizer.load_code_point_map(*setting).as_dict() == script.code_point_map(*setting)
+    assert normalizer.load_code_point_map(*setting).strings == script.code_point_map(*setting)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
@@ -47,7 +47,7 @@ def test_both_kinds_of_ops_read_the_same_map(setting):
     """All code points through FastBertNormalize, and through the pages of the core ops."""
     text = pytest.importorskip("tensorflow_text")
     mapping = normalizer.load_code_point_map(*setting)
-    changed = mapping.as_dict()
+    changed = mapping.strings
     expected = [changed.get(ord(c), c) for c in code_points()]
     model = tf.constant(normalizer.fast_bert_model(*setting))
     found = text.FastBertNormalizer(model_buffer=model).normalize(tf.constant(code_points())).numpy()

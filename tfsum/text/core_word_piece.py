@@ -1,5 +1,6 @@
 """WordPiece of TensorFlow's core operations alone, for hosts that link no op library of TF Text."""
 
+import functools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -169,6 +170,7 @@ def _table(keys: Iterable[str], ids: Iterable[int]) -> tf.lookup.StaticHashTable
     return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, ids), default_value=-1)
 
 
+@functools.cache
 def _pages(mapping: CodePointMap) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The map as pages of 256 code points, equal ones once: page of c // 256; entries; pool of replacements.
 

@@ -13,7 +13,7 @@ TABLES = pathlib.Path(__file__).with_name("normalizer_tables.npz")
 _SELF = -1  # in the file: "the code point itself"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # one object a setting: what is made of it is cached by it
 class CodePointMap:
     """What each changed code point turns into; all others stay as they are.
 
@@ -25,7 +25,7 @@ class CodePointMap:
 
     Example:
         >>> mapping = CodePointMap(np.array([65]), np.array([1]), np.array([97]))  # "A" becomes "a"
-        >>> mapping.as_dict()
+        >>> mapping.strings
         {65: 'a'}
     """
 
@@ -33,8 +33,9 @@ class CodePointMap:
     lengths: np.ndarray
     values: np.ndarray
 
-    def as_dict(self) -> dict[int, str]:
-        """Returns the map as {code point: string}."""
+    @functools.cached_property
+    def strings(self) -> dict[int, str]:
+        """The map as {code point: string}."""
         text = self.values.astype("<u4").tobytes().decode("utf-32-le")
         ends = np.cumsum(self.lengths)
         spans = zip(self.points.tolist(), (ends - self.lengths).tolist(), ends.tolist())
@@ -56,7 +57,7 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
         tfsum.Error: The tables are not beside this file.
 
     Example:
-        >>> load_code_point_map(lowercase=True, strip_accents=True).as_dict()[ord("É")]
+        >>> load_code_point_map(lowercase=True, strip_accents=True).strings[ord("É")]
         'e'
     """
     if not TABLES.is_file():
@@ -89,7 +90,7 @@ def fast_bert_model(lowercase: bool = True, strip_accents: bool = True) -> np.nd
         >>> fast_bert_model().dtype
         dtype('uint8')
     """
-    trie = _Trie(load_code_point_map(lowercase, strip_accents).as_dict())
+    trie = _Trie(load_code_point_map(lowercase, strip_accents).strings)
     return _flatbuffer(trie.units, trie.pool, trie.nul)
 
 

@@ -67,7 +67,7 @@ def learn_vocabulary(
         raise Error(f"learn_vocabulary: character_coverage is {character_coverage} and min_frequency "
                     f"{min_frequency}; expected more than 0 and at most 1, and 1 or more")
     strip_accents = lowercase if strip_accents is None else strip_accents
-    normal = load_code_point_map(lowercase, strip_accents).as_dict()
+    normal = load_code_point_map(lowercase, strip_accents).strings
     alphabet, others = _alphabet(_characters(texts, normal), character_coverage)
     alphabet = sorted({*alphabet, *_normalized(map(chr, range(0x21, 0x7F)), normal)})
     alone = [character for character in alphabet if normal.get(ord(character), "").startswith(" ")]
