@@ -49,9 +49,9 @@ class Checkout:
         self.environment = {**os.environ, "PYTHONPATH": str(tree), "TF_CPP_MIN_LOG_LEVEL": "3"}
 
     def python(self, code: str, *words: str) -> str:
-        """What a program prints; its working folder holds no package."""
+        """What a program prints; `-P` keeps the package of the working folder out of its path."""
         command = [sys.executable, "-P", "-c", code, *map(str, words)]
-        done = subprocess.run(command, cwd=HERE / "training", env=self.environment, capture_output=True, text=True,
+        done = subprocess.run(command, cwd=HERE, env=self.environment, capture_output=True, text=True,
                               check=False)
         if done.returncode:
             sys.exit(f"{self.name}: {' '.join(map(str, words))}: exit status {done.returncode}\n{done.stderr[-3000:]}")
@@ -62,7 +62,7 @@ class Checkout:
         sets = [f"train.folder={run}", f"data.records={self.folder / 'records'}", f"train.validate_every={steps}",
                 *overrides]
         words = [str(recipe), *(word for item in sets for word in ("--set", item))]
-        process = subprocess.Popen([sys.executable, "-P", "-c", VERB, "train", *words], cwd=HERE / "training",
+        process = subprocess.Popen([sys.executable, "-P", "-c", VERB, "train", *words], cwd=HERE,
                                    env=self.environment, stderr=subprocess.PIPE, text=True)
         times, lines = {}, []
         for line in process.stderr:
