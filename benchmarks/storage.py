@@ -27,7 +27,7 @@ from tfsum.data.readers import read_corpus
 from tfsum.evaluation.groups import groups
 from tfsum.evaluation.rouge import METRICS
 from tfsum.inference.saved_model import load_model, read_description
-from tfsum.tasks.extractive.export import export_model as export_extractive
+from tfsum.tasks.extractive.export import export_model
 from tfsum.tasks.extractive.report import score_systems
 
 PLAIN = "float32"
@@ -46,7 +46,7 @@ class Answers:
 def answer(model_folder: str, storage: str, texts: list[str]) -> Answers:
     """Exports a model folder to a temporary folder and runs it."""
     with tempfile.TemporaryDirectory() as place:
-        folder = export_extractive(model_folder, pathlib.Path(place) / storage / "1", storage=storage)
+        folder = export_model(model_folder, pathlib.Path(place) / storage / "1", storage=storage)
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         model = load_model(folder, read_description(folder))
         scores, summaries = [], []

@@ -260,3 +260,8 @@ def test_the_report_counts_tokens_and_padding(tmp_path):
                       "padded_tokens": 40, "padding": pytest.approx(0.2)}
     with pytest.raises(DataError, match="tokens_per_batch 9 .* the longest pair takes 10 tokens"):
         _batcher(tmp_path, 9)
+
+
+def test_rows_in_memory_take_no_file_of_targets(tmp_path):
+    with pytest.raises(DataError, match="targets of a file of sources, and the corpus is rows in memory; give a file"):
+        list(read_pairs([{"source": "a", "target": "b"}], tmp_path / "targets.txt"))

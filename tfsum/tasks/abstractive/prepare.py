@@ -6,7 +6,7 @@ import itertools
 import pathlib
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal, NamedTuple, cast, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from tfsum.data.oracle import greedy_labels
 from tfsum.data.preparation import RecordWriter, batched, check_settings, shard_names, write_records
@@ -62,8 +62,11 @@ def read_pairs(
     """
     if target_corpus is None:
         pairs: Iterator[tuple[str, ...]] = read_columns(corpus, (source, target))
+    elif isinstance(corpus, str | pathlib.Path):
+        pairs = _parallel(corpus, target_corpus)
     else:
-        pairs = _parallel(cast(str | pathlib.Path, corpus), target_corpus)  # a file, as the docstring says
+        raise DataError(f"{target_corpus}: holds the targets of a file of sources, and the corpus is rows in memory; "
+                        "give a file, or rows with both texts and no target_corpus")
     for first, second in pairs:
         yield unicodedata.normalize("NFC", first).strip(), unicodedata.normalize("NFC", second).strip()
 
