@@ -26,7 +26,7 @@ from tfsum.models import BertClassifier
 from tfsum.tasks.classification.batches import pack_texts
 from tfsum.tasks.classification.prepare import LabelledTexts, read_labelled
 from tfsum.tasks.classification.report import evaluate_labels
-from tfsum.tasks.classification.train import probabilities
+from tfsum.tasks.classification.validation import ClassificationValidation
 from tfsum.text.word_piece import WordPiece
 
 BASELINE = "tf-idf, logistic regression"
@@ -47,7 +47,7 @@ def answers_of_model(folder: str, texts: LabelledTexts) -> tuple[np.ndarray, tup
                                      strip_accents=text["strip_accents"])
     packed = pack_texts(texts, model.label_names, word_piece, text["max_length"])
     print(json.dumps({"model": folder, **packed.counts}))
-    return probabilities(model, packed, 4096).argmax(1), model.label_names
+    return ClassificationValidation(model, packed, 4096).probabilities().argmax(1), model.label_names
 
 
 def answers_of_baseline(train: LabelledTexts, texts: LabelledTexts, label_names, analyzer: str) -> np.ndarray:

@@ -17,7 +17,7 @@ from tfsum.export import allowed_operations
 from tfsum.models import BertClassifier
 from tfsum.tasks.classification.batches import pack_texts
 from tfsum.tasks.classification.prepare import LabelledTexts
-from tfsum.tasks.classification.validation import probabilities
+from tfsum.tasks.classification.validation import ClassificationValidation
 from tfsum.text.word_piece import WordPiece
 
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *string.ascii_lowercase, *string.punctuation,
@@ -62,7 +62,7 @@ def test_the_models_own_probabilities(classifier):
     model = BertClassifier.from_pretrained(classifier.source)
     texts = LabelledTexts("made", TEXTS, PAIRS if classifier.ops == "text" else None, ["calm"] * len(TEXTS))
     packed = pack_texts(texts, LABELS, WordPiece(VOCABULARY), LENGTH)
-    expected, found = probabilities(model, packed, 4096), asked(classifier, TEXTS, PAIRS)
+    expected, found = ClassificationValidation(model, packed, 4096).probabilities(), asked(classifier, TEXTS, PAIRS)
     tolerance = 1e-5 if classifier.ops == "core" else 0.05  # of int8 rows
     np.testing.assert_allclose(found["probability"], expected, atol=tolerance)
     np.testing.assert_allclose(found["probability"].sum(1), 1.0, atol=1e-6)

@@ -12,7 +12,7 @@ from tfsum.models import Bert, BertClassifier
 from tfsum.tasks.classification.batches import pack_texts
 from tfsum.tasks.classification.prepare import read_labelled
 from tfsum.tasks.classification.train import make_model
-from tfsum.tasks.classification.validation import probabilities
+from tfsum.tasks.classification.validation import ClassificationValidation
 from tfsum.tasks.recipes import load_recipe, schema, train
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.checkpoints import Checkpoints
@@ -76,7 +76,7 @@ def test_it_learns_and_says_how_well(material, best):
     model, texts = BertClassifier.from_pretrained(best), read_labelled(material / "texts.tsv", "1", "2")
     assert model.label_names == ("not", "there")
     packed = pack_texts(texts, model.label_names, WordPiece.from_file(best / "vocab.txt", lowercase=False), 12)
-    answers = probabilities(model, packed, 160)
+    answers = ClassificationValidation(model, packed, 160).probabilities()
     np.testing.assert_allclose(answers.sum(1), 1.0, atol=1e-5)
     assert (answers.argmax(1) == packed.labels).mean() > 0.9
 

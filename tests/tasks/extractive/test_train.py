@@ -160,7 +160,8 @@ def test_rounded_words_lose_nothing_in_int8(material):
 def test_validation_chooses_by_expected_rouge(material, documents):
     """As the rule ranks each document alone, on as many as there are or were asked for."""
     word_piece = WordPiece.from_file(material / "encoder" / "vocab.txt")
-    validation = ExtractiveValidation(material / "validation", 16, 1, word_piece, 64, 2, "expected_rouge", False,
+    model = make_model(str(material / "encoder"), head="classifier")
+    validation = ExtractiveValidation(model, material / "validation", 1, word_piece, 64, 2, "expected_rouge", False,
                                       documents)
     random, chosen, references, scores = np.random.default_rng(1), [], [], []
     for record in read_records(material / "validation", ["sentences", "pieces", "piece_counts", "summary"]):
@@ -177,7 +178,7 @@ def test_validation_chooses_by_expected_rouge(material, documents):
     asked = min(documents or 24, 24)
     assert validation.rouge(scores[:asked]) == score_summaries(chosen[:asked], references[:asked])
     with pytest.raises(RecipeError, match="selection is 'best'; expected one of score, expected_rouge"):
-        ExtractiveValidation(material / "validation", 16, 1, word_piece, 64, selection="best")
+        ExtractiveValidation(model, material / "validation", 1, word_piece, 64, selection="best")
 
 
 def test_a_finished_run_is_left_as_it_is(material, uninterrupted):

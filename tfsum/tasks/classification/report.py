@@ -9,11 +9,12 @@ from numpy.typing import ArrayLike
 
 from tfsum.errors import Error
 from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.evaluation.comparison import DIFFERENCE, comparison_lines
 
 METRICS = ("accuracy", "f1_macro", "f1")
 """`f1_macro` is the mean of the F1 of every label that occurs (in the truth or among the answers), `f1` that of the
 second of two labels; where there are more labels than two there is no `f1`."""
-KEYS = (("value", "low", "high"), ("difference", "difference_low", "difference_high"))
+KEYS = (("value", "low", "high"), DIFFERENCE)
 
 
 @dataclasses.dataclass
@@ -47,24 +48,14 @@ class ClassificationReport:
 
     def to_text(self) -> str:
         """The report as a table, the differences to the baseline, and each label's scores."""
-        width = max(len("system"), *map(len, self.systems))
         metrics = [metric for metric in METRICS if metric in next(iter(self.systems.values()))]
-        lines = [f"{'system':<{width}}" + "".join(f"  {metric + ' (95 %)':<24}" for metric in metrics)]
-        for name, scores in self.systems.items():
-            lines.append(f"{name:<{width}}" + "".join(
-                f"  {_cell(scores[metric], KEYS[0]):<24}" for metric in metrics))
-        if self.baseline is not None:
-            lines += ["", f"difference to {self.baseline}"]
-            for name, scores in self.systems.items():
-                if name != self.baseline:
-                    cells = (_cell(scores[metric], KEYS[1], sign="+") for metric in metrics)
-                    lines.append(f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells))
+        lines = comparison_lines(self.systems, metrics, "value", self.baseline)
         for name, scores in self.systems.items():
             lines += ["", f"labels of {name}: precision, recall, F1, texts"]
             lines += [f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f}  {row['texts']}"
                       for label, row in scores["labels"].items()]
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
-        return "\n".join([*(line.rstrip() for line in lines), "", f"{self.texts} texts; {settings}"])
+        return "\n".join([*lines, "", f"{self.texts} texts; {settings}"])
 
 
 def evaluate_labels(systems: Mapping[str, ArrayLike], labels: ArrayLike, label_names: Sequence[str],
@@ -142,8 +133,3 @@ def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict
     return {name: {"precision": percent(right, answered), "recall": percent(right, true),
                    "f1": percent(2 * right, answered + true), "texts": round(float(true) * texts)}
             for name, (right, answered, true) in zip(label_names, means)}
-
-
-def _cell(scores: dict[str, float], keys: tuple[str, str, str], sign: str = "") -> str:
-    value, low, high = (format(scores[key], f"{sign}.2f") for key in keys)
-    return f"{value} ({low}, {high})"

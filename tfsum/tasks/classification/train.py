@@ -14,7 +14,7 @@ from tfsum.models import Bert, BertClassifier
 from tfsum.tasks.classification.batches import PackedTexts, TextBatcher, pack_texts
 from tfsum.tasks.classification.prepare import read_labelled, read_splits
 from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
-from tfsum.tasks.classification.validation import probabilities
+from tfsum.tasks.classification.validation import ClassificationValidation
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, log
@@ -180,7 +180,8 @@ class ClassificationRun(Run):
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, settings)
         self.model_settings, self._vocabulary = model_settings, vocabulary
-        self._batcher, self._validation = TextBatcher(train, settings.tokens_per_batch), validation
+        self._batcher = TextBatcher(train, settings.tokens_per_batch)
+        self._validation = ClassificationValidation(model, validation, settings.tokens_per_batch)
         self._report: ClassificationReport | None = None  # of the newest validation
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
@@ -190,7 +191,7 @@ class ClassificationRun(Run):
 
     def measure(self) -> dict[str, float]:
         """Accuracy and F1 on the validation texts, in points."""
-        answers = probabilities(self.model, self._validation, self.settings.tokens_per_batch).argmax(1)
+        answers = self._validation.probabilities().argmax(1)
         self._report = evaluate_labels({"model": answers}, self._validation.labels, self.model.label_names)
         scores = self._report.systems["model"]
         return {name: scores[name]["value"] for name in scores if name != "labels"}

@@ -7,25 +7,33 @@ from tfsum.models import BertClassifier
 from tfsum.tasks.classification.batches import PackedTexts, TextBatcher
 
 
-def probabilities(model: BertClassifier, texts: PackedTexts, tokens_per_batch: int) -> np.ndarray:
-    """The model's probabilities of each text's labels.
+class ClassificationValidation:
+    """Packed texts, and what a model answers to them.
 
     Args:
         model: a built model of C labels.
         texts: N texts.
         tokens_per_batch: padded tokens of a batch.
 
-    Returns:
-        float32 (N, C).
+    Attributes:
+        labels: (N,) int, the true labels.
 
     Example:
-        >>> probabilities(model, texts, tokens_per_batch=4096).argmax(1)  # doctest: +SKIP
+        >>> validation = ClassificationValidation(model, texts, tokens_per_batch=4096)  # doctest: +SKIP
+        >>> validation.probabilities().argmax(1)  # doctest: +SKIP
         array([1, 0, 0])
     """
-    # Not Keras's `predict`, which under a strategy gives the answers of every replica.
-    predict = tf.function(model.predict_step, reduce_retracing=True, autograph=False)
-    found = np.zeros((len(texts), len(model.label_names)), np.float32)
-    batcher = TextBatcher(texts, tokens_per_batch)
-    for rows in batcher.plan():
-        found[rows] = predict(batcher.assemble(rows)).numpy()
-    return found
+
+    def __init__(self, model: BertClassifier, texts: PackedTexts, tokens_per_batch: int) -> None:
+        self.labels = texts.labels
+        self._shape = len(texts), len(model.label_names)
+        self._batcher = TextBatcher(texts, tokens_per_batch)
+        # Not Keras's `predict`, which under a strategy gives the answers of every replica.
+        self._predict = tf.function(model.predict_step, input_signature=[self._batcher.signature], autograph=False)
+
+    def probabilities(self) -> np.ndarray:
+        """The model's probabilities of each text's labels, float32 (N, C)."""
+        found = np.zeros(self._shape, np.float32)
+        for rows in self._batcher.plan():
+            found[rows] = self._predict(self._batcher.assemble(rows)).numpy()
+        return found

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfsum.errors import Error
 from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.evaluation.comparison import comparison_lines
 from tfsum.evaluation.rouge import METRICS, score_each
 from tfsum.tasks.extractive.baselines import lead, oracle, random_pick
 
@@ -43,27 +44,9 @@ class Report:
 
     def to_text(self) -> str:
         """The report as a table: F with its interval for each metric, then the difference to the baseline."""
-        width = max(len("system"), *map(len, self.systems))
-        lines = [
-            f"{'system':<{width}}"
-            + "".join(f"  {metric + ' F (95 %)':<24}" for metric in METRICS)
-            + "  sentences"
-        ]
-        for name, scores in self.systems.items():
-            cells = (_cell(scores[metric], "f", "low", "high") for metric in METRICS)
-            lines.append(
-                f"{name:<{width}}"
-                + "".join(f"  {cell:<24}" for cell in cells)
-                + f"  {scores['sentences']:9.2f}"
-            )
-        lines += ["", f"difference to {self.baseline}"]
-        for name, scores in self.systems.items():
-            if name != self.baseline:
-                keys = ("difference", "difference_low", "difference_high")
-                cells = (_cell(scores[metric], *keys, signed=True) for metric in METRICS)
-                lines.append(f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells).rstrip())
+        lines = comparison_lines(self.systems, METRICS, "f", self.baseline, unit=" F", count="sentences")
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
-        return "\n".join([*(line.rstrip() for line in lines), "", f"{self.documents} documents; {settings}"])
+        return "\n".join([*lines, "", f"{self.documents} documents; {settings}"])
 
 
 def score_systems(
@@ -173,8 +156,3 @@ def _table(scores: dict[str, np.ndarray], baseline: str, samples: int, seed: int
             for j, metric in enumerate(METRICS)
         }
     return table
-
-
-def _cell(scores: dict[str, float], mean: str, low: str, high: str, signed: bool = False) -> str:
-    sign = "+" if signed else ""
-    return f"{scores[mean]:{sign}.2f} ({scores[low]:{sign}.2f}, {scores[high]:{sign}.2f})"

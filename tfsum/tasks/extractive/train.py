@@ -222,7 +222,7 @@ class ExtractiveRun(Run):
         # Read once for each of the two numbers of windows; the first is not needed after the second is read.
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
         self.validation = ExtractiveValidation(
-            validation_records, model.window_length, settings.max_windows, self._word_piece, settings.tokens_per_batch,
+            model, validation_records, settings.max_windows, self._word_piece, settings.tokens_per_batch,
             evaluate.sentences, evaluate.selection, evaluate.block_trigrams, evaluate.documents)
 
     def fit(self) -> pathlib.Path:
@@ -253,7 +253,7 @@ class ExtractiveRun(Run):
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""
-        return self.validation.rouge(self.validation.probabilities(self.model))
+        return self.validation.rouge(self.validation.probabilities())
 
     def selection_score(self, scores: dict[str, float]) -> float:
         """The mean of the three ROUGEs."""

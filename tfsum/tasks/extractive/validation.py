@@ -19,8 +19,8 @@ class ExtractiveValidation:
     """Prepared documents, and the ROUGE of what a model chooses from them.
 
     Args:
+        model: a built `BertSumExt`.
         records: folder of the records.
-        window_length: positions of a window.
         max_windows: windows read of a document.
         word_piece: the tokenizer of the records.
         tokens_per_batch: padded tokens of a batch.
@@ -30,17 +30,17 @@ class ExtractiveValidation:
         documents: number of documents read, from the first; None is all.
 
     Example:
-        >>> validation = ExtractiveValidation("records/validation", 512, 1, word_piece, 8192)  # doctest: +SKIP
-        >>> validation.rouge(validation.probabilities(model))  # doctest: +SKIP
+        >>> validation = ExtractiveValidation(model, "records/validation", 1, word_piece, 8192)  # doctest: +SKIP
+        >>> validation.rouge(validation.probabilities())  # doctest: +SKIP
         {'rouge1': 41.2, 'rouge2': 19.0, 'rougeLsum': 37.7}
     """
 
-    def __init__(self, records: Paths, window_length: int, max_windows: int, word_piece: WordPiece,
+    def __init__(self, model: BertSumExt, records: Paths, max_windows: int, word_piece: WordPiece,
                  tokens_per_batch: int, sentences: int = 3, selection: str = "score", block_trigrams: bool = True,
                  documents: int | None = None) -> None:
         if selection not in SELECTIONS:
             raise RecipeError(f"selection is {selection!r}; expected one of {', '.join(SELECTIONS)}")
-        self._documents = load_windows(records, window_length, max_windows)
+        self._documents = load_windows(records, model.window_length, max_windows)
         self._texts, self._references = _texts(records)
         if len(self._texts) != len(self._documents):
             raise DataError(f"{records}: {len(self._texts)} texts for {len(self._documents)} documents; prepare again")
@@ -48,18 +48,18 @@ class ExtractiveValidation:
                                         sep_id=word_piece.sep_id)
         self._words, self._count = is_word(word_piece.vocabulary), min(documents or len(self._texts), len(self._texts))
         self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
-
-    def probabilities(self, model: BertSumExt) -> list[np.ndarray]:
-        """The model's score of every sentence that it reads, a float array (S,) a document."""
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
-        predict = tf.function(model.predict_step, reduce_retracing=True, autograph=False)
+        self._predict = tf.function(model.predict_step, input_signature=[self._batcher.signature], autograph=False)
+
+    def probabilities(self) -> list[np.ndarray]:
+        """The model's score of every sentence that it reads, a float array (S,) a document."""
         scores = [np.zeros(0, np.float32)] * self._count
         for rows in self._batcher.plan():
             rows = rows[rows < self._count]
             if len(rows):
                 batch = self._batcher.assemble(rows)
                 counts = (batch["sentence_starts"] >= 0).sum(1)
-                for row, values, count in zip(rows, predict(batch).numpy(), counts):
+                for row, values, count in zip(rows, self._predict(batch).numpy(), counts):
                     scores[row] = values[:count]
         return scores
 
