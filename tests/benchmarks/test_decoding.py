@@ -47,6 +47,7 @@ def test_weights_of_a_step(decoding):
     assert decoding.weights_of_a_step(decoding.our_model(size, 5)) == 4 * (size.layers * layer + V * D + V)
 
 
+@pytest.mark.slow  # compiles every strategy; no part of the package
 def test_it_goes_through_and_says_what_it_leaves_out(decoding, monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["decoding.py", "--size", "tiny", "--tokens", "4", "--rounds", "1", "--batches",
                                       "1", "9", "--only", "tfsum", "uncached", "marian"])

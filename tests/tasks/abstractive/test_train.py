@@ -112,6 +112,7 @@ def test_answers_are_those_of_predict(uninterrupted):
         assert answers[row].split() == [WORDS[i] for i in ids if i > 4]
 
 
+@pytest.mark.slow  # the same code as the mirrored run of tests/tasks/extractive, which is not slow
 def test_mirrored_takes_two_batches_a_step(tmp_path, train_mirrored):
     """Two replicas give the weights and the losses of one device that takes both their batches at once."""
     train_mirrored("mirrored_run.py", rtol=1e-6)

@@ -79,6 +79,7 @@ def test_stopped_and_resumed_is_never_stopped(material, uninterrupted, tmp_path,
     assert [h["step"] for h in histories[0]["history"]] == [4, 7]
 
 
+@pytest.mark.slow  # a whole run; the next test asks the same of each part
 def test_another_seed_is_another_run(material, uninterrupted, tmp_path, same):
     other = run(material, tmp_path, seed=4)
     other.fit()

@@ -215,6 +215,7 @@ def test_wrong_recipes_are_named(material, tmp_path):
         dry("bert_pretrain_nsmc_ko.toml", tmp_path, "model.size=huge")
 
 
+@pytest.mark.slow  # a whole run; the Korean recipe, which is not slow, has no next sentences either
 def test_an_encoder_of_one_segment_learns_words_alone(material, tmp_path):
     config = Bert.from_pretrained(material / "encoder").config
     Bert(**{**config, "type_vocab_size": 1}).save_pretrained(tmp_path / "one")
