@@ -26,7 +26,8 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", nargs="?", default="-", metavar="FILE", help="a text in UTF-8; standard input where none or -")
-    add("-o", "--output", metavar="FILE", help="the page to write (default: standard output)")
+    add("-o", "--output", metavar="FILE", default="-",
+        help="the page to write, in the place of a file of that name (default -: standard output)")
     add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
 
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     load_tensorflow()
     title = "standard input" if name == "-" else pathlib.Path(name).name
     page = explain(text, tfsum.load(arguments.model), title, arguments)
-    if not arguments.output:
+    if arguments.output == "-":
         sys.stdout.buffer.write(page.encode("utf-8", errors="replace"))
         return 0
     from tfsum.visualization.html_page import write_page

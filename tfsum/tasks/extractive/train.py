@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfsum.data.records import read_records
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import rounded_rows
@@ -243,13 +244,24 @@ class ExtractiveRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Only first windows, then up to `max_windows` of each document; see `Run.batches`."""
-        settings = self.settings
-        first = done < settings.first_window_steps
-        windows, since = (1, 0) if first else (settings.max_windows, settings.first_window_steps)
+        settings, first = self.settings, self.settings.first_window_steps
+        windows, since = self._phase(done)
         batcher = self._batcher(windows)
-        until = min(settings.first_window_steps, settings.steps) if first else settings.steps
+        until = min(first, settings.steps) if done < first else settings.steps
         return self.replicated(lambda skip: batcher.dataset(
             training=True, seed=settings.seed, skip_batches=skip), done - since), until
+
+    def _phase(self, done: int) -> tuple[int, int]:
+        """The windows that are read of a document after `done` steps, and the step after which that began."""
+        first = self.settings.first_window_steps
+        return (1, 0) if done < first else (self.settings.max_windows, first)
+
+    def rows(self, step: int) -> list[str]:
+        """The ids of the documents of a step."""
+        windows, since = self._phase(step - 1)
+        ids = [name.decode() for batch in read_records(self._train_records, ["id", "sentences"])
+               for name, sentences in zip(batch["id"].numpy(), batch["sentences"].to_list()) if sentences]
+        return [f"document {ids[number - 1]}" for number in self.batch_rows(self._batcher(windows), step - since)]
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""
