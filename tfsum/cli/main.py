@@ -16,7 +16,7 @@ from typing import Any
 
 import tfsum
 from tfsum.cli.interrupt import INTERRUPTED, ends_soon
-from tfsum.cli.streams import open_closed_streams, silence_output
+from tfsum.cli.streams import open_closed_streams, printable, silence_output
 from tfsum.errors import Error, RecipeError, Stopped
 
 # Verb -> the line of `tfsum --help`; held here so that help imports no verb.
@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"tfsum: {stop}", file=sys.stderr)
         return STOPPED
     except Error as error:
-        print(f"tfsum: error: {error}", file=sys.stderr)
+        print(printable(f"tfsum: error: {error}"), file=sys.stderr)
         return WRONG_CALL if isinstance(error, RecipeError) else NO
     except BrokenPipeError:  # the reader of our output has gone (`| head`)
         silence_output()
@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
     """
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        (file or sys.stderr).write(message)
+        (file or sys.stderr).write(printable(message))
 
 
 def parse(argv: list[str]) -> argparse.Namespace:

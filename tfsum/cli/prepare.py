@@ -51,7 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       "where there is none as the pieces look)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
-    add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
+    add("--newline", choices=("auto", "sentence", "paragraph", "space"), default=UNSET,
+        help="what a new line ends (auto: a sentence, but not in hard-wrapped texts)")
     add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
     add("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
     add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")

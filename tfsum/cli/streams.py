@@ -1,7 +1,12 @@
-"""Standard streams that the caller closed, or that cannot be written to any more."""
+"""Standard streams: closed ones, full ones, and what may be shown on a terminal."""
 
+import json
 import os
 import sys
+from typing import Any
+
+# Control characters and marks that turn the direction of writing: on a terminal they move the cursor, hide or forge.
+_CONTROLS = [*(set(range(32)) - {9, 10}), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 
 STREAMS = (("stdin", 0, os.O_RDONLY), ("stdout", 1, os.O_WRONLY), ("stderr", 2, os.O_WRONLY))
 
@@ -38,3 +43,24 @@ def silence_output() -> None:
         >>> silence_output()  # doctest: +SKIP
     """
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def printable(text: str) -> str:
+    """A text as it may be shown on a terminal: control characters become U+FFFD.
+
+    Example:
+        >>> printable("red: \\x1b[31m")
+        'red: �[31m'
+    """
+    return text.translate(dict.fromkeys(_CONTROLS, "\ufffd"))
+
+
+def json_line(value: Any) -> str:
+    """A value as JSON in one line, its control characters escaped.
+
+    Example:
+        >>> json_line({"text": "\\x9b31m é"})
+        '{"text": "\\\\u009b31m é"}'
+    """
+    line = json.dumps(value, ensure_ascii=False)
+    return line.translate({number: f"\\u{number:04x}" for number in _CONTROLS})

@@ -5,9 +5,11 @@ import contextlib
 import csv
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import pathlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
@@ -178,6 +180,48 @@ class CorpusTexts:
                 yield from read_lines(path)
 
 
+def read_rows(text: str, name: str, field: str) -> Iterator[tuple[int, str]]:
+    """Reads one field of the rows of a text: JSON lines, or a table with a header line.
+
+    Args:
+        text: the content of a file.
+        name: of the file, for messages; `.tsv` is a table with tabs.
+        field: name of the field.
+
+    Yields:
+        The line's number, from 1, and the field.
+
+    Raises:
+        DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> list(read_rows('{"text": "It rained."}', "a.jsonl", "text"))
+        [(1, 'It rained.')]
+    """
+    for line, row in _text_rows(text, name):
+        yield line, _field(name, line, row, field)
+
+
+def first_fields(text: str, name: str) -> list[str]:
+    """The names of the first row's fields, see `read_rows`; none where it cannot be read.
+
+    Example:
+        >>> first_fields("id;text\\n1;It rained.", "a.csv")
+        ['id', 'text']
+    """
+    try:
+        return list(next(_text_rows(text, name))[1])
+    except (DataError, StopIteration):
+        return []
+
+
+def _text_rows(text: str, name: str) -> Iterator[tuple[int, dict]]:
+    path, file = pathlib.Path(name), io.StringIO(text, newline="")
+    if text.lstrip().startswith("{"):
+        return _json_rows(path, file)
+    return _table_rows(path, file, _kind(path), header=True)
+
+
 def fingerprint(text: str, summary: str = "") -> bytes:
     """A short hash of what makes two documents the same: text and summary, blanks at the ends aside.
 
@@ -285,8 +329,10 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
 def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> Iterator[tuple[int, dict]]:
     csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
     quoted = header or kind == ".csv"
-    dialect = "excel-tab" if kind == ".tsv" else "excel"
-    reader = csv.reader(file, dialect=dialect, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True)
+    begin = next(file, "")
+    delimiter = "\t" if kind == ".tsv" else _delimiter(begin)
+    reader = csv.reader(itertools.chain([begin] if begin else [], file), delimiter=delimiter, strict=True,
+                        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     try:
         first = next(reader, [])
         if not first:
@@ -307,6 +353,12 @@ def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> I
         raise DataError(
             f"{path}:{reader.line_num}: {error}; quote cells, double the quotes in them"
         ) from error
+
+
+def _delimiter(line: str) -> str:
+    """What parts the cells of a table's first line: a comma, unless there are more semicolons, tabs or bars."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(",;\t|", key=bare.count)
 
 
 def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str | None = None,

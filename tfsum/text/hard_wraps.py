@@ -40,7 +40,7 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         ([True, False], True)
     """
     lines = tf.strings.split(text, "\n")
-    owner, bare = row_ids(lines), tf.strings.strip(lines.flat_values)
+    owner, bare = row_ids(lines), tf.strings.regex_replace(lines.flat_values, r"^\s+|\s+$", "")
     last = tf.concat([owner[1:] != owner[:-1], [True]], 0)[: tf.size(bare)]
     word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
     full, wrapped = _full_lines(lines, bare, last, _characters(bare), _characters(word))

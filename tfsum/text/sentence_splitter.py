@@ -14,6 +14,7 @@ from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.repeat import repeat
 from tfsum.text.splitting_rules import NEWLINES, RULES, Rule
 from tfsum.text.splitting_words import BEGIN, IDEOGRAPHIC, MAYBE, SPACE
+from tfsum.text.transcripts import split_unpunctuated
 
 STAND_IN = "\x03"  # replaces the mark bytes that the text itself holds, while boundaries are looked for
 NO_CAPITALS = r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"  # a text in lower case all through, where case is no sign
@@ -83,7 +84,7 @@ class SentenceSplitter(tf.Module):
     Args:
         newline: What ends a sentence besides its marks: "sentence" (a new line), "paragraph" (a blank line), "space"
             (neither), or "auto": a new line, but in hard-wrapped texts not one that only breaks a line, see
-            `tfsum.text.hard_wraps`.
+            `tfsum.text.hard_wraps`; and texts without punctuation are split too, see `tfsum.text.transcripts`.
 
     Raises:
         tfsum.Error: `newline` is none of the four.
@@ -109,7 +110,8 @@ class SentenceSplitter(tf.Module):
 
         Returns:
             A dictionary of ragged tensors (B, S): `sentences` string, `start` and `end` int32, offsets into the text in
-            bytes. With newline "auto" also `wrapped`, bool (B,): the texts that are hard-wrapped.
+            bytes. With newline "auto" also bool (B,): `wrapped`, the texts that are hard-wrapped, and
+            `unpunctuated`, those with hardly any full stop.
 
         Raises:
             tfsum.Error: `text` is not a vector of strings.
@@ -131,7 +133,10 @@ class SentenceSplitter(tf.Module):
         decided = {}
         if self.newline == "auto":
             clean, decided["wrapped"] = join_hard_wraps(clean)
-        pieces = tf.strings.split(_mark(clean, "sentence" if decided else self.newline), BEGIN)
+            marked, decided["unpunctuated"] = split_unpunctuated(_mark(clean, "sentence"), BEGIN)
+        else:
+            marked = _mark(clean, self.newline)
+        pieces = tf.strings.split(marked, BEGIN)
         changed = tf.reduce_any(tf.not_equal(clean, text))
         flat = tf.cond(changed, lambda: _cut(text, pieces), lambda: pieces.flat_values)
         size = tf.strings.length(flat)

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
-from tfsum.data.records import read_records
+from tfsum.data.records import load_columns, read_records
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import rounded_rows
@@ -17,6 +17,7 @@ from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
 from tfsum.tasks.extractive.windows import load_windows
+from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, format_scores, log
@@ -138,9 +139,12 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
 
 def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
     """Makes the run of a recipe."""
+    (pieces, _), = load_columns(data.records["train"], "pieces")
+    word_piece = WordPiece.from_file(data.encoder / "vocab.txt")
+    frequent = frequent_words(pieces, word_piece.vocabulary, word_piece.unk_id)
     return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
-                         {"text": data.text, "recipe": without_folders(recipe)}, TrainSettings(**recipe["train"]),
-                         EvaluateSettings(**recipe["evaluate"]))
+                         {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
+                         TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
 
 
 def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, hidden_dropout_prob: float = 0.1,
