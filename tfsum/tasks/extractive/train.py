@@ -26,6 +26,8 @@ from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
 
+COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TrainSettings(RunSettings):
@@ -79,6 +81,7 @@ def schema() -> dict[str, dict[str, Key]]:
     prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE_KEYS)
     return {
         "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
+                 **{field: Key((str, type(None)), None) for field in COLUMNS},
                  **{k: v for k, v in prepared.items() if k != "newline"}},
         "text": {**CASE_KEYS, "newline": prepared["newline"]},
         "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name")},
@@ -118,6 +121,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             data[split], records[split], encoder,
             # Validation needs no soft labels, and its oracle is the report's.
             labels=data["labels"] if split == "train" else "greedy",
+            columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
             summary_sentences=data["summary_sentences"], temperature=data["temperature"],
             max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
             strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
