@@ -86,7 +86,8 @@ def files() -> dict[str, bytes]:
     return {
         "plain.txt": text, "empty.txt": b"", "blank.txt": b" \n\t\n", "word.txt": b"word",
         "lines.txt": b"\n" * 999,
-        "crlf.txt": text.replace(b". ", b".\r\n"), "cr.txt": text.replace(b". ", b".\r"), "bom.txt": b"\xef\xbb\xbf" + text,
+        "crlf.txt": text.replace(b". ", b".\r\n"), "cr.txt": text.replace(b". ", b".\r"),
+        "bom.txt": b"\xef\xbb\xbf" + text,
         "long_line.txt": b"word " * 50_000, "no_space.txt": b"x" * 100_000, "marks.txt": b"!?. " * 2_000,
         "latin_1.txt": GERMAN.encode("latin-1"), "cp1252.txt": ("“" + GERMAN + "”").encode("cp1252"),
         "utf_16.txt": ARTICLE.encode("utf-16"), "utf_16_le.txt": ARTICLE.encode("utf-16-le"),
@@ -123,7 +124,7 @@ def arguments(verb: str, file: pathlib.Path, folder: pathlib.Path, classifier: s
     shipped = str(pathlib.Path(vocabulary).parents[1])
     return {
         "summarize": ["summarize", str(file), *(["--field", "text"] if rows else [])],
-        "explain": ["explain", str(file), "--output", str(folder / "page.html")],
+        "explain": ["explain", str(file), "--output", str(folder / "explained.html")],
         "classify": ["classify", classifier, str(file)],
         "evaluate": ["evaluate", shipped, str(file), "--samples", "5", "--limit", "2"],
         "prepare": ["prepare", str(file), "--vocabulary", vocabulary, "--output", str(folder / f"records_{file.name}"),

@@ -1,6 +1,7 @@
 """From names to documents: folders, patterns, rows, encodings, mail, pages; what is wrong is one error."""
 
 import email.message
+import gzip
 import http.server
 import os
 import threading
@@ -68,6 +69,17 @@ def test_rows(tmp_path):
         text(tmp_path / "a.jsonl")
     with pytest.raises(DataError, match="a.csv:2: field 'body': found fields id, text"):
         list(read_source(Source(str(tmp_path / "a.csv")), "body"))
+
+
+def test_compressed_and_empty_rows(tmp_path):
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "It rained."}\n'))
+    assert text(tmp_path / "a.jsonl.gz", field="text") == "It rained."
+    for name, content, says in (("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
+                                ("b.csv", b"id,text\n", "holds no row"),
+                                ("b.jsonl", b'[{"text": "x"}]', "b.jsonl:1: found a list")):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(DataError, match=says):
+            text(tmp_path / name, field="text")
 
 
 @pytest.mark.parametrize(("written", "encoding"), [

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import pathlib
 import sys
 from typing import TYPE_CHECKING
@@ -43,6 +44,9 @@ def run(arguments: argparse.Namespace) -> int:
         source, = find_sources([name])
     except DataError as error:
         arguments.parser.error(str(error))
+    if "-" not in (name, arguments.output) and os.path.exists(arguments.output) and os.path.exists(name) and \
+            os.path.samefile(name, arguments.output):
+        arguments.parser.error(f"--output {arguments.output}: is the file that is read; name another")
     document, = read_source(source, encoding=arguments.encoding)
     for note in document.notes:
         print(printable(f"tfsum: {name}: {note}"), file=sys.stderr)

@@ -217,7 +217,7 @@ def first_fields(text: str, name: str) -> list[str]:
 
 def _text_rows(text: str, name: str) -> Iterator[tuple[int, dict]]:
     path, file = pathlib.Path(name), io.StringIO(text, newline="")
-    if text.lstrip().startswith("{"):
+    if text.lstrip().startswith("{") or _kind(path) == ".jsonl":
         return _json_rows(path, file)
     return _table_rows(path, file, _kind(path), header=True)
 

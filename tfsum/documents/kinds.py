@@ -21,6 +21,8 @@ SIGNATURES = (
 ARCHIVES = (("word/document.xml", "docx"), ("xl/workbook.xml", "an Excel workbook"),
             ("ppt/presentation.xml", "a PowerPoint presentation"), ("META-INF/container.xml", "an EPUB book"),
             ("content.xml", "an OpenDocument file"), ("classes.dex", "an Android package"))
+WORDS = {"html": "HTML", "pdf": "a PDF file", "docx": "a Word document", "mail": "mail",
+         "rows": "rows of fields (JSON lines or a table)"}
 READ = ("text", "html", "pdf", "docx", "mail", "rows")
 """The kinds that are read; any other is refused by the name that `kind_of` gives it."""
 
@@ -31,6 +33,7 @@ _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,60}:[ \t]")
 _MAIL = re.compile(rb"^(?:From|To|Cc|Subject|Date|Sent|Received|Message-ID|Return-Path):[ \t]", re.I | re.M)
 # White space, escape sequences of a terminal's log, and what else occurs in texts.
 _CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\x0b\f\r\x1b\x08"))) + b"\x7f"
+STRAY = 3  # control characters that any text may hold
 BINARY = 0.002  # share of control characters from which data are no text
 
 
@@ -96,7 +99,7 @@ def _is_text(data: bytes) -> bool:
     if data.startswith((b"\xff\xfe", b"\xfe\xff")) or utf_16(data):
         return True
     controls = len(data) - len(data.translate(None, _CONTROLS))
-    return b"\0" not in data and controls <= BINARY * len(data)
+    return b"\0" not in data and controls <= STRAY + BINARY * len(data)
 
 
 def utf_16(data: bytes) -> str | None:

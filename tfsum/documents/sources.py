@@ -2,17 +2,19 @@
 
 import dataclasses
 import glob
+import gzip
 import os
 import pathlib
 import sys
 import urllib.error
 import urllib.request
+import zlib
 from collections.abc import Iterator, Sequence
 
 from tfsum.data.readers import first_fields, read_rows
 from tfsum.documents.encoding import decode
 from tfsum.documents.formats import text_of
-from tfsum.documents.kinds import READ, kind_of
+from tfsum.documents.kinds import READ, WORDS, kind_of
 from tfsum.errors import DataError
 
 SECONDS, BYTES = 30, 100 << 20  # of a page that is fetched
@@ -131,6 +133,8 @@ def read_source(source: Source, field: str | None = None, encoding: str | None =
     name = source.name
     data = _bytes(name)
     kind = kind_of(data, name)
+    if field is not None and kind == "gzip-compressed":
+        data, kind = _unzipped(data, name), "rows"
     if field is not None and kind in ("text", "rows"):
         yield from _rows(data, name, field, encoding)
     elif kind == "rows":
@@ -159,7 +163,7 @@ def read_plain(name: str) -> Document:
     """
     data = _bytes(name)
     if (kind := kind_of(data)) not in ("text", "mail"):
-        raise DataError(f"{name}: is {kind.upper() if kind in READ else kind}, expected plain text")
+        raise DataError(f"{name}: is {WORDS.get(kind, kind)}, expected plain text")
     return Document(name, *decode(data, name))
 
 
@@ -183,8 +187,19 @@ def _bytes(name: str) -> bytes:
 
 def _rows(data: bytes, name: str, field: str, encoding: str | None) -> Iterator[Document]:
     text, notes = decode(data, name, encoding)
+    found = False
     for line, value in read_rows(text, name, field):
+        found = True
         yield Document(f"{name}:{line}", value, notes)
+    if not found:
+        raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")
+
+
+def _unzipped(data: bytes, name: str) -> bytes:
+    try:
+        return gzip.decompress(data)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: cannot be decompressed ({error}); the file is cut or damaged") from None
 
 
 def _fields(data: bytes, name: str, encoding: str | None) -> str:
