@@ -14,6 +14,7 @@ ROOMS = {
     "formats": set(),
     "text": {"formats"},
     "data": {"text", "formats"},
+    "documents": {"data"},
     "evaluation": {"text"},
     "models": {"layers", "decoding", "formats"},
     "training": {"layers", "models", "data", "formats"},

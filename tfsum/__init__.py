@@ -10,12 +10,14 @@ Example:
     The bridge was closed on Monday.
 """
 
+import contextlib
 import importlib
 import sys
 from typing import Any
 
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
 from tfsum.moved import MovedModules
+from tfsum.quiet_tensorflow import quiet
 
 __version__ = "0.2.0"
 
@@ -66,7 +68,8 @@ def __getattr__(name: str) -> Any:
     """Import the module behind a public name at its first use."""
     if name not in _LAZY:
         raise AttributeError(f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}")
-    value = getattr(importlib.import_module(_LAZY[name]), name)
+    with contextlib.nullcontext() if "tensorflow" in sys.modules else quiet():
+        value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value
     return value
 

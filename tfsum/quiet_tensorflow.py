@@ -1,15 +1,41 @@
 """Loads TensorFlow without the log lines that its libraries write before any log level is read."""
 
+import contextlib
 import os
 import sys
 import tempfile
+from collections.abc import Iterator
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Inside the block nothing that is written to standard error is shown, unless the block fails.
+
+    The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself is redirected. They
+    are shown when an import fails, since they may then explain why.
+
+    Example:
+        >>> with quiet():
+        ...     _ = os.write(2, b"noise")
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")  # read when TensorFlow is loaded
+    sys.stderr.flush()
+    aside = os.dup(2)
+    with tempfile.TemporaryFile() as held:
+        os.dup2(held.fileno(), 2)
+        try:
+            yield
+        except BaseException:
+            held.seek(0)
+            os.write(aside, held.read())
+            raise
+        finally:
+            os.dup2(aside, 2)
+            os.close(aside)
 
 
 def load_tensorflow() -> None:
     """Imports TensorFlow and TF Text, suppressing what they write to standard error.
-
-    The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself is
-    redirected. They are shown when the import fails, since they may then explain why.
 
     Raises:
         ImportError: TensorFlow or TF Text cannot be imported.
@@ -20,17 +46,6 @@ def load_tensorflow() -> None:
         >>> "tensorflow_text" in sys.modules
         True
     """
-    sys.stderr.flush()
-    aside = os.dup(2)
-    with tempfile.TemporaryFile() as held:
-        os.dup2(held.fileno(), 2)
-        try:
-            import tensorflow  # noqa: F401
-            import tensorflow_text  # noqa: F401
-        except BaseException:
-            held.seek(0)
-            os.write(aside, held.read())
-            raise
-        finally:
-            os.dup2(aside, 2)
-            os.close(aside)
+    with quiet():
+        import tensorflow  # noqa: F401
+        import tensorflow_text  # noqa: F401

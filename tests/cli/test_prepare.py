@@ -101,7 +101,7 @@ def test_every_option_is_an_argument_of_the_function(called):
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
     names = {action.dest for action in parser._actions}
-    assert names - {"help", "format", "task", "id", "text", "summary", "output"} <= PARAMETERS
+    assert names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"} <= PARAMETERS
 
 
 def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, capsys):

@@ -116,7 +116,7 @@ def test_several_files_have_headings_and_json_lines(asked, article, tmp_path, ca
 
 
 def test_more_files_than_a_batch(asked, tmp_path, capsys):
-    paths = [tmp_path / f"{i}.txt" for i in range(summarize.BATCH * 2 + 1)]
+    paths = [tmp_path / f"{i}.txt" for i in range(summarize.DOCUMENTS * 2 + 1)]
     for i, path in enumerate(paths):
         path.write_text(f"Number {i} came.")
     assert main(["summarize", *map(str, paths), "--format", "json"]) == 0
@@ -141,11 +141,13 @@ def test_the_help_names_the_shipped_model_s_most_sentences(capsys):
     assert f"up to {description['max_sentences']})" in " ".join(capsys.readouterr().out.split())
 
 
-def test_utf_16_is_an_error_with_the_cure(asked, tmp_path, capsys):
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_other_encodings_are_recognized_and_named(asked, tmp_path, capsys, encoding):
     path = tmp_path / "wide.txt"
-    path.write_text(TEXT, encoding="utf-16")
-    assert main(["summarize", str(path)]) == 1
-    assert "found UTF-16, expected UTF-8; convert it with iconv" in capsys.readouterr().err
+    path.write_text(TEXT, encoding=encoding)
+    assert main(["summarize", str(path)]) == 0
+    out, err = capsys.readouterr()
+    assert out == "One came.\nTwo went.\nThree stayed.\n" and f"wide.txt: read as {encoding}" in err
 
 
 @pytest.mark.parametrize(
@@ -160,3 +162,48 @@ def test_utf_16_is_an_error_with_the_cure(asked, tmp_path, capsys):
 def test_wrong_calls(asked, argv, words, capsys):
     assert main(["summarize", *argv]) == 2
     assert words in capsys.readouterr().err and not asked
+
+
+def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path, capsys):
+    for name, content in (("a.txt", b"One came."), ("deep/b.txt", b"Two went."), ("c.bin", b"\x7fELF" + bytes(9))):
+        (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "texts" / name).write_bytes(content)
+    call = ["summarize", "--recursive", str(tmp_path / "texts"), "--output", str(tmp_path / "out")]
+    assert main(call) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and "1 of 3 could not be summarized:\n  " in err and "c.bin: is an ELF program" in err
+    assert (tmp_path / "out" / "a.txt.txt").read_text() == "One came.\n"
+    (tmp_path / "out" / "a.txt.txt").write_text("kept")
+    (tmp_path / "out" / "deep" / "b.txt.txt").unlink()
+    assert main(call) == 1
+    assert (tmp_path / "out" / "a.txt.txt").read_text() == "kept"
+    assert (tmp_path / "out" / "deep" / "b.txt.txt").read_text() == "Two went.\n"
+
+
+def test_rows_are_read_by_their_field(asked, tmp_path, capsys):
+    (tmp_path / "news.jsonl").write_text('{"text": "One came."}\n{"text": "Two went."}\n')
+    assert main(["summarize", str(tmp_path / "news.jsonl")]) == 1
+    assert "holds rows (the first has the fields text); name the field" in capsys.readouterr().err
+    assert main(["summarize", str(tmp_path / "news.jsonl"), "--field", "text", "--format", "json"]) == 0
+    rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert [(row["file"].rpartition("/")[2], row["summary"]) for row in rows] == [("news.jsonl:1", "One came."),
+                                                                               ("news.jsonl:2", "Two went.")]
+
+
+def test_no_control_character_reaches_the_terminal(asked, tmp_path, capsys):
+    path = tmp_path / "a\x1b[31m.txt"
+    path.write_text("One\x1b]0;title\x1b came \x9b31m\u202e there.", encoding="utf-8")
+    for form in ("text", "json"):
+        assert main(["summarize", str(path), str(path), "--format", form]) == 0
+        out, err = capsys.readouterr()
+        assert not {c for c in out + err if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c == "\u202e"}
+    assert json.loads(out.splitlines()[0])["file"] == str(path)
+
+
+def test_two_answers_of_one_name_are_refused(asked, tmp_path, capsys):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.txt").write_text("One came.")
+    call = ["summarize", str(tmp_path / "a" / "x.txt"), str(tmp_path / "b" / "x.txt"), "-o", str(tmp_path / "out")]
+    assert main(call) == 1
+    assert "would both be x.txt; name their folder with --recursive" in capsys.readouterr().err

@@ -102,3 +102,16 @@ def test_a_query_that_sees_nothing_gets_the_mean_of_all_values(layer, arrays):
 
 def test_without_asking_for_weights_the_answer_is_the_same(layer, arrays):
     np.testing.assert_array_equal(layer(arrays[0]), layer(arrays[0], return_attention_weights=True)[0])
+
+
+def test_a_key_mask_hides_the_values_of_a_row():
+    """As the four-dimensional mask does, with another mask beside it too, and as the row alone without them."""
+    layer = MultiHeadAttention(2, 8)
+    x = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
+    mask = np.array([[True, True, True, True], [True, True, False, False]])
+    found = np.asarray(layer(x, key_mask=mask))
+    np.testing.assert_array_equal(found, layer(x, attention_mask=mask[:, None, None, :]))
+    np.testing.assert_allclose(found[1, :2], layer(x[1:, :2])[0], atol=1e-6)
+    ahead = np.tril(np.ones((4, 4), bool))
+    both = layer(x, attention_mask=ahead, key_mask=mask)
+    np.testing.assert_array_equal(both, layer(x, attention_mask=ahead & mask[:, None, None, :]))

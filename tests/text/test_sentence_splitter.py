@@ -157,7 +157,7 @@ def test_a_hundred_thousand_sentences():
 
 
 def test_wrong_calls_are_named():
-    with pytest.raises(Error, match="newline is 'line'; expected one of 'sentence', 'paragraph', 'space'"):
+    with pytest.raises(Error, match="newline is 'line'; expected one of 'auto', 'sentence', 'paragraph', 'space'"):
         SentenceSplitter("line")
     for wrong in ("one text", [["a"]], [1]):
         with pytest.raises(Error, match="expected strings of shape"):

@@ -1,5 +1,6 @@
 """A run of any model: what the seam promises its subclasses, early stopping above all."""
 
+import dataclasses
 import json
 
 import keras
@@ -7,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfsum.errors import Error
 from tfsum.models.model import Model
 from tfsum.training.run import Run, RunSettings
 
@@ -84,3 +86,48 @@ def test_a_run_out_of_patience_stays_ended_and_goes_on_with_more(tmp_path):
     more.fit()
     assert float(more.model.place) == 10.0 and more.kept == [8]
     assert [h["step"] for h in history(more)["history"]] == [2, 4, 6, 8, 10]
+
+
+def test_a_loss_that_is_no_number_stops_the_run_before_anything_is_saved(tmp_path):
+    """At once, with the examples of the batch; the checkpoint before it and the best model stay as they were."""
+    run = PointRun(tmp_path, [1.0, 0.5, 0.2], steps=9)
+    rows = [1.0] * 6 + [np.inf, 1.0, 1.0]
+    run.batches = lambda done: (tf.data.Dataset.from_generator(
+        lambda: ({"token_ids": np.full((1, 1), row, np.float32)} for row in rows[done:]),
+        output_signature={"token_ids": tf.TensorSpec((None, None), tf.float32)}), 9)
+    run.rows = lambda step: [f"document {step}.{i}" for i in range(30)]
+    with pytest.raises(Error, match=r"the loss of step 7 is (nan|-?inf); training stopped. Its batch: document 7.0, .*"
+                                    r"document 7.19, \.\.\.\. The checkpoint before it"):
+        run.fit()
+    assert [row["step"] for row in history(run)["history"]] == [2, 4, 6] and run.kept == [2, 4, 6]
+    again = PointRun(tmp_path, [1.0, 0.5, 0.2, 0.1, 0.1], steps=9)
+    again.fit()
+    assert np.isfinite(again.model.place.numpy()) and [row["step"] for row in history(again)["history"]][-1] == 9
+
+
+def test_weights_that_are_no_numbers_are_neither_validated_nor_saved(tmp_path):
+    run = PointRun(tmp_path, [1.0], steps=4)
+
+    def spoil(batch, logs=None):  # in the last step before the validation, as a gradient that overflows does
+        if run.steps_done == 2:
+            run.model.place.assign(np.nan)
+
+    run.average.on_train_batch_end = spoil
+    with pytest.raises(Error, match=r"place holds numbers that are not finite after step 2; training stopped\. The"):
+        run.fit()
+    assert not run.kept and not (tmp_path / "history.json").exists() and not list(tmp_path.glob("checkpoints/*"))
+
+
+def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
+    class Worse(PointRun):
+        def batches(self, done):
+            growing = tf.data.Dataset.range(1, 9).map(lambda n: {"token_ids": tf.ones((1, 1)) * 10.0 ** (
+                2 * tf.cast(n, tf.float32))})
+            return growing, self.settings.steps
+
+    run = Worse(tmp_path, [1.0], steps=6)
+    run.settings = dataclasses.replace(run.settings, validate_every=6)
+    run.model.loss_weight = lambda x, y: tf.constant(1.0)
+    run.model.place.assign(1.0)
+    run.fit()
+    assert capsys.readouterr().err.count("warning: the loss of step") == 1

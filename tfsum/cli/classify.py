@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
 import pathlib
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from tfsum.cli.streams import json_line, printable
 from tfsum.errors import DataError, Error
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -68,8 +68,17 @@ def refuse_rows(name: str, pair: bool) -> None:
 def read_lines(name: str) -> Iterator[str]:
     """The lines of a file, plain or `.gz`, or of standard input."""
     from tfsum.data import readers
+    from tfsum.documents import read_plain
 
-    return (line.removesuffix("\n") for line in sys.stdin) if name == "-" else readers.read_lines(name)
+    if name == "-":
+        return (line.removesuffix("\n") for line in sys.stdin)
+    if name.endswith(".gz"):
+        return readers.read_lines(name)
+    document = read_plain(name)
+    for note in document.notes:
+        print(printable(f"tfsum: {name}: {note}"), file=sys.stderr)
+    lines = document.text.removesuffix("\n").split("\n") if document.text else []
+    return (line.removesuffix("\r") for line in lines)
 
 
 def batches(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
@@ -100,7 +109,7 @@ def show(name: str, first: int, answers: list, form: str) -> None:
         if form == "text":
             print(f"{answer.label}\t{answer.probability:.4f}")
         else:
-            print(json.dumps({
+            print(json_line({
                 "file": name, "line": number, "label": answer.label,
                 "probabilities": {label: round(value, 6) for label, value in answer.probabilities.items()},
-                "coverage": round(answer.coverage, 6), "warnings": answer.warnings}, ensure_ascii=False))
+                "coverage": round(answer.coverage, 6), "warnings": answer.warnings}))

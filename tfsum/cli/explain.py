@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import os
 import pathlib
 import sys
 from typing import TYPE_CHECKING
 
 import tfsum
-from tfsum.cli.summarize import read_text
-from tfsum.errors import Error
+from tfsum.cli.streams import printable
+from tfsum.documents import find_sources, read_source
+from tfsum.errors import DataError, Error
 from tfsum.quiet_tensorflow import load_tensorflow
 
 if TYPE_CHECKING:
@@ -25,9 +27,12 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("file", nargs="?", default="-", metavar="FILE", help="a text in UTF-8; standard input where none or -")
-    add("-o", "--output", metavar="FILE", help="the page to write (default: standard output)")
+    add("file", nargs="?", default="-", metavar="FILE", help="a text, HTML, PDF, Word or mail; standard input "
+        "where none or -")
+    add("-o", "--output", metavar="FILE", default="-",
+        help="the page to write, in the place of a file of that name (default -: standard output)")
     add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3)")
+    add("--encoding", metavar="NAME", help="of the text, such as cp1252 (default: recognized)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
 
 
@@ -35,13 +40,20 @@ def run(arguments: argparse.Namespace) -> int:
     name = arguments.file
     if arguments.sentences is not None and arguments.sentences < 1:
         arguments.parser.error(f"--sentences {arguments.sentences}: expected at least 1")
-    if name != "-" and not pathlib.Path(name).is_file():
-        arguments.parser.error(f"no such file: {name}")
-    text = read_text(name)
+    try:
+        source, = find_sources([name])
+    except DataError as error:
+        arguments.parser.error(str(error))
+    if "-" not in (name, arguments.output) and os.path.exists(arguments.output) and os.path.exists(name) and \
+            os.path.samefile(name, arguments.output):
+        arguments.parser.error(f"--output {arguments.output}: is the file that is read; name another")
+    document, = read_source(source, encoding=arguments.encoding)
+    for note in document.notes:
+        print(printable(f"tfsum: {name}: {note}"), file=sys.stderr)
     load_tensorflow()
     title = "standard input" if name == "-" else pathlib.Path(name).name
-    page = explain(text, tfsum.load(arguments.model), title, arguments)
-    if not arguments.output:
+    page = explain(document.text, tfsum.load(arguments.model), title, arguments)
+    if arguments.output == "-":
         sys.stdout.buffer.write(page.encode("utf-8", errors="replace"))
         return 0
     from tfsum.visualization.html_page import write_page

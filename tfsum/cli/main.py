@@ -1,18 +1,22 @@
 """The command `tfsum`: runs a verb and returns its exit status.
 
-Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped on request,
-state saved. Results go to standard output, everything else to standard error. Each verb is a module of this
+Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped on request, state saved; 130
+interrupted (Ctrl-C). Results go to standard output, everything else to standard error. Each verb is a module of this
 folder with `EXAMPLES`, `add_arguments(parser)` and `run(arguments) -> int`, imported only when asked for.
 """
 
 import argparse
+import contextlib
 import difflib
 import importlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 import tfsum
+from tfsum.cli.interrupt import INTERRUPTED, ends_soon
+from tfsum.cli.streams import open_closed_streams, printable, silence_output
 from tfsum.errors import Error, RecipeError, Stopped
 
 # Verb -> the line of `tfsum --help`; held here so that help imports no verb.
@@ -29,6 +33,8 @@ VERBS = {
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "show what is installed, which devices there are, and what is wrong",
 }
+
+OWN_SIGNALS = ("train", "prepare")  # they save their state, and resume
 
 DONE, NO, WRONG_CALL, STOPPED = 0, 1, 2, 75
 
@@ -50,26 +56,49 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = list(sys.argv[1:] if argv is None else argv)
     # The level is read when TensorFlow is loaded, which no verb has done yet.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    closed = open_closed_streams()
     try:
-        arguments = parse(argv)
-        status = arguments.run(arguments)
-        sys.stdout.flush()
+        if "stdout" in closed:
+            raise Error("standard output is closed; send it to a file, or to /dev/null")
+        try:
+            arguments = parse(argv)
+        except SystemExit as stop:  # argparse: --help, --version and wrong calls
+            sys.stdout.flush()
+            return stop.code if isinstance(stop.code, int) else DONE
+        with contextlib.nullcontext() if arguments.parser.prog.split()[-1] in OWN_SIGNALS else ends_soon():
+            status = arguments.run(arguments)
+            sys.stdout.flush()
         return status
-    except SystemExit as stop:  # argparse: --help, --version and wrong calls
+    except SystemExit as stop:  # of a verb that finds a call wrong
         return stop.code if isinstance(stop.code, int) else DONE
     except Stopped as stop:
         print(f"tfsum: {stop}", file=sys.stderr)
         return STOPPED
     except Error as error:
-        print(f"tfsum: error: {error}", file=sys.stderr)
+        print(printable(f"tfsum: error: {error}"), file=sys.stderr)
         return WRONG_CALL if isinstance(error, RecipeError) else NO
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); silence the flush at exit too.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # the reader of our output has gone (`| head`)
+        silence_output()
+        return NO
+    except OSError as error:
+        silence_output()
+        print(f"tfsum: error: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
         return NO
     except KeyboardInterrupt:
         print("tfsum: interrupted", file=sys.stderr)
-        return 130
+        return INTERRUPTED
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` that does not pass over in silence what it cannot print.
+
+    Example:
+        >>> Parser(prog="tfsum").prog
+        'tfsum'
+    """
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(printable(message))
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
@@ -83,11 +112,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
         2
     """
     verb = next((word for word in argv if not word.startswith("-")), None)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tfsum",
         description="Summarize text with TensorFlow and Keras.",
         epilog="See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 "
-        "a usage error, 75 stopped on request with the state saved.",
+        "a usage error, 75 stopped on request with the state saved, 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)

@@ -16,6 +16,7 @@ from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
+  tfsum prepare training/bert_sum_ext_news.toml     # the records of a recipe, as tfsum train prepares them
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train
   tfsum prepare train.csv --text article --summary highlights --labels soft --processes 4 \\
       --vocabulary minilm --output records/train
@@ -36,10 +37,12 @@ TASKS = {"extractive": "extractive", "pretraining": "pretraining", "pairs": "abs
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; for "
-        "pretraining also plain text, documents parted by empty lines")
+        "pretraining also plain text, documents parted by empty lines; or a recipe (.toml), which says all the rest")
+    add("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE",
+        help="of a recipe: override a key")
     add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
-    add("--output", required=True, metavar="FOLDER", help="where the records go")
-    add("--vocabulary", required=True, metavar="FILE", help="vocab.txt, or the model folder that holds it, also "
+    add("--output", default=UNSET, metavar="FOLDER", help="where the records go")
+    add("--vocabulary", default=UNSET, metavar="FILE", help="vocab.txt, or the model folder that holds it, also "
         "package:NAME/FOLDER inside an installed package")
     for field in ("id", "text", "summary"):
         add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
@@ -51,7 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       "where there is none as the pieces look)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
-    add("--newline", choices=("sentence", "paragraph", "space"), default=UNSET, help="what a new line ends")
+    add("--newline", choices=("auto", "sentence", "paragraph", "space"), default=UNSET,
+        help="what a new line ends (auto: a sentence, but not in hard-wrapped texts)")
     add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
     add("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
     add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
@@ -98,6 +102,12 @@ def _add_pairs(add: Callable[..., Any]) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     given = vars(arguments).copy()
+    overrides = given.pop("overrides")
+    if arguments.corpus.endswith(".toml"):
+        return _prepare_recipe(arguments.corpus, overrides)
+    if overrides or (missing := [f"--{name}" for name in ("output", "vocabulary") if name not in given]):
+        arguments.parser.error("--set: is for a recipe (.toml)" if overrides else
+                               f"the following arguments are required: {', '.join(missing)}")
     corpus, output, vocabulary, name = (given.pop(key) for key in ("corpus", "output", "vocabulary", "task"))
     columns = {field: column for field in ("id", "text", "summary") if (column := given.pop(field))}
     how = given.pop("format")
@@ -125,6 +135,18 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         raise Stopped("stopped; the finished shards are kept, run the same command to resume") from None
     print(json.dumps(counts) if how == "json" else as_text(counts))
+    return 0
+
+
+def _prepare_recipe(recipe: str, overrides: list[str]) -> int:
+    load_tensorflow()
+    from tfsum.tasks.recipes import prepare_recipe
+
+    try:
+        records = prepare_recipe(recipe, overrides)
+    except KeyboardInterrupt:
+        raise Stopped("stopped; the finished shards are kept, run the same command to resume") from None
+    print(records or "nothing to prepare: tfsum train reads these texts itself")
     return 0
 
 

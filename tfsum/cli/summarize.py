@@ -1,111 +1,202 @@
-"""Summarize texts, from files or standard input, with the shipped model or another extractive or abstractive one."""
+"""Summarize texts, from files, folders or standard input, with the shipped model or another extractive or abstractive
+one. Text, HTML, PDF, Word (.docx), mail, and with --field the rows of JSON lines and CSV are read."""
 
 import argparse
 import inspect
-import json
+import os
 import pathlib
 import sys
-from collections.abc import Iterator
+import urllib.parse
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import tfsum
+from tfsum.atomic_files import write_atomically
+from tfsum.cli.streams import json_line, printable
+from tfsum.documents import Document, Source, find_sources, read_source
 from tfsum.errors import DataError, Error
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
   cat article.txt | tfsum summarize -n 2 --format json
+  tfsum summarize report.pdf https://example.org/news.html   # with the extra `documents`
+  tfsum summarize --recursive papers --output summaries      # a file for each; the same command resumes
+  tfsum summarize news.jsonl --field text --format json
   echo 'I am cold.' | tfsum summarize --model served/translator
 """
 
-# Documents handed to the model together: enough to fill it, few enough that the first answer comes soon.
-BATCH = 16
+# Documents that are in memory together, and bytes of them: enough to put those of equal length into one batch, few
+# enough that the first answers come soon.
+DOCUMENTS, BYTES = 128, 1 << 21
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("files", nargs="*", metavar="FILE", help="texts in UTF-8; standard input where none or -")
+    add("files", nargs="*", metavar="FILE", help="files, addresses or folders; standard input where none or -")
     add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3; "
-        "the shipped model gives up to 10)")
+        "the shipped model gives up to 10); a model is exported with more by `tfsum export --max-sentences`")
+    add("--newline", choices=("auto", "sentence", "paragraph", "space"), help="of an extractive model: what a new line "
+        "means: the end of a sentence, part of a paragraph, or white space alone; auto tells hard-wrapped texts from "
+        "others by the widths of their lines (default: as the model was exported; the shipped decides)")
+    add("--field", metavar="NAME", help="of JSON lines, CSV and TSV: the field that holds the text")
+    add("--encoding", metavar="NAME", help="of the texts, such as cp1252 (default: recognized)")
+    add("-r", "--recursive", action="store_true", help="read all files of a folder and of those in it")
+    add("-o", "--output", metavar="FOLDER", help="write an answer a file into this folder, and none to standard "
+        "output; a document whose answer is there is not read again")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
-    add(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        help="text: a sentence a line; json: a document a line, with scores and character offsets",
-    )
+    add("--format", choices=("text", "json"), default="text",
+        help="text: a sentence a line; json: a document a line, with scores and character offsets")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    names = arguments.files or ["-"]
     if arguments.sentences is not None and arguments.sentences < 1:
         arguments.parser.error(f"--sentences {arguments.sentences}: expected at least 1")
-    if names.count("-") > 1:
-        arguments.parser.error("standard input (-) can be read only once")
-    missing = [name for name in names if name != "-" and not pathlib.Path(name).is_file()]
-    if missing:
-        arguments.parser.error(f"no such file: {', '.join(missing)}")
-    if names == ["-"] and sys.stdin.isatty():
+    try:
+        sources = find_sources(arguments.files or ["-"], arguments.recursive)
+    except DataError as error:
+        arguments.parser.error(str(error))
+    if [source.name for source in sources] == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
+    places = None if arguments.output is None else Places(arguments.output, sources, arguments.format)
     load_tensorflow()
+    summarize, options = load(arguments)
+    failures: list[str] = []
+    heading = places is None and (len(sources) > 1 or arguments.field is not None)
+    with progress(len(sources)) as bar:
+        read = documents(sources, arguments, places, None if len(sources) == 1 else failures, bar)
+        for group in groups(read):
+            for document, result in zip(group, summarize([document.text for document in group], **options)):
+                for note in [*document.notes, *(f"warning: {warning}" for warning in result.warnings)]:
+                    bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
+                answer = (as_json(document.name, result) if arguments.format == "json" else
+                          as_text(document.name, result, heading))
+                if places is None:
+                    print(answer)
+                else:
+                    write_atomically(places.of(document.name), answer + "\n")
+    if failures:
+        print(f"tfsum: {len(failures)} of {len(sources)} could not be summarized:", file=sys.stderr)
+        print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def load(arguments: argparse.Namespace) -> tuple[Callable, dict[str, Any]]:
+    """The model, and the options of its call."""
     from tfsum.tasks.load import task_of
 
     summarize, options = tfsum.load(arguments.model), {}
     if (verb := task_of(summarize.path, summarize.description).module.VERB) != "summarize":
         raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; use "
                     f"`tfsum {verb}`")
-    if arguments.sentences is not None:
-        if "sentences" not in inspect.signature(summarize).parameters:
-            arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} is not extractive: it "
-                                   "generates its answer; leave it out")
-        options["sentences"] = arguments.sentences
-    for group in batches(names, BATCH):
-        texts = [read_text(name) for name in group]
-        for name, result in zip(group, summarize(texts, **options)):
-            for warning in result.warnings:
-                print(f"tfsum: {name}: warning: {warning}", file=sys.stderr)
-            print(as_json(name, result) if arguments.format == "json" else as_text(name, result, len(names)))
-    return 0
+    for name in ("sentences", "newline"):
+        if (value := getattr(arguments, name)) is not None:
+            if name not in inspect.signature(summarize).parameters:
+                arguments.parser.error(f"--{name} {value}: {arguments.model} is not extractive: it generates its "
+                                       "answer; leave it out")
+            options[name] = value
+    return summarize, options
 
 
-def batches(names: list[str], size: int) -> Iterator[list[str]]:
-    """Groups of names, each of at most `size`.
+class Places:
+    """The files that answers are written to, each named after its document.
 
     Args:
-        names: of files.
-        size: of a group.
+        folder: where they go, made if there is none.
+        sources: what is read.
+        form: "text" or "json".
+
+    Raises:
+        Error: two sources have one name, or the folder cannot be made.
 
     Example:
-        >>> list(batches(["a", "b", "c"], 2))
-        [['a', 'b'], ['c']]
+        >>> import tempfile
+        >>> Places(tempfile.mkdtemp(), [Source("texts/a.txt")], "text").of("texts/a.txt").name
+        'a.txt.txt'
     """
-    for first in range(0, len(names), size):
-        yield names[first : first + size]
+
+    def __init__(self, folder: str, sources: list[Source], form: str) -> None:
+        self._folder, self._end = pathlib.Path(folder), ".json" if form == "json" else ".txt"
+        self._names: dict[str, str] = {}
+        taken: dict[str, str] = {}
+        for source in sources:
+            name = "stdin" if source.name == "-" else os.path.relpath(source.name, source.folder) if source.folder \
+                else urllib.parse.quote(source.name, safe="") if "://" in source.name else os.path.basename(source.name)
+            if name in taken:
+                raise Error(f"--output: the answers to {taken[name]} and {source.name} would both be {name}; name "
+                            "their folder with --recursive instead")
+            taken[name] = self._names[source.name] = name
+
+    def of(self, document: str) -> pathlib.Path:
+        """The file for a document, whose folder is made."""
+        source, row = document, ""
+        if source not in self._names:  # a row of a file
+            source, _, row = document.rpartition(":")
+        path = self._folder / f"{self._names[source]}{'.' if row else ''}{row}{self._end}"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Error(f"{path.parent}: cannot be made ({error.strerror}); choose another --output") from None
+        return path
 
 
-def read_text(name: str) -> str:
-    """The text of a file or of standard input; what is not UTF-8 becomes U+FFFD, and is counted."""
-    data = sys.stdin.buffer.read() if name == "-" else pathlib.Path(name).read_bytes()
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DataError(f"{name}: found UTF-16, expected UTF-8; convert it with iconv -f UTF-16 -t UTF-8")
-    text = data.decode("utf-8-sig", errors="replace")
-    broken = text.count("\ufffd") - data.count("\ufffd".encode())
-    if broken:
-        print(f"tfsum: {name}: {broken} place(s) were not UTF-8, read as U+FFFD", file=sys.stderr)
-    return text
+def documents(sources: list[Source], arguments: argparse.Namespace, places: Places | None,
+              failures: list[str] | None, bar: Any) -> Iterator[Document]:
+    """The documents that are still to be summarized; what cannot be read is added to `failures`, if there is a list."""
+    for source in sources:
+        try:
+            if arguments.field is None and places and places.of(source.name).exists():
+                continue
+            for document in read_source(source, arguments.field, arguments.encoding):
+                if not (places and places.of(document.name).exists()):
+                    yield document
+        except DataError as error:
+            if failures is None:
+                raise
+            failures.append(str(error))
+        finally:
+            bar.update()
 
 
-def as_text(name: str, result: Any, documents: int) -> str:
+def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
+    """Groups of documents, each of at most `DOCUMENTS` and about `BYTES`.
+
+    Args:
+        documents: in any number.
+
+    Example:
+        >>> [len(group) for group in groups(iter([Document("a", "x" * BYTES, []), Document("b", "y", [])]))]
+        [1, 1]
+    """
+    group: list[Document] = []
+    size = 0
+    for document in documents:
+        group.append(document)
+        size += len(document.text)
+        if len(group) == DOCUMENTS or size >= BYTES:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def progress(total: int) -> Any:
+    """A progress bar on a terminal, for several documents."""
+    from tqdm import tqdm
+
+    return tqdm(total=total, unit="document", disable=total == 1 or not sys.stderr.isatty(), file=sys.stderr)
+
+
+def as_text(name: str, result: Any, heading: bool) -> str:
     """One sentence per line, or the answer; with a heading if there are several documents."""
     sentences = getattr(result, "sentences", None)
     lines = result.summary.splitlines() if sentences is None else [" ".join(part.split()) for part in sentences]
-    return "\n".join([f"==> {name} <==", *lines, ""] if documents > 1 else lines)
+    return printable("\n".join([f"==> {name} <==", *lines, ""] if heading else lines))
 
 
 def as_json(name: str, result: Any) -> str:
     """One line of JSON with the whole result."""
-    row = {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
-    return json.dumps(row, ensure_ascii=False)
+    return json_line({"file": name, **{key: _rounded(value) for key, value in vars(result).items()}})
 
 
 def _rounded(value: Any) -> Any:

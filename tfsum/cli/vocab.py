@@ -49,7 +49,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not pathlib.Path(corpus).is_file():
             what = "a folder, expected a file" if pathlib.Path(corpus).is_dir() else "no such file"
             arguments.parser.error(f"{what}: {corpus}")
-    if pathlib.Path(output).exists():  # a model may have been trained on it
+    if pathlib.Path(output).is_file() or pathlib.Path(output).is_dir():  # a model may have been trained on it
         arguments.parser.error(f"{output}: already exists; name another file, or remove it")
     load_tensorflow()
     from tfsum.data.readers import CorpusTexts

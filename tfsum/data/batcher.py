@@ -119,6 +119,21 @@ class Batcher:
         batches.append(order[first:])
         return batches if random is None else [batches[i] for i in random.permutation(len(batches))]
 
+    def rows_of(self, number: int, seed: int) -> np.ndarray:
+        """The rows of one batch of training.
+
+        Args:
+            number: of the batch, counted from the first of epoch 0.
+            seed: of the shuffles.
+
+        Returns:
+            Their numbers.
+        """
+        epoch = 0
+        while number >= len(batches := self.plan((seed, epoch))):
+            number, epoch = number - len(batches), epoch + 1
+        return batches[number]
+
     def dataset(self, *, training: bool, seed: int = 0, epochs: int | None = None,
                 skip_batches: int = 0) -> tf.data.Dataset:
         """A data set of dicts of tensors.

@@ -5,9 +5,11 @@ import contextlib
 import csv
 import gzip
 import hashlib
+import io
 import itertools
 import json
 import pathlib
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
@@ -178,6 +180,48 @@ class CorpusTexts:
                 yield from read_lines(path)
 
 
+def read_rows(text: str, name: str, field: str) -> Iterator[tuple[int, str]]:
+    """Reads one field of the rows of a text: JSON lines, or a table with a header line.
+
+    Args:
+        text: the content of a file.
+        name: of the file, for messages; `.tsv` is a table with tabs.
+        field: name of the field.
+
+    Yields:
+        The line's number, from 1, and the field.
+
+    Raises:
+        DataError: naming file, line, field, what was found and what was expected.
+
+    Example:
+        >>> list(read_rows('{"text": "It rained."}', "a.jsonl", "text"))
+        [(1, 'It rained.')]
+    """
+    for line, row in _text_rows(text, name):
+        yield line, _field(name, line, row, field)
+
+
+def first_fields(text: str, name: str) -> list[str]:
+    """The names of the first row's fields, see `read_rows`; none where it cannot be read.
+
+    Example:
+        >>> first_fields("id;text\\n1;It rained.", "a.csv")
+        ['id', 'text']
+    """
+    try:
+        return list(next(_text_rows(text, name))[1])
+    except (DataError, StopIteration):
+        return []
+
+
+def _text_rows(text: str, name: str) -> Iterator[tuple[int, dict]]:
+    path, file = pathlib.Path(name), io.StringIO(text, newline="")
+    if text.lstrip().startswith("{") or _kind(path) == ".jsonl":
+        return _json_rows(path, file)
+    return _table_rows(path, file, _kind(path), header=True)
+
+
 def fingerprint(text: str, summary: str = "") -> bytes:
     """A short hash of what makes two documents the same: text and summary, blanks at the ends aside.
 
@@ -285,8 +329,10 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
 def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> Iterator[tuple[int, dict]]:
     csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
     quoted = header or kind == ".csv"
-    dialect = "excel-tab" if kind == ".tsv" else "excel"
-    reader = csv.reader(file, dialect=dialect, quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE, strict=True)
+    begin = next(file, "")
+    delimiter = "\t" if kind == ".tsv" else _delimiter(begin)
+    reader = csv.reader(itertools.chain([begin] if begin else [], file), delimiter=delimiter, strict=True,
+                        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
     try:
         first = next(reader, [])
         if not first:
@@ -309,6 +355,12 @@ def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> I
         ) from error
 
 
+def _delimiter(line: str) -> str:
+    """What parts the cells of a table's first line: a comma, unless there are more semicolons, tabs or bars."""
+    bare = re.sub(r'"[^"]*"', "", line)
+    return max(",;\t|", key=bare.count)
+
+
 def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str | None = None,
            number: bool = False) -> str:
     """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
@@ -323,8 +375,8 @@ def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str
         )
         raise DataError(
             f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings"
-            f"{', or a whole number' if number else ''}); fill it in, or name the right field (of a table without a "
-            "header line its number, from 1)"
+            f"{', or a whole number' if number else ''}); fill it in, or name the field that holds it (in a recipe by "
+            "[data] text, summary, source and the like; a number from 1 in a table without a header line)"
         )
     try:
         value.encode("utf-8")

@@ -5,6 +5,7 @@ variables of its own, and the model is called functionally (`keras.StatelessScop
 """
 
 import contextlib
+import pathlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ from tfsum.formats.int8_rows import quantize_rows
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of embeddings int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
+_VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 POOLER = "bert/pooler/"  # the vector of a whole text: used by classifiers, not by sentence heads
 
 
@@ -87,6 +89,35 @@ class StoredWeights(tf.Module):
         model, used = self._reach()
         with keras.StatelessScope(state_mapping=[(variable, values[path]) for path, variable in used]):
             yield model
+
+
+def load_stored(model: keras.Model, folder: str | pathlib.Path) -> None:
+    """Gives a model the weights of an export, the inverse of `StoredWeights`; what the export lacks stays.
+
+    Args:
+        model: a built model of the export's configuration.
+        folder: the SavedModel, `.../NAME/VERSION`.
+
+    Raises:
+        ExportError: the export holds no weights as tfsum stores them.
+
+    Example:
+        >>> load_stored(model, "saved_models/bert_sum_ext_news_en/1")  # doctest: +SKIP
+    """
+    reader = tf.train.load_checkpoint(str(pathlib.Path(folder) / "variables" / "variables"))
+    stored = {name.removesuffix(_VALUE).removeprefix("weights/"): name for name in reader.get_variable_to_shape_map()}
+    found = 0
+    for variable in model.variables:
+        path = _path(variable, model)
+        escaped = path.replace("/", ".S")
+        if (rows := "word_rows" if path == WORD_EMBEDDING else f"stored/{escaped}") not in stored:
+            continue
+        value = reader.get_tensor(stored[rows]).astype(np.float32)
+        scales = stored.get("word_scales" if path == WORD_EMBEDDING else f"scales/{escaped}")
+        variable.assign(value if scales is None else value * reader.get_tensor(scales)[:, None])
+        found += 1
+    if not found:
+        raise ExportError(f"{folder}: holds no weights as tfsum stores them; expected an export of tfsum")
 
 
 def _path(variable: keras.Variable, model: keras.Model) -> str:

@@ -1,7 +1,7 @@
 """An exported model of any kind in Python: texts in, rows of a signature's outputs out."""
 
 import pathlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,8 @@ class ExportedModel:
         self.description = read_description(self.path)
         self._model = load_model(self.path, self.description)
 
-    def _ask(self, signature: str, columns: dict[str, list[str]], **options: Any) -> list[dict[str, np.ndarray]]:
+    def _ask(self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
+             ) -> list[dict[str, np.ndarray]]:
         """Calls a signature on any number of texts, in groups.
 
         Args:
@@ -49,7 +50,7 @@ class ExportedModel:
         Returns:
             For each row of the columns the outputs by name, without their first dimension.
         """
-        encoded = {name: [text.encode("utf-8", errors="replace") for text in column]
+        encoded = {name: [text if isinstance(text, bytes) else as_bytes(text) for text in column]
                    for name, column in columns.items()}
         answers: dict[int, dict[str, np.ndarray]] = {}
         for rows in batches([sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]):
@@ -58,6 +59,16 @@ class ExportedModel:
             outputs = {k: v.numpy() for k, v in self._model.signatures[signature](**inputs).items()}
             answers |= {i: {k: v[place] for k, v in outputs.items()} for place, i in enumerate(rows)}
         return [answers[i] for i in range(len(answers))]
+
+
+def as_bytes(text: str) -> bytes:
+    """A text in UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes "?".
+
+    Example:
+        >>> as_bytes("a\ud800")
+        b'a?'
+    """
+    return text.encode("utf-8", errors="replace")
 
 
 def check_texts(texts: Iterable[str]) -> list[str]:

@@ -45,10 +45,19 @@ def dropout_step(number: Tensor) -> Iterator[None]:
         _step.number = previous
 
 
-class _StepSeedGenerator(keras.random.SeedGenerator):
-    """A seed generator of Keras that uses the number of the step as its counter under `dropout_step`."""
+class StepSeedGenerator(keras.random.SeedGenerator):
+    """A seed generator of Keras that uses the number of the step as its counter under `dropout_step`.
+
+    Keras makes its name of the class's; with one that begins with "_", `model.export` fails.
+
+    Example:
+        >>> with dropout_step(7):
+        ...     print(StepSeedGenerator(3).next().numpy().tolist())
+        [3, 7]
+    """
 
     def next(self, ordered=True):
+        """The next seed, int (2,)."""
         number = getattr(_step, "number", None)
         if number is None:
             return super().next(ordered=ordered)
@@ -84,7 +93,7 @@ class Dropout(keras.layers.Layer):
         self.rate = rate
         self.seed = seed
         if rate:
-            self.seed_generator = _StepSeedGenerator(seed)
+            self.seed_generator = StepSeedGenerator(seed)
         self.built = True  # there are no weights
 
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:

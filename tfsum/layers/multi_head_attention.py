@@ -63,7 +63,8 @@ class MultiHeadAttention(keras.layers.Layer):
         self.built = True
 
     def call(self, query: Tensor, value: Tensor | None = None, attention_mask: Tensor | None = None,
-             training: bool | None = None, return_attention_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+             training: bool | None = None, return_attention_weights: bool = False, key_mask: Tensor | None = None
+             ) -> Tensor | tuple[Tensor, Tensor]:
         """Attends from each query to the visible values.
 
         Args:
@@ -72,10 +73,15 @@ class MultiHeadAttention(keras.layers.Layer):
             attention_mask: bool tensor that broadcasts to (B, H, Tq, Tk), True is visible; all by default. A query
                 without a visible position gets a finite result (the mean of all values).
             return_attention_weights: also return the attention weights, after dropout.
+            key_mask: bool tensor (B, Tk), such as a `padding_mask`: which values every query of a row may see. (A
+                two-dimensional `attention_mask` is (Tq, Tk), the same for all rows.)
 
         Returns:
             float tensor (B, Tq, D), or a tuple of it and the attention weights (B, H, Tq, Tk).
         """
+        if key_mask is not None:
+            key_mask = ops.cast(key_mask, "bool")[:, None, None, :]
+            attention_mask = key_mask if attention_mask is None else ops.logical_and(attention_mask, key_mask)
         keys, values = self.keys_and_values(query if value is None else value)
         context, weights = self._attend(self._heads(self._scaled_query(query)), ops.swapaxes(keys, 2, 3), values,
                                         attention_mask, training)

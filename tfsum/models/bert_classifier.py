@@ -51,6 +51,8 @@ class BertClassifier(Model):
         (2, 2)
     """
 
+    input_names_of_call = ("token_ids", "segment_ids")
+
     def __init__(self, bert: Bert | dict, label_names: Sequence[str], classifier_dropout: float | None = None,
                  name: str = "bert_classifier", **kwargs: Any):
         super().__init__(name=name, **kwargs)
@@ -88,6 +90,10 @@ class BertClassifier(Model):
     def predict_outputs(self, inputs: dict[str, Tensor]) -> Tensor:
         """Probabilities of the labels, float32 (B, C): what `predict` returns."""
         return ops.softmax(self(inputs, training=False))
+
+    def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, None]:
+        """The labels (B,) and the probabilities (B, C)."""
+        return (x["labels"] if y is None else y), self.predict_outputs(x), None
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Cross-entropy summed over the texts."""

@@ -118,6 +118,8 @@ class BertForPretraining(Model):
 
     next_sentence_weight = 1.0
 
+    input_names_of_call = ("token_ids", "segment_ids", "masked_lm_positions")
+
     def __init__(self, bert: Bert | dict, name: str = "bert_for_pretraining", **kwargs: Any):
         super().__init__(name=name, **kwargs)
         if isinstance(bert, dict):

@@ -61,6 +61,8 @@ class BertSumExt(Model):
         ((1, 3), 0.0)
     """
 
+    input_names_of_call = ("token_ids", "segment_ids", "sentence_starts")
+
     def __init__(self, bert: Bert | dict, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
                  window_length: int | None = None, head_layers: int = 2, head_num_heads: int = 8,
                  head_feed_forward_width: int = 2048, head_dropout: float = 0.1, loss_reduction: str = "mean",
@@ -168,6 +170,10 @@ class BertSumExt(Model):
         """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
         probabilities = ops.sigmoid(self(inputs, training=False))
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
+
+    def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """The labels and the probabilities of the sentences (B, S), and which of them there are."""
+        return (x["labels"] if y is None else y), self.predict_outputs(x), x["sentence_starts"] >= 0
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Binary cross-entropy summed over the real sentences; labels between 0 and 1 are allowed."""

@@ -74,6 +74,7 @@ class Model(keras.Model):
     train_function: Any
     test_function: Any
 
+    input_names_of_call: Sequence[str] = ()  # of the dict that `call` takes; int32 tensors (B, T) or (B, S)
     micro_batches = 1
     loss_reduction = "mean"
     loss_terms: Sequence[keras.metrics.Mean] = ()
@@ -162,10 +163,60 @@ class Model(keras.Model):
         """
         model_folder.save_model(self, folder, vocabulary, settings)
 
-    def compile(self, *args, **kwargs):
-        super().compile(*args, **kwargs)
+    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
+                **kwargs) -> None:
+        """Keras's `compile`, whose loss is the model's own.
+
+        Args:
+            optimizer: as in Keras.
+            loss: None; the models compute their loss from the inputs (`summed_loss`).
+            loss_weights: None.
+            metrics: as in Keras; they are given the real targets alone (no padding) and their probabilities, which
+                costs a second forward pass. TensorFlow's backend only.
+            weighted_metrics: None; there are no sample weights.
+            **kwargs: the other arguments of Keras's `compile`.
+
+        Raises:
+            Error: an argument that is None here was given, or the model takes no metrics.
+        """
+        given = {"loss": loss, "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
+        if wrong := [name for name, value in given.items() if value is not None]:
+            raise Error(f"{type(self).__name__}.compile: {wrong[0]} is {given[wrong[0]]!r}; expected none: the loss is "
+                        "the model's own, computed by summed_loss from its inputs; leave it out, or override "
+                        "summed_loss in a subclass")
+        if metrics and (keras.backend.backend() != "tensorflow" or type(self).metric_inputs is Model.metric_inputs):
+            own = ", ".join(mean.name for mean in [*self.loss_terms, *self.measures]) or "the loss"
+            raise Error(f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this model and "
+                        f"backend; fit and evaluate report {own}")
+        super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
         if keras.backend.backend() == "tensorflow" and self.optimizer is not None:
             _exact_step().take_reduced_gradients(self.optimizer)
+
+    def compile_from_config(self, config: dict) -> None:
+        """Keras's hook of `load_model`: compiles as the saved model was, so that `fit` continues."""
+        self.compile(**keras.saving.deserialize_keras_object(config))
+        if self.optimizer is not None and self.built:
+            self.optimizer.build(self.trainable_variables)
+
+    def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
+        """What the metrics of `compile` compare, in the models that take metrics.
+
+        Args:
+            x: the inputs, a dict of tensors.
+            y: the labels, or None if they are in `x`.
+
+        Returns:
+            the labels; their probabilities, or those of each class; and bool of the labels' shape, which are real, or
+            None for all.
+        """
+        raise NotImplementedError
+
+    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+        """Keras's `export`, which needs no earlier call of the model; for raw strings see `tfsum.export_model`."""
+        if input_signature is None and self.input_names_of_call:
+            input_signature = [{name: keras.layers.InputSpec(shape=(None, None), dtype="int32")
+                                for name in self.input_names_of_call}]
+        return super().export(filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs)
 
     def make_train_function(self, force=False):
         if keras.backend.backend() != "tensorflow":

@@ -62,6 +62,8 @@ class Transformer(GenerativeModel):
         (2, 5)
     """
 
+    input_names_of_call = ("source_ids", "target_ids")
+
     def __init__(self, source_vocabulary_size: int, target_vocabulary_size: int | None = None,
                  num_encoder_layers: int = 6, num_decoder_layers: int = 6, d_model: int = 512, num_heads: int = 8,
                  feed_forward_width: int = 2048, activation: str = "relu", norm: str = "post", dropout: float = 0.1,
@@ -134,7 +136,9 @@ class Transformer(GenerativeModel):
     def build(self, input_shape: Any = None) -> None:
         if self.built:
             return
-        for layer in (self.source_embedding, self.target_embedding, self.encoder, self.decoder):
+        for table in (self.source_embedding, self.target_embedding):
+            table.build((None, None))
+        for layer in (self.encoder, self.decoder):
             layer.build(None)
         size, width = self.config["target_vocabulary_size"], self.config["d_model"]
         self.output_kernel = self.target_embedding.embeddings
@@ -217,6 +221,11 @@ class Transformer(GenerativeModel):
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
                                              state["source_mask"])
         return self._logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
+
+    def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        """The next tokens (B, Tt), the probabilities of the vocabulary (B, Tt, V), and which tokens are no padding."""
+        labels = x["target_labels"] if y is None else y
+        return labels, ops.softmax(self(x, training=False)), padding_mask(labels)
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """The label-smoothed loss summed over the real tokens of the targets."""

@@ -71,6 +71,30 @@ def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], override
     return train_task(recipe, task_of_recipe(recipe["model"]["kind"]).part("train"))
 
 
+def prepare_recipe(recipe: str | pathlib.Path, overrides: Iterable[str] = ()) -> pathlib.Path | None:
+    """Does the first stage of `train` alone: learns the vocabularies of a recipe and prepares its records.
+
+    Args:
+        recipe: a TOML file.
+        overrides: see `load_recipe`.
+
+    Returns:
+        The folder of the records; None for a task that reads its texts at training.
+
+    Raises:
+        RecipeError: the recipe cannot be read, or keys or values are wrong.
+        Error: the data or the model's files do not fit.
+
+    Example:
+        >>> prepare_recipe("training/bert_sum_ext_news.toml")  # doctest: +SKIP
+        PosixPath('records/news')
+    """
+    loaded = load_recipe(recipe, overrides)
+    task_of_recipe(loaded["model"]["kind"]).part("train").prepare_data(loaded)
+    records = loaded["data"].get("records")
+    return None if records is None else pathlib.Path(records)
+
+
 def _kind_key() -> Key:
     return Key((str,), DEFAULT, tuple(task.module.MODEL_KIND for task in tasks()))
 

@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -10,6 +11,7 @@ from tfsum.text.escape import BYTE_PIECES, is_reversible
 from tfsum.text.repeat import row_ids
 
 OTHER, BEGINS, CONTINUES = 0, 1, 2  # of a piece: no word (punctuation, numbers), a word's first, a later one
+FREQUENT = 100  # of the most frequent words; of English news they are half of all words, of French by its pieces few
 WELL_COVERED = 1000  # pieces of one script that make a vocabulary one of that script
 
 
@@ -19,6 +21,7 @@ class KnownWords(tf.Module):
     Args:
         role: int8 array (V,): `OTHER`, `BEGINS` or `CONTINUES` for each piece.
         known: bool array (V,): whether the piece alone is a known word.
+        frequent: bool array (V,): whether it is one of the frequent words; None where they are not known.
 
     Example:
         >>> counter = known_words(["[PAD]", "[UNK]", "rain", "##y"], unk_id=1)
@@ -27,9 +30,17 @@ class KnownWords(tf.Module):
         [0.5]
     """
 
-    def __init__(self, role: np.ndarray, known: np.ndarray):
+    def __init__(self, role: np.ndarray, known: np.ndarray, frequent: np.ndarray | None = None):
         super().__init__(name="known_words")
         self._role, self._known = tf.constant(role), tf.constant(known)
+        self._frequent = None if frequent is None else tf.constant(frequent)
+
+    def shares(self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The shares of each document's words by name: `known`, see `share`; `frequent`, unless none are known."""
+        shares = {"known": self.share(pieces, owner, documents)}
+        if self._frequent is not None:
+            shares["frequent"] = self._share(self._frequent, pieces, owner, documents)
+        return shares
 
     def share(self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> tf.Tensor:
         """Share of each document's words that are one piece of the vocabulary.
@@ -42,7 +53,10 @@ class KnownWords(tf.Module):
         Returns:
             float32 (B,); 1 where a document has no words.
         """
-        role, known = tf.gather(self._role, pieces.flat_values), tf.gather(self._known, pieces.flat_values)
+        return self._share(self._known, pieces, owner, documents)
+
+    def _share(self, table: tf.Tensor, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> tf.Tensor:
+        role, known = tf.gather(self._role, pieces.flat_values), tf.gather(table, pieces.flat_values)
         goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[: tf.size(role)]
         document = tf.gather(owner, row_ids(pieces))
 
@@ -53,7 +67,33 @@ class KnownWords(tf.Module):
         return tf.where(words > 0, total((role == BEGINS) & known & ~goes_on) / tf.maximum(words, 1.0), 1.0)
 
 
-def known_words(vocabulary: list[str], unk_id: int) -> KnownWords:
+def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
+    """The most frequent words of a corpus, by which a text in another language of the same letters is told.
+
+    Args:
+        ids: (P,) word pieces of the corpus, one after another.
+        vocabulary: the word pieces.
+        unk_id: id of the piece for unknown words.
+
+    Returns:
+        `words`, the pieces, most frequent first; `share`, that of all words that they are.
+
+    Example:
+        >>> frequent_words(np.array([2, 2, 3, 4]), ["[PAD]", "[UNK]", "the", "rain", "##y"], unk_id=1)
+        {'words': ['the'], 'share': 0.6666666666666666}
+    """
+    counter = known_words(vocabulary, unk_id)
+    role, known = counter._role.numpy(), counter._known.numpy()
+    of_piece = role[ids]
+    begins = of_piece == BEGINS
+    whole = begins & known[ids] & ~np.append(of_piece[1:] == CONTINUES, False)
+    counts = np.bincount(ids[whole], minlength=len(vocabulary))
+    order = [int(i) for i in np.argsort(-counts, kind="stable")[:FREQUENT] if counts[i]]
+    return {"words": [vocabulary[i] for i in order],
+            "share": float(counts[order].sum() / max(1, begins.sum()))}
+
+
+def known_words(vocabulary: list[str], unk_id: int, frequent: Sequence[str] | None = None) -> KnownWords:
     """Makes the counter of a vocabulary.
 
     A single character of another script than ASCII counts as known only where the vocabulary holds many pieces
@@ -65,14 +105,16 @@ def known_words(vocabulary: list[str], unk_id: int) -> KnownWords:
     Args:
         vocabulary: the word pieces.
         unk_id: id of the piece for unknown words.
+        frequent: the most frequent words, see `frequent_words`.
 
     Example:
         >>> type(known_words(["[PAD]", "[UNK]", "rain"], unk_id=1)).__name__
         'KnownWords'
     """
+    marked = None if frequent is None else np.isin(vocabulary, list(frequent))
     if is_reversible(vocabulary):
         known = np.array([piece not in BYTE_PIECES and i != unk_id for i, piece in enumerate(vocabulary)])
-        return KnownWords(np.full(len(vocabulary), BEGINS, np.int8), known)
+        return KnownWords(np.full(len(vocabulary), BEGINS, np.int8), known, marked)
     bodies = [piece.removeprefix("##") for piece in vocabulary]
     scripts = [_script(body) for body in bodies]
     pieces_of = Counter(scripts)
@@ -82,7 +124,7 @@ def known_words(vocabulary: list[str], unk_id: int) -> KnownWords:
             role[i] = CONTINUES if piece != body else BEGINS
         covered = len(body) > 1 or body.isascii() or pieces_of[script] >= WELL_COVERED
         known[i] = i != unk_id and covered
-    return KnownWords(role, known)
+    return KnownWords(role, known, marked)
 
 
 def _script(body: str) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.text.candidates import may_be_chosen
 from tfsum.text.expected_rouge import expected_rouge_ranks
 
 BLOCK = 64  # candidates of each document looked at together: more than most documents have sentences
@@ -34,7 +35,7 @@ _Reader = Callable[[tf.Tensor, tf.Tensor], _Trigrams]
 def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.Tensor, block_trigrams: tf.Tensor,
                      limit: int, pieces: tf.RaggedTensor | None = None,
                      words: np.ndarray | None = None) -> tuple[tf.Tensor, tf.Tensor]:
-    """Chooses the sentences of summaries, in validation as in the exported graph.
+    """Chooses the sentences of summaries, in validation as in the exported graph; see also `may_be_chosen`.
 
     Args:
         scores: (B, S) float, higher is better; with `pieces` probabilities.
@@ -57,7 +58,9 @@ def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.T
         ([[0, 2], [0, -1]], [2, 1])
     """
     ranks = scores.to_tensor(0.0)
-    present = tf.sequence_mask(scores.row_lengths(), tf.shape(ranks)[1])
+    candidates = texts.with_flat_values(may_be_chosen(texts)).to_tensor(False)
+    candidates = tf.pad(candidates, [[0, 0], [0, tf.shape(ranks)[1]]])[:, : tf.shape(ranks)[1]]
+    present = tf.sequence_mask(scores.row_lengths(), tf.shape(ranks)[1]) & candidates
     if pieces is not None:
         ranks = expected_rouge_ranks(ranks, present, pieces, words, most, limit)
     return select(ranks, present, texts, most, block_trigrams, limit)
@@ -97,12 +100,9 @@ def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None,
     real = tf.gather(present, order, batch_dims=1)
     if words is None:
         _refuse_blocking(block_trigrams)
-        read: _Reader = _no_trigrams
-    else:
-        none = tf.zeros_like(most, tf.bool)
-        block = none if block_trigrams is None else tf.convert_to_tensor(block_trigrams)
-        read = _reader(words, block)
-    return _walk(order, real, most, limit, read)
+        return _walk(order, real, most, limit, _no_trigrams)
+    block = tf.zeros_like(most, tf.bool) if block_trigrams is None else tf.convert_to_tensor(block_trigrams)
+    return _walk(order, real, most, limit, _reader(words, block))
 
 
 def _refuse_blocking(block_trigrams: tf.Tensor | None) -> None:

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.repeat import repeat
 from tfsum.text.splitting_rules import NEWLINES, RULES, Rule
 from tfsum.text.splitting_words import BEGIN, IDEOGRAPHIC, MAYBE, SPACE
+from tfsum.text.transcripts import split_unpunctuated
 
 STAND_IN = "\x03"  # replaces the mark bytes that the text itself holds, while boundaries are looked for
 NO_CAPITALS = r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"  # a text in lower case all through, where case is no sign
@@ -81,10 +83,11 @@ class SentenceSplitter(tf.Module):
 
     Args:
         newline: What ends a sentence besides its marks: "sentence" (a new line), "paragraph" (a blank line), "space"
-            (neither).
+            (neither), or "auto": a new line, but in hard-wrapped texts not one that only breaks a line, see
+            `tfsum.text.hard_wraps`; and texts without punctuation are split too, see `tfsum.text.transcripts`.
 
     Raises:
-        tfsum.Error: `newline` is none of the three.
+        tfsum.Error: `newline` is none of the four.
 
     Example:
         >>> splitter = SentenceSplitter()
@@ -94,12 +97,12 @@ class SentenceSplitter(tf.Module):
 
     def __init__(self, newline: str = "sentence") -> None:
         super().__init__(name="sentence_splitter")
-        if newline not in NEWLINES:
-            wanted = ", ".join(map(repr, NEWLINES))
+        if newline not in ("auto", *NEWLINES):
+            wanted = ", ".join(map(repr, ("auto", *NEWLINES)))
             raise Error(f"SentenceSplitter: newline is {newline!r}; expected one of {wanted}.")
         self.newline = newline
 
-    def split(self, text: tf.Tensor | Sequence[str | bytes]) -> dict[str, tf.RaggedTensor]:
+    def split(self, text: tf.Tensor | Sequence[str | bytes]) -> dict[str, tf.RaggedTensor | tf.Tensor]:
         """Splits each text into its sentences.
 
         Args:
@@ -107,7 +110,8 @@ class SentenceSplitter(tf.Module):
 
         Returns:
             A dictionary of ragged tensors (B, S): `sentences` string, `start` and `end` int32, offsets into the text in
-            bytes.
+            bytes. With newline "auto" also bool (B,): `wrapped`, the texts that are hard-wrapped, and
+            `unpunctuated`, those with hardly any full stop.
 
         Raises:
             tfsum.Error: `text` is not a vector of strings.
@@ -124,9 +128,15 @@ class SentenceSplitter(tf.Module):
         return self._split(text)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
-    def _split(self, text: tf.Tensor) -> dict[str, tf.RaggedTensor]:
+    def _split(self, text: tf.Tensor) -> dict[str, tf.RaggedTensor | tf.Tensor]:
         clean = tf.strings.regex_replace(text, f"[{BEGIN}{MAYBE}]", STAND_IN)
-        pieces = tf.strings.split(_mark(clean, self.newline), BEGIN)
+        decided = {}
+        if self.newline == "auto":
+            clean, decided["wrapped"] = join_hard_wraps(clean)
+            marked, decided["unpunctuated"] = split_unpunctuated(_mark(clean, "sentence"), BEGIN)
+        else:
+            marked = _mark(clean, self.newline)
+        pieces = tf.strings.split(marked, BEGIN)
         changed = tf.reduce_any(tf.not_equal(clean, text))
         flat = tf.cond(changed, lambda: _cut(text, pieces), lambda: pieces.flat_values)
         size = tf.strings.length(flat)
@@ -138,4 +148,5 @@ class SentenceSplitter(tf.Module):
         start = tf.cast(before[:-1] - first, tf.int32) + lead
         keep = pieces.with_flat_values(tf.strings.length(bare) > 0)
         rows = lambda values: tf.ragged.boolean_mask(pieces.with_flat_values(values), keep)  # noqa: E731
-        return {"sentences": rows(bare), "start": rows(start), "end": rows(start + tf.strings.length(bare))}
+        return {"sentences": rows(bare), "start": rows(start), "end": rows(start + tf.strings.length(bare)),
+                **decided}

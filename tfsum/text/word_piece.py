@@ -1,6 +1,7 @@
 """WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer gives."""
 
 import os
+import pathlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.formats.hugging_face import PACKAGE, local_folder
 from tfsum.formats.piece_file import piece_file, read_pieces
 from tfsum.text.core_word_piece import CoreWordPiece
 from tfsum.text.escape import Escape, is_reversible
@@ -139,12 +141,17 @@ class WordPiece(tf.Module):
         """Makes the tokenizer of a vocab.txt.
 
         Args:
-            path: The file (`read_pieces`).
+            path: The file (`read_pieces`), or the model folder that holds it, also "package:NAME/FOLDER" inside an
+                installed package.
             **options: The options of the class.
 
         Raises:
             tfsum.Error: The file cannot be read, or an option is not as expected.
         """
+        if str(path).startswith(PACKAGE):
+            path = local_folder(path)
+        if pathlib.Path(path).is_dir():
+            path = pathlib.Path(path) / "vocab.txt"
         return cls(Vocabulary.from_file(path, options.get("unknown_token", "[UNK]")), **options)
 
     @property

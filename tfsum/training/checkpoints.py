@@ -6,13 +6,14 @@ the index that names them last, so a killed run always resumes from a complete c
 
 import json
 import pathlib
+import shutil
 from collections.abc import Sequence
 
 import keras
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, Error
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
 KEPT = 2  # checkpoints in a folder
@@ -75,11 +76,21 @@ class Checkpoints:
         Args:
             step: number of optimizer steps done.
             state: further state, JSON-serializable.
+
+        Raises:
+            Error: it cannot be written; the checkpoint before it is kept.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
-        # Written before the index that makes the checkpoint the newest.
-        write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(state))
-        self._manager.save(checkpoint_number=step)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            # Written before the index that makes the checkpoint the newest.
+            write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(state))
+            self._manager.save(checkpoint_number=step)
+        except (OSError, tf.errors.OpError) as error:
+            for left in self.folder.glob(f"ckpt-{step}[._]*"):
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+            raise Error(f"{self.folder}: the checkpoint of step {step} cannot be written ({reason}); the one before it "
+                        "is kept. Make room, and run the command again to resume") from None
         kept = {pathlib.Path(c).name for c in self._manager.checkpoints}
         for old in self.folder.glob("ckpt-*.json"):
             if old.stem not in kept:

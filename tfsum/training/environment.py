@@ -1,5 +1,8 @@
 """Global settings that must be made before any layer is built: the strategy, the precision and the seed."""
 
+import json
+import os
+
 import keras
 import tensorflow as tf
 
@@ -27,6 +30,28 @@ def strategy_of(name: str) -> tf.distribute.Strategy:
         raise RecipeError(f"[train] strategy is {name!r}; expected 'one' or 'mirrored'")
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     return tf.distribute.MirroredStrategy([device.name for device in devices])
+
+
+def refuse_workers() -> None:
+    """Checks that TF_CONFIG does not announce several workers, each of which would train a model of its own.
+
+    Raises:
+        RecipeError: it does, or it is no JSON.
+
+    Example:
+        >>> refuse_workers()
+    """
+    config = os.environ.get("TF_CONFIG", "")
+    if not config.strip():
+        return
+    try:
+        cluster = json.loads(config).get("cluster", {})
+        workers = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
+    except (ValueError, AttributeError, TypeError):
+        raise RecipeError(f"TF_CONFIG is {config[:80]!r}; expected JSON with a \"cluster\", or no TF_CONFIG") from None
+    if workers > 1:
+        raise RecipeError(f"TF_CONFIG announces {workers} workers; training on several machines is not supported yet; "
+                          "unset TF_CONFIG to train on this one")
 
 
 def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tfsum.errors import Error
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
 
@@ -46,13 +47,14 @@ def train_step(model: Model, data: Any) -> dict:
     Example:
         >>> strategy.run(lambda batch: train_step(model, batch), args=(data,))  # doctest: +SKIP
     """
-    x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+    x, y = _unpack(model, data)
     context = tf.distribute.get_replica_context()
     weight = model.loss_weight(x, y)
     scale = model.loss_scale(context.all_reduce(SUM, weight))  # known before the backward pass
     loss_sum, gradients = _gradients(model, x, y, scale, context)
     gradients = context.all_reduce(SUM, gradients)
     model.optimizer.apply(gradients, model.trainable_variables)
+    _update_metrics(model, x, y)
     return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x)}
 
 
@@ -99,8 +101,30 @@ def _tokens(x: dict[str, tf.Tensor]) -> tf.Tensor:
 
 
 def _test_step(model: Model, data: Any) -> dict[str, tf.Tensor]:
-    x, y, _ = keras.utils.unpack_x_y_sample_weight(data)
+    x, y = _unpack(model, data)
+    _update_metrics(model, x, y)
     return {"loss_sum": model.summed_loss(x, y, training=False), "weight": model.loss_weight(x, y)}
+
+
+def _unpack(model: Model, data: Any) -> tuple[Any, Any]:
+    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
+    if sample_weight is not None:
+        raise Error(f"{type(model).__name__}: sample_weight was given; expected none: the loss is a sum over the real "
+                    "targets divided by their number. Leave it out, or override summed_loss in a subclass")
+    return x, y
+
+
+def _update_metrics(model: Model, x: Any, y: Any) -> None:
+    """Updates the metrics that a user compiled the model with, on the real targets of this replica's rows."""
+    metrics = model._compile_metrics
+    if metrics is None:
+        return
+    true, predicted, real = model.metric_inputs(x, y)
+    if real is not None:
+        true, predicted = tf.boolean_mask(true, real), tf.boolean_mask(predicted, real)
+    if predicted.shape.rank == 1:
+        true, predicted = true[:, tf.newaxis], predicted[:, tf.newaxis]
+    metrics.update_state(true, predicted)
 
 
 def train_function(model: Model) -> Callable:
@@ -143,6 +167,8 @@ def _function(model: Model, step: Callable) -> Callable:
             is_mean = model.loss_reduction == "mean"
             tracker.update_state(terms, sample_weight=weight if is_mean else tf.ones_like(weight))
         followed = {m.name: m.result() for m in [*model.loss_terms, *model.measures]}
+        if model._compile_metrics is not None:
+            followed |= model._compile_metrics.result()
         return {"loss": tracker.result(), **followed, **logs}
 
     call: Any = run

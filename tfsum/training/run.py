@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import json
+import math
 import pathlib
 import signal
 import time
@@ -10,9 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
+from tfsum.data.batcher import Batcher
 from tfsum.errors import Error, RecipeError, Stopped
 from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
@@ -20,6 +23,9 @@ from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.log import format_scores, log
 from tfsum.training.progress import Progress
 from tfsum.training.recipe_file import keys_of
+
+EXPLODED = 1e6  # times the first loss
+NAMED = 20  # examples of a batch that a message names
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,8 +75,8 @@ class RunSettings:
 class Run:
     """A run in a folder: `checkpoints/`, `history.json`, and in `best/` the best model so far.
 
-    Subclasses implement `batches`, `measure`, `selection_score` and `save_best`. A run that was stopped at
-    any step and resumed is bit-identical to an uninterrupted one.
+    Subclasses implement `batches`, `measure`, `selection_score` and `save_best`, and may implement `rows`. A run that
+    was stopped at any step and resumed is bit-identical to an uninterrupted one.
 
     Args:
         model: a built `tfsum.models.model.Model`; one built under a `tf.distribute` strategy trains under it.
@@ -110,6 +116,7 @@ class Run:
         self._checkpoints = Checkpoints(self.folder / "checkpoints", {
             "model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables})
         self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if settings.tensorboard else []
+        self._first_loss: float | None = None
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
@@ -127,6 +134,16 @@ class Run:
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder; `state["best"]` is this model's validation."""
         raise NotImplementedError
+
+    def rows(self, step: int) -> list[str]:
+        """What messages call the examples of a step's batch; none unless a subclass says."""
+        return []
+
+    def batch_rows(self, batcher: Batcher, step: int) -> list[int]:
+        """The numbers, from 1, of the rows that all replicas take in a step, the first of which is step 1."""
+        replicas = self.model.distribute_strategy.num_replicas_in_sync
+        return [int(row) + 1 for number in range((step - 1) * replicas, step * replicas)
+                for row in batcher.rows_of(number, self.settings.seed)]
 
     def replicated(self, batches: Callable[[int], tf.data.Dataset], done: int) -> tf.data.Dataset:
         """Distributes batches to the replicas, each with a shape of its own.
@@ -152,6 +169,7 @@ class Run:
 
         Raises:
             Stopped: SIGINT or SIGTERM was received; the state is saved.
+            Error: a loss or a weight is no finite number; the last checkpoint and the best model are kept.
         """
         self.state = self._checkpoints.restore() or self.state
         done, steps = self.steps_done, self.settings.steps
@@ -194,11 +212,13 @@ class Run:
         epoch, began = done // every, time.monotonic()
 
         def end_step(batch: int, logs: dict[str, Any]) -> None:
+            self._check_loss(float(logs["loss"]))
             self.model.stop_training = bool(received)
 
         def end_interval(epoch: int, logs: dict[str, Any]) -> None:
             self.state["seconds"] += time.monotonic() - began
             step = self.steps_done
+            self._check_weights(step)
             if step % every == 0 or step == self.settings.steps:
                 logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
             self._checkpoints.save(step, self.state)
@@ -207,6 +227,31 @@ class Run:
         self.model.fit(dataset, steps_per_epoch=min(every - done % every, until - done), verbose=0, shuffle=False,
                        initial_epoch=epoch, epochs=epoch + 1,
                        callbacks=[self.average, Progress(self.settings.steps, done), ends, *self._boards])
+
+    def _check_loss(self, loss: float) -> None:
+        """Stops the run at a loss that is no finite number, and warns once of one that explodes."""
+        step = self.steps_done
+        if not math.isfinite(loss):
+            raise self._broken(step, f"the loss of step {step} is {loss}")
+        if self._first_loss is None:
+            self._first_loss = abs(loss)
+        elif abs(loss) > EXPLODED * self._first_loss > 0:
+            log(f"warning: the loss of step {step} is {loss:.3g}, and the first was {self._first_loss:.3g}; lower "
+                "train.learning_rate, or set train.clip_norm")
+            self._first_loss = math.inf
+
+    def _check_weights(self, step: int) -> None:
+        """Stops the run before weights that are no finite numbers are validated or saved."""
+        for variable in self.model.trainable_variables:
+            if not np.isfinite(variable.numpy()).all():
+                raise self._broken(step, f"{variable.path} holds numbers that are not finite after step {step}")
+
+    def _broken(self, step: int, what: str) -> Error:
+        rows = self.rows(step)
+        batch = f" Its batch: {', '.join(rows[:NAMED])}{', ...' if len(rows) > NAMED else ''}." if rows else ""
+        return Error(f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
+                     f"{self.folder}. Look at these examples, lower train.learning_rate or set train.clip_norm, and "
+                     "run the command again")
 
     def _validate(self, step: int) -> dict[str, float]:
         """Validates the averaged weights, saves the best model, and writes history.json."""

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import keras
 
 from tfsum.models.model import Model
-from tfsum.training.environment import set_precision_and_seed, strategy_of
+from tfsum.training.environment import refuse_workers, set_precision_and_seed, strategy_of
+from tfsum.training.lock import locked
 from tfsum.training.log import log
 from tfsum.training.recipe_writer import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
@@ -46,7 +47,9 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
 
     Raises:
         Stopped: a signal asked the run to stop, and its state is saved.
-        Error: the data, the model's files or the run folder do not fit.
+        Error: the data, the model's files or the run folder do not fit, another process uses the run folder, or the
+            loss or a weight is no finite number.
+        RecipeError: TF_CONFIG announces several workers.
 
     Example:
         >>> from tfsum.tasks import task
@@ -55,16 +58,18 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         >>> train_task(recipe, task("extractive").part("train"))  # doctest: +SKIP
         PosixPath('runs/bert_sum_ext_news/best')
     """
-    for line in compare_with_started_run(recipe):
-        log(line)
-    data = task.prepare_data(recipe)
-    train, policy = recipe["train"], keras.config.dtype_policy()
-    try:
-        set_precision_and_seed(train["precision"], train["seed"])
-        with strategy_of(train["strategy"]).scope():
-            model = task.build_model(recipe, data)
-        run = task.make_run(recipe, data, model)
-        write_recipe(recipe, run.folder / "recipe.toml")
-        return run.fit()
-    finally:
-        keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision
+    refuse_workers()
+    with locked(recipe["train"]["folder"]):
+        for line in compare_with_started_run(recipe):
+            log(line)
+        data = task.prepare_data(recipe)
+        train, policy = recipe["train"], keras.config.dtype_policy()
+        try:
+            set_precision_and_seed(train["precision"], train["seed"])
+            with strategy_of(train["strategy"]).scope():
+                model = task.build_model(recipe, data)
+            run = task.make_run(recipe, data, model)
+            write_recipe(recipe, run.folder / "recipe.toml")
+            return run.fit()
+        finally:
+            keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision

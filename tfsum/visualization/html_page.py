@@ -84,7 +84,7 @@ def write_page(text: str, path: str | pathlib.Path) -> None:
 
     Args:
         text: the page.
-        path: of the file.
+        path: of the file, replaced if it exists; see `tfsum.atomic_files.atomic_path`.
 
     Raises:
         Error: it cannot be written.

@@ -26,10 +26,10 @@ def test_a_text_gives_a_summary_and_a_list_gives_a_list(summarize, article, repo
 
 
 def test_offsets_are_characters(summarize):
-    text = "안녕하세요. “Ünï” was it 😀! Hello world. \ud800 lone. The\u0301 end"
+    text = "안녕하세요. “Ünï” was it 😀! Hello world. \ud800 lone. The\u0301 end."
     answer = summarize(text, sentences=10, block_trigrams=False)
     assert [text[start:end] for start, end in answer.offsets] == answer.sentences
-    assert answer.sentences[0] == "안녕하세요." and answer.sentences[-1] == "The\u0301 end"
+    assert answer.sentences[0] == "안녕하세요." and answer.sentences[-1] == "The\u0301 end."
     assert answer.offsets == sorted(answer.offsets)
 
 

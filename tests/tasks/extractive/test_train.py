@@ -86,6 +86,22 @@ def test_another_seed_is_another_run(material, uninterrupted, tmp_path, same):
     assert not same(other, uninterrupted)
 
 
+@pytest.mark.parametrize("step", [1, 3, 4, 7])
+def test_the_documents_of_a_step_are_named(material, tmp_path, step):
+    """Those whose pieces are in its batch, before and after the run begins to read further windows."""
+    of = run(material, tmp_path)
+    batch = next(of.batches(step - 1)[0].as_numpy_iterator())
+    first = {}
+    for record in read_records(material / "train", ["id", "pieces", "piece_counts"]):
+        for name, pieces, counts in zip(record["id"].numpy(), record["pieces"].to_list(),
+                                        record["piece_counts"].to_list()):
+            first[f"document {name.decode()}"] = pieces[:counts[0]]
+    named = of.rows(step)
+    assert len(named) == len(batch["token_ids"])
+    for name, row in zip(named, batch["token_ids"].tolist()):
+        assert row[1:1 + len(first[name])] == first[name]
+
+
 def test_what_a_seed_governs(material, tmp_path):
     """New weights, the order of the data and dropout, each alone; the same seed gives the same of each."""
     def parts(seed):

@@ -268,6 +268,10 @@ class PairRun(Run):
         return self.replicated(lambda skip: self._batcher.dataset(
             training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
+    def rows(self, step: int) -> list[str]:
+        """The numbers of the pairs of a step, in the order of the records."""
+        return [f"pair {number}" for number in self.batch_rows(self._batcher, step)]
+
     def measure(self) -> dict[str, float]:
         """The loss on the validation pairs, and BLEU or ROUGE of the greedy answers."""
         scores = self.validation.scores()

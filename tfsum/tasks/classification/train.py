@@ -189,6 +189,10 @@ class ClassificationRun(Run):
         return self.replicated(lambda skip: self._batcher.dataset(
             training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
+    def rows(self, step: int) -> list[str]:
+        """The numbers of the texts of a step, in the order of the corpus."""
+        return [f"text {number}" for number in self.batch_rows(self._batcher, step)]
+
     def measure(self) -> dict[str, float]:
         """Accuracy and F1 on the validation texts, in points."""
         answers = self._validation.probabilities().argmax(1)

@@ -23,6 +23,7 @@ def export_model(
     selection: str | None = None,
     block_trigrams: bool | None = None,
     storage: str = "float32",
+    newline: str | None = None,
 ) -> pathlib.Path:
     """Writes a BertSumExt as a SavedModel that takes raw strings, and verifies it before it gets its name.
 
@@ -37,6 +38,8 @@ def export_model(
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary; by
             default as the model's recipe was evaluated, else True (the papers').
         storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with a scale each).
+        newline: what a new line means, see `SentenceSplitter`; "auto" decides for each text and returns its decision.
+            By default as the model was trained.
 
     Returns:
         The folder written.
@@ -47,6 +50,8 @@ def export_model(
     """
     source, destination = pathlib.Path(folder), version_folder(destination)
     settings = read_settings(source)
+    if newline is not None:
+        settings["text"] = {**settings["text"], "newline": newline}
     evaluated = settings.get("recipe", {}).get("evaluate", {})
     choice = {
         "max_sentences": max_sentences,
@@ -93,5 +98,6 @@ def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage:
             f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
         )
     return ExtractiveSummarizer(
-        model, word_piece, SentenceSplitter(text["newline"]), window, storage=storage, **choice
+        model, word_piece, SentenceSplitter(text["newline"]), window, storage=storage,
+        frequent=settings.get("frequent", {}).get("words"), **choice
     )

@@ -4,6 +4,8 @@ The same splitter, tokenizer and windows as in training, then BertSumExt, then t
 how long documents are read and `stored_weights` for how the weights are stored.
 """
 
+from collections.abc import Sequence
+
 import tensorflow as tf
 
 from tfsum.errors import ExportError
@@ -19,6 +21,8 @@ from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
 from tfsum.text.word_piece import WordPiece
 
 SEPARATOR = " "  # between the sentences of a summary
+LINE_BREAK = r"[ \t]*\r?\n[ \t]*"  # in a sentence of a hard-wrapped text
+HYPHENATED = r"([\p{L}\d]-)\r?\n[ \t]*"  # a line may end after the hyphen of a word
 
 
 class ExtractiveSummarizer(tf.Module):
@@ -34,6 +38,8 @@ class ExtractiveSummarizer(tf.Module):
         selection: how sentences are selected: "score", or "expected_rouge" (see `tfsum.text.expected_rouge`).
         block_trigrams: whether `serving_default` skips a sentence that repeats a word trigram of the summary.
         storage: see `StoredWeights`.
+        frequent: the frequent words of the training corpus, see `frequent_words`; the share of a text's words that
+            they are is an output.
 
     Raises:
         ExportError: the numbers of sentences do not fit each other, or an unknown selection or storage.
@@ -60,6 +66,7 @@ class ExtractiveSummarizer(tf.Module):
         selection: str = "score",
         block_trigrams: bool = True,
         storage: str = "float32",
+        frequent: Sequence[str] | None = None,
     ) -> None:
         super().__init__(name="extractive_summarizer")
         if not 1 <= sentences <= max_sentences:
@@ -75,7 +82,7 @@ class ExtractiveSummarizer(tf.Module):
         self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage, pooler=False)
-        self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
+        self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id, frequent)
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
@@ -120,8 +127,7 @@ class ExtractiveSummarizer(tf.Module):
             "end": rows(read["end"], -1),
             "score": rows(tf.sigmoid(read["logits"]), 0.0),
             "count": read["count"],
-            "coverage": read["coverage"],
-            "known": read["known"],
+            **self._about(read),
         }
 
     @tf.function(
@@ -164,8 +170,15 @@ class ExtractiveSummarizer(tf.Module):
             "logits": logits,
             "count": tf.cast(per_document, tf.int32),
             "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
-            "known": self.known_words.share(pieces, owner, documents),
+            **self.known_words.shares(pieces, owner, documents),
+            **({"newline": tf.where(split["wrapped"], "paragraph", "sentence"), "unpunctuated": split["unpunctuated"]}
+               if self.splitter.newline == "auto" else {}),
         }
+
+    def _about(self, read: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """What every answer says of its document (B,)."""
+        return {name: read[name] for name in ("coverage", "known", "frequent", "newline", "unpunctuated")
+                if name in read}
 
     def _summarize(self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
         read = self._read(text)
@@ -183,16 +196,21 @@ class ExtractiveSummarizer(tf.Module):
 
         sentences = pick(read["sentences"], "")
         joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
+        summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
         return {
-            "summary": tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR),
+            "summary": _one_line(summary) if "newline" in read else summary,
             "sentences": sentences,
             "start": pick(read["start"], -1),
             "end": pick(read["end"], -1),
             "score": pick(tf.sigmoid(read["logits"]), 0.0),
             "count": count,
-            "coverage": read["coverage"],
-            "known": read["known"],
+            **self._about(read),
         }
+
+
+def _one_line(summary: tf.Tensor) -> tf.Tensor:
+    """Summaries (B,) without the line breaks of hard-wrapped texts."""
+    return tf.strings.regex_replace(tf.strings.regex_replace(summary, HYPHENATED, r"\1"), LINE_BREAK, SEPARATOR)
 
 
 def _coverage(sentences: tf.Tensor, pieces: tf.RaggedTensor, pieces_cut: tf.Tensor, owner: tf.Tensor,

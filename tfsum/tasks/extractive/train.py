@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfsum.data.records import load_columns, read_records
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import rounded_rows
@@ -16,6 +17,7 @@ from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
 from tfsum.tasks.extractive.windows import load_windows
+from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, format_scores, log
@@ -23,6 +25,8 @@ from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run, RunSettings
+
+COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -77,6 +81,7 @@ def schema() -> dict[str, dict[str, Key]]:
     prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE_KEYS)
     return {
         "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
+                 **{field: Key((str, type(None)), None) for field in COLUMNS},
                  **{k: v for k, v in prepared.items() if k != "newline"}},
         "text": {**CASE_KEYS, "newline": prepared["newline"]},
         "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name")},
@@ -116,6 +121,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             data[split], records[split], encoder,
             # Validation needs no soft labels, and its oracle is the report's.
             labels=data["labels"] if split == "train" else "greedy",
+            columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
             summary_sentences=data["summary_sentences"], temperature=data["temperature"],
             max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
             strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
@@ -137,9 +143,12 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
 
 def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
     """Makes the run of a recipe."""
+    (pieces, _), = load_columns(data.records["train"], "pieces")
+    word_piece = WordPiece.from_file(data.encoder / "vocab.txt")
+    frequent = frequent_words(pieces, word_piece.vocabulary, word_piece.unk_id)
     return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
-                         {"text": data.text, "recipe": without_folders(recipe)}, TrainSettings(**recipe["train"]),
-                         EvaluateSettings(**recipe["evaluate"]))
+                         {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
+                         TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
 
 
 def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, hidden_dropout_prob: float = 0.1,
@@ -243,13 +252,24 @@ class ExtractiveRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Only first windows, then up to `max_windows` of each document; see `Run.batches`."""
-        settings = self.settings
-        first = done < settings.first_window_steps
-        windows, since = (1, 0) if first else (settings.max_windows, settings.first_window_steps)
+        settings, first = self.settings, self.settings.first_window_steps
+        windows, since = self._phase(done)
         batcher = self._batcher(windows)
-        until = min(settings.first_window_steps, settings.steps) if first else settings.steps
+        until = min(first, settings.steps) if done < first else settings.steps
         return self.replicated(lambda skip: batcher.dataset(
             training=True, seed=settings.seed, skip_batches=skip), done - since), until
+
+    def _phase(self, done: int) -> tuple[int, int]:
+        """The windows that are read of a document after `done` steps, and the step after which that began."""
+        first = self.settings.first_window_steps
+        return (1, 0) if done < first else (self.settings.max_windows, first)
+
+    def rows(self, step: int) -> list[str]:
+        """The ids of the documents of a step."""
+        windows, since = self._phase(step - 1)
+        ids = [name.decode() for batch in read_records(self._train_records, ["id", "sentences"])
+               for name, sentences in zip(batch["id"].numpy(), batch["sentences"].to_list()) if sentences]
+        return [f"document {ids[number - 1]}" for number in self.batch_rows(self._batcher(windows), step - since)]
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""

@@ -287,6 +287,10 @@ class PretrainingRun(Run):
         return self.replicated(lambda skip: self._batcher.dataset(
             training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
 
+    def rows(self, step: int) -> list[str]:
+        """The numbers of the pairs of a step, in the order of the records."""
+        return [f"pair {number}" for number in self.batch_rows(self._batcher, step)]
+
     def measure(self) -> dict[str, float]:
         """See `PretrainingValidation.scores`."""
         return self.validation.scores()

@@ -1,0 +1,75 @@
+"""Exports a BertSumExt again from an export of it: the same weights, the graph and the text rules of this checkout.
+
+    python benchmarks/export_again.py saved_models/bert_sum_ext_news_en/1 served/news --newline auto \
+        --corpus ../shared/data/news/train.jsonl.gz
+
+Prints whether the stored weights are the same, bit by bit.
+"""
+
+import argparse
+import collections
+import itertools
+import os
+import pathlib
+import sys
+import tempfile
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+import tensorflow as tf
+
+import tfsum
+from tfsum.data.readers import read_corpus
+from tfsum.export.stored_weights import load_stored
+from tfsum.formats.model_folder import read_json
+from tfsum.models import Bert, BertSumExt
+from tfsum.text.known_words import frequent_words
+from tfsum.text.word_piece import WordPiece
+
+KEPT = ("text", "recipe", "validation", "lead", "seconds", "frequent")  # of assets.extra/tfsum.json
+
+
+def weights(folder: pathlib.Path) -> dict[str, np.ndarray]:
+    """The weights of an export by name, as they are stored."""
+    reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
+    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if name.startswith("weights/")}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("export", type=pathlib.Path)
+    parser.add_argument("destination", type=pathlib.Path)
+    parser.add_argument("--newline", default="auto")
+    parser.add_argument("--corpus", help="the training corpus, whose frequent words an old export does not hold")
+    options = parser.parse_args()
+    description = read_json(options.export / "assets.extra" / "tfsum.json")
+    settings = {key: description[key] for key in KEPT if key in description}
+    vocabulary = options.export / "assets" / "vocab.txt"
+    word_piece = WordPiece.from_file(vocabulary, lowercase=settings["text"]["lowercase"],
+                                     strip_accents=settings["text"]["strip_accents"])
+    if options.corpus:
+        ids: list[np.ndarray] = []
+        documents = (document["text"] for document in read_corpus(options.corpus, counts=collections.Counter()))
+        while group := list(itertools.islice(documents, 100)):
+            ids.append(word_piece.tokenize(group).flat_values.numpy())
+        settings["frequent"] = frequent_words(np.concatenate(ids), word_piece.vocabulary, word_piece.unk_id)
+        print(f"frequent words: {settings['frequent']['share']:.1%} of all, {settings['frequent']['words'][:8]} ...")
+    config = dict(description["config"])
+    model = BertSumExt(Bert(**{k: v for k, v in config.items() if k not in ("model_type", "bert_sum_ext")}),
+                       **config["bert_sum_ext"])
+    model.build()
+    load_stored(model, options.export)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(folder, word_piece.vocabulary, settings)
+        written = tfsum.export_model(folder, options.destination, newline=options.newline,
+                                     **{key: description[key] for key in ("ops", "storage", "max_sentences",
+                                                                          "sentences", "selection", "block_trigrams")})
+    before, after = (weights(folder) for folder in (options.export, written))
+    same = before.keys() == after.keys() and all(np.array_equal(before[name], after[name]) for name in before)
+    print(f"{written}: {len(after)} weights, {'equal bit by bit' if same else 'NOT EQUAL'}")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

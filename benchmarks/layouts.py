@@ -1,0 +1,83 @@
+"""How a summary depends on the layout of its text, and whether a foreign language is reported.
+
+    python benchmarks/layouts.py --corpus ../shared/data/news/validation.jsonl.gz \\
+        --foreign ../shared/data/multilingual/*_docs.jsonl.gz ../shared/data/multi30k_en_de/train.de.gz
+
+Wraps the documents of a corpus (a paragraph a line) at 72 columns, with blank lines between the paragraphs, and prints
+the share of the chosen sentences that equal those of the text as it is: white space collapsed, and, since wrapping also
+breaks after hyphens, without white space. Then the share of texts for which the model warns of another language: those
+of the corpus, and those of each file of `--foreign` (`.jsonl` with `text`, or a sentence a line: ten make a text).
+"""
+
+import argparse
+import collections
+import itertools
+import json
+import os
+import pathlib
+import sys
+import textwrap
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import tfsum
+from tfsum.data.readers import read_corpus, read_lines
+
+MOST = 200  # texts of a foreign file
+REPORTED = "in a language that the model was not trained on"
+
+
+def sentences(summarize, texts: list[str], **options) -> list[collections.Counter]:
+    return [collections.Counter(answer.sentences) for answer in summarize(texts, **options)]
+
+
+def collapsed(chosen: collections.Counter, space: str) -> collections.Counter:
+    found: collections.Counter = collections.Counter()
+    for sentence, times in chosen.items():
+        found[space.join(sentence.split())] += times
+    return found
+
+
+def foreign_texts(file: pathlib.Path) -> list[str]:
+    """The first texts of a file."""
+    if ".jsonl" in file.suffixes:
+        return [document["text"] for document in read_corpus(file, summary=None)][:MOST]
+    lines = list(itertools.islice(read_lines(file), 10 * MOST))
+    return [" ".join(lines[first : first + 10]) for first in range(0, len(lines), 10)]
+
+
+def warned(summarize, texts: list[str]) -> float:
+    answers = summarize(texts)
+    return sum(any(REPORTED in warning for warning in answer.warnings) for answer in answers) / len(answers)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", help="an extractive export (default: the shipped)")
+    parser.add_argument("--corpus", required=True)
+    parser.add_argument("--foreign", nargs="*", type=pathlib.Path, default=[])
+    parser.add_argument("--documents", type=int, default=500)
+    parser.add_argument("--columns", type=int, default=72)
+    options = parser.parse_args()
+    summarize = tfsum.load(options.model)
+    texts = [document["text"] for document in read_corpus(options.corpus)][: options.documents]
+    wrapped = ["\n\n".join(textwrap.fill(line, options.columns) for line in text.split("\n")) for text in texts]
+    plain = sentences(summarize, texts)
+    for newline in ("auto", "sentence", "paragraph"):
+        answers = sentences(summarize, wrapped, newline=newline)
+        row = {"what": f"wrapped at {options.columns} columns", "documents": len(texts), "newline": newline}
+        for name, space in (("equal", " "), ("equal_without_white_space", "")):
+            pairs = [(collapsed(a, space), collapsed(b, space)) for a, b in zip(plain, answers)]
+            row[name] = round(sum((a & b).total() for a, b in pairs) / sum(a.total() for a, _ in pairs), 4)
+        print(json.dumps(row), flush=True)
+    print(json.dumps({"what": "reported as foreign", "texts": len(texts), "of": options.corpus,
+                      "share": warned(summarize, texts)}), flush=True)
+    for file in options.foreign:
+        foreign = foreign_texts(file)
+        print(json.dumps({"what": "reported as foreign", "texts": len(foreign), "of": file.name,
+                          "share": warned(summarize, foreign)}), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

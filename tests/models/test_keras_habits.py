@@ -1,0 +1,138 @@
+"""What users of Keras do with any model, done with each of ours: it works, or one error says what to do instead."""
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfsum.errors import Error
+from tfsum.models import BertClassifier, BertForPretraining, BertSumExt, Transformer
+
+ENCODER = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
+           "max_position_embeddings": 16}
+RANDOM = np.random.default_rng(0)
+IDS = RANDOM.integers(5, 30, (4, 6)).astype("int32")
+IDS[1, 4:] = 0
+ZEROS = np.zeros_like(IDS)
+STARTS = np.array([[0, 3], [0, -1], [0, 2], [0, 4]], np.int32)
+PLACES = np.tile(np.array([[1, 2]], np.int32), (4, 1))
+
+# Name -> the model, its inputs and its labels.
+CASES = {
+    "BertSumExt": (lambda: BertSumExt(dict(ENCODER), "classifier"),
+                   {"token_ids": IDS, "segment_ids": ZEROS, "sentence_starts": STARTS},
+                   RANDOM.integers(0, 2, (4, 2)).astype("float32")),
+    "BertClassifier": (lambda: BertClassifier(dict(ENCODER), ["a", "b", "c"]),
+                       {"token_ids": IDS, "segment_ids": ZEROS}, np.array([0, 1, 2, 1], np.int32)),
+    "Transformer": (lambda: Transformer(30, 30, 1, 1, 8, 2, 8, start_id=2, end_id=3),
+                    {"source_ids": IDS, "target_ids": IDS}, IDS),
+    "BertForPretraining": (lambda: BertForPretraining(dict(ENCODER)),
+                           {"token_ids": IDS, "segment_ids": ZEROS, "masked_lm_positions": PLACES,
+                            "masked_lm_ids": IDS[:, 1:3], "masked_lm_weights": np.ones((4, 2), np.float32),
+                            "next_sentence_labels": np.zeros(4, np.int32)}, None),
+}
+MEASURED = ("BertSumExt", "BertClassifier", "Transformer")  # they take metrics
+pytestmark = pytest.mark.filterwarnings("ignore:.*shuffle=True")
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    """The models by name, each trained for an epoch."""
+    made = {}
+    for name, (make, x, y) in CASES.items():
+        made[name] = make()
+        made[name].compile("adam")
+        made[name].fit(x, y, batch_size=2, verbose=0)
+    return made
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_summary(fitted, name):
+    lines = []
+    fitted[name].summary(print_fn=lambda line, **_: lines.append(line))
+    assert f"{fitted[name].count_params():,}" in "\n".join(lines)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_keras_file_goes_on_training(fitted, name, tmp_path):
+    """Its optimizer comes back, so that the next step is the same."""
+    model, (_, x, y) = fitted[name], CASES[name]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    loaded.summary(print_fn=lambda *_, **__: None)
+    assert int(loaded.optimizer.iterations.numpy()) == int(model.optimizer.iterations.numpy()) > 0
+    for mine, theirs in zip(model.optimizer.variables, loaded.optimizer.variables, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    before = int(loaded.optimizer.iterations.numpy())
+    loaded.fit(x, y, batch_size=2, verbose=0)
+    assert int(loaded.optimizer.iterations.numpy()) == before + 2
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_export(fitted, name, tmp_path):
+    model, (_, x, _) = fitted[name], CASES[name]
+    fitted[name].export(tmp_path / "export", verbose=False)
+    inputs = {key: tf.constant(x[key]) for key in model.input_names_of_call}
+    exported = tf.saved_model.load(str(tmp_path / "export"))
+    served, expected = exported.serve(inputs), model(inputs)
+    for key in expected if isinstance(expected, dict) else [...]:
+        np.testing.assert_allclose(served[key], expected[key], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_callbacks(name, tmp_path):
+    make, x, y = CASES[name]
+    model = make()
+    model.compile("adam")
+    history = model.fit(x, y, validation_data=(x, y), epochs=2, batch_size=2, verbose=0, callbacks=[
+        keras.callbacks.EarlyStopping(patience=1), keras.callbacks.ModelCheckpoint(tmp_path / "best.keras"),
+        keras.callbacks.CSVLogger(tmp_path / "log.csv"), keras.callbacks.BackupAndRestore(tmp_path / "backup"),
+        keras.callbacks.ReduceLROnPlateau(), keras.callbacks.TerminateOnNaN()])
+    assert (tmp_path / "best.keras").is_file() and "val_loss" in (tmp_path / "log.csv").read_text()
+    assert len(history.history["val_loss"]) == 2
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_loss_of_ones_own_is_refused(name):
+    with pytest.raises(Error, match=f"{name}.compile: loss is 'nonsense'; .* override summed_loss"):
+        CASES[name][0]().compile("adam", "nonsense")
+    with pytest.raises(Error, match=f"{name}.compile: loss_weights is"):
+        CASES[name][0]().compile("adam", loss_weights=[1.0])
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_sample_weights_are_refused(fitted, name):
+    _, x, y = CASES[name]
+    for call in (fitted[name].fit, fitted[name].evaluate):
+        with pytest.raises(Error, match=f"{name}: sample_weight was given; expected none"):
+            call(x, y, sample_weight=np.ones(4), verbose=0)
+
+
+def test_metrics_are_refused_where_there_are_none():
+    with pytest.raises(Error, match="metrics is .* report masked_lm_loss, next_sentence_loss, masked_lm_accuracy"):
+        CASES["BertForPretraining"][0]().compile("adam", metrics=["accuracy"])
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_metrics_see_the_real_targets_alone(name):
+    """As a loop over them in numpy counts; in fit, in validation and in evaluate."""
+    make, x, y = CASES[name]
+    model = make()
+    model.compile(keras.optimizers.SGD(0.0), metrics=["accuracy"])
+    history = model.fit(x, y, validation_data=(x, y), batch_size=2, epochs=2, verbose=0).history
+    predicted = np.asarray(model.predict_outputs(x) if name != "Transformer" else model(x))
+    right = (predicted > 0.5) == (y > 0.5) if name == "BertSumExt" else predicted.argmax(-1) == y
+    real = {"BertSumExt": STARTS >= 0, "BertClassifier": np.ones(4, bool), "Transformer": IDS > 0}[name]
+    expected = right[real].mean()
+    found = [*history["accuracy"], *history["val_accuracy"],
+             model.evaluate(x, y, batch_size=3, verbose=0, return_dict=True)["accuracy"]]
+    assert found == pytest.approx([expected] * 5, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_data_sets_and_predict(fitted, name):
+    _, x, y = CASES[name]
+    rows = tf.data.Dataset.from_tensor_slices(x if y is None else (x, y)).batch(2)
+    fitted[name].fit(rows, verbose=0)
+    answers = fitted[name].predict(x if name != "Transformer" else IDS, verbose=0)
+    assert len(tf.nest.flatten(answers)[0]) == 4

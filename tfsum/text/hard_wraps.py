@@ -1,0 +1,102 @@
+r"""Hard-wrapped text recognized in the graph: which new lines only break a line, told from the widths of the lines.
+
+A program that wraps text ends a line where the next word does not fit. So in wrapped text every line, but the last of
+a paragraph, would be too long with the first word of the line that follows it; of lines that are sentences, items or
+verses few are. The widest line says how long is too long.
+"""
+
+import tensorflow as tf
+
+from tfsum.text.repeat import row_ids
+
+IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"  # a line may end after each
+WIDE = rf"(?:{IDEOGRAPH}|\p{{Hangul}})"  # two columns each
+NARROWEST, WIDEST = 40, 100  # columns of a line; what is wider was not wrapped for a screen or for mail
+FULL = 0.7  # share of the lines, the widest aside, that must be full
+OPEN_ENDED = 0.5  # share of the lines that must not end a sentence
+NARROW = 0.8  # share of the lines that must be no wider than WIDEST
+OUTLIERS = 20  # one in so many lines may be wider than the wrap
+_END = r"(?s:.*)[.!?…。！？][\"'”’»)\]」』]*\s*"
+_ITEM = r"\s*(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s(?s:.*)"
+_FIRST_WORD = rf"^({IDEOGRAPH}|[^\s]+)(?s:.*)$"
+
+
+def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    r"""Replaces the new lines that only break a line by spaces.
+
+    Args:
+        text: (B,) string, UTF-8.
+
+    Returns:
+        The texts (B,), each with as many bytes as before, and bool (B,): which of them are hard-wrapped. The others
+        are unchanged. In a hard-wrapped text the last line of a paragraph, short lines (headings, signatures) and
+        those before an item of a list keep their new lines.
+
+    Example:
+        >>> words = "The bridge was closed on Monday, since engineers had found cracks in it, the city said. It rained."
+        >>> import textwrap
+        >>> joined, wrapped = join_hard_wraps(tf.constant([textwrap.fill(words, 44), "One line.\nAnother line."]))
+        >>> wrapped.numpy().tolist(), joined[0].numpy().decode() == words
+        ([True, False], True)
+    """
+    lines = tf.strings.split(text, "\n")
+    owner, bare = row_ids(lines), tf.strings.regex_replace(lines.flat_values, r"^\s+|\s+$", "")
+    last = tf.concat([owner[1:] != owner[:-1], [True]], 0)[: tf.size(bare)]
+    word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
+    full, wrapped = _full_lines(lines, bare, last, _characters(bare), _characters(word))
+    # Most programs count characters, some the columns of a screen.
+    full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(bare), _columns(word))
+    joined = tf.where(tf.gather(wrapped, owner), full, full_columns & tf.gather(wrapped_columns, owner))
+    wrapped |= wrapped_columns
+    parts = tf.where(joined, tf.strings.regex_replace(lines.flat_values, r"\r$", " "), lines.flat_values)
+    ends = tf.where(joined, " ", tf.where(last, "", "\n"))
+    whole = tf.strings.reduce_join(lines.with_flat_values(tf.strings.join([parts, ends])), axis=-1)
+    return tf.where(wrapped, whole, text), wrapped
+
+
+def _characters(text: tf.Tensor) -> tf.Tensor:
+    return tf.strings.length(text, "UTF8_CHAR")
+
+
+def _columns(text: tf.Tensor) -> tf.Tensor:
+    return _characters(tf.strings.regex_replace(text, WIDE, "xx"))
+
+
+def _full_lines(lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width: tf.Tensor, word: tf.Tensor
+                ) -> tuple[tf.Tensor, tf.Tensor]:
+    """Which lines would be too long with the next word, bool (L,), and which texts are hard-wrapped, bool (B,).
+
+    Args:
+        lines: (B, L) string.
+        bare: (L,) the lines without white space at their ends.
+        last: (L,) bool, the last line of each text.
+        width, word: (L,) int32, the widths of the line and of its first word.
+    """
+    owner, documents = row_ids(lines), lines.nrows()
+
+    def of_next(values: tf.Tensor) -> tf.Tensor:
+        return tf.concat([values[1:], tf.zeros_like(values[:1])], 0)
+
+    followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(tf.strings.regex_full_match(bare, _ITEM))
+    inner = followed & (width <= WIDEST) & tf.strings.regex_full_match(bare, rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
+    open_ended = inner & ~tf.strings.regex_full_match(bare, _END)
+
+    def count(flags: tf.Tensor) -> tf.Tensor:
+        return tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents)
+
+    lengths = count(inner)
+    widest = _widest(tf.where(inner, width, 0), lines, lengths)
+    full = inner & (width + 1 + of_next(word) > tf.gather(widest, owner))
+    many = (count(full) - 1.0 >= FULL * (lengths - 1.0)) & (count(open_ended) >= OPEN_ENDED * lengths)
+    goes_on = of_next(tf.strings.regex_full_match(bare, r"\p{Ll}(?s:.*)"))
+    alone = count(open_ended & goes_on) > 0  # where one line is all there is to judge by
+    narrow = (lengths >= NARROW * count(followed)) & (widest >= NARROWEST)
+    return full, narrow & tf.where(lengths > 1.5, many, alone)
+
+
+def _widest(width: tf.Tensor, lines: tf.RaggedTensor, lengths: tf.Tensor) -> tf.Tensor:
+    """The width (B,) int32 that only one in `OUTLIERS` of a text's lines exceeds."""
+    rows = tf.cast(row_ids(lines), tf.int64) * (WIDEST + 1)
+    widths = rows - tf.sort(rows - tf.cast(width, tf.int64))  # of each text the widest first
+    place = lines.row_splits[:-1] + tf.cast(lengths, tf.int64) // OUTLIERS
+    return tf.cast(tf.gather(widths, place), tf.int32)

@@ -1,0 +1,50 @@
+"""What the new lines of a text mean, said to an exported model that has no input for it: by rewriting them in place."""
+
+import re
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfsum.errors import Error
+from tfsum.text.hard_wraps import join_hard_wraps
+
+MEANINGS = ("auto", "sentence", "paragraph", "space")
+_BREAKS = re.compile(rb"[\n\r\x0b\f]|\xc2\x85|\xe2\x80[\xa8\xa9]")
+_IN_A_PARAGRAPH = re.compile(rb"(?<=[^\s])([ \t]*)(\r\n|\r|\n)(?=[ \t]*[^\s])")
+
+
+def rewrite_newlines(texts: Sequence[bytes], newline: str, exported: str) -> tuple[list[bytes], list[str]]:
+    r"""Rewrites the new lines of texts so that an exported model takes them as they are meant, byte for byte in place.
+
+    Args:
+        texts: N texts in UTF-8.
+        newline: what a new line means: "sentence", "paragraph", "space" (see `SentenceSplitter`), or "auto".
+        exported: what the export takes one for.
+
+    Returns:
+        The texts, each of as many bytes as before, and what a new line was taken for in each: "sentence", "paragraph"
+        or "space".
+
+    Raises:
+        Error: `newline` is none of these, or the export cannot end a sentence there.
+
+    Example:
+        >>> rewrite_newlines([b"A bridge\nwas closed.\n\nIt rained."], "paragraph", "sentence")
+        ([b'A bridge was closed.\n\nIt rained.'], ['paragraph'])
+    """
+    if newline not in MEANINGS:
+        raise Error(f"newline is {newline!r}; expected one of {', '.join(map(repr, MEANINGS))}")
+    order = ("sentence", "auto", "paragraph", "space")
+    if order.index(newline) < order.index(exported) and exported != "auto":
+        raise Error(f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new line does "
+                    "not end a sentence; leave it out, or export the model with newline \"auto\"")
+    if newline == "auto":
+        joined, wrapped = join_hard_wraps(tf.constant(list(texts), tf.string))
+        return joined.numpy().tolist(), ["paragraph" if flag else "sentence" for flag in wrapped.numpy()]
+    if newline == "space":
+        texts = [_BREAKS.sub(lambda found: b" " * len(found[0]), text) for text in texts]
+    elif newline == "paragraph":
+        texts = [_IN_A_PARAGRAPH.sub(lambda found: b" " * len(found[0]), text) for text in texts]
+    elif exported == "auto":
+        texts = [text.replace(b"\n", b"\f") for text in texts]  # ends a sentence and is no line of a wrapped text
+    return list(texts), [newline] * len(texts)
