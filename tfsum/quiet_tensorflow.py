@@ -35,7 +35,7 @@ def quiet() -> Iterator[None]:
 
 
 def load_tensorflow() -> None:
-    """Imports TensorFlow and TF Text, suppressing what they write to standard error.
+    """Imports TensorFlow and, where it is installed, TF Text, suppressing what they write to standard error.
 
     Raises:
         ImportError: TensorFlow or TF Text cannot be imported.
@@ -48,4 +48,6 @@ def load_tensorflow() -> None:
     """
     with quiet():
         import tensorflow  # noqa: F401
-        import tensorflow_text  # noqa: F401
+
+        with contextlib.suppress(ModuleNotFoundError):  # there is none for Windows
+            import tensorflow_text  # noqa: F401

@@ -4,6 +4,7 @@ import functools
 import importlib.util
 import json
 import pathlib
+import sys
 import unicodedata
 
 import fuzz_texts as fuzz
@@ -270,3 +271,17 @@ def test_files_are_read_as_they_are(tmp_path):
 def test_other_ops_are_refused():
     with pytest.raises(Error, match="found ops='fast', expected \"text\""):
         small(ops="fast")
+
+
+def test_without_tf_text_the_core_operations_are_used(monkeypatch):
+    """As on Windows, for which there is no TF Text."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "##ed"]
+    with_text = WordPiece(words)
+    assert with_text.ops == "text"
+    monkeypatch.setitem(sys.modules, "tensorflow_text", None)
+    without = WordPiece(words)
+    assert without.ops == "core"
+    texts = tf.constant(["Rained", "snow, rain"])
+    assert without.encode(texts).to_list() == with_text.encode(texts).to_list()
+    with pytest.raises(Error, match='ops="text", and TF Text is not installed'):
+        WordPiece(words, ops="text")

@@ -101,7 +101,8 @@ def packages() -> list[Finding]:
         asked = importlib.metadata.requires("tfsum") or []
     except importlib.metadata.PackageNotFoundError:
         return [Finding("packages", "tfsum", f"{here}, not installed", "wrong", "pip install .")]
-    required = [requirement for requirement in asked if "extra ==" not in requirement]
+    required = [requirement for requirement in asked if "extra ==" not in requirement
+                and not (platform.system() == "Windows" and 'platform_system != "Windows"' in requirement)]
     return [Finding("packages", "tfsum", here), *map(_package, required)]
 
 
@@ -165,7 +166,8 @@ def tensorflow() -> list[Finding]:
     except Exception as error:
         cure = "pip install --force-reinstall 'tensorflow>=2.21,<2.22' 'tensorflow-text>=2.21,<2.22'"
         return [Finding("tensorflow", "import", f"{type(error).__name__}: {error}", "wrong", cure)]
-    found = [Finding("tensorflow", "import", f"{time.perf_counter() - begin:.1f} s with TF Text and Keras")]
+    text = "TF Text and Keras" if "tensorflow_text" in sys.modules else "Keras, without TF Text"
+    found = [Finding("tensorflow", "import", f"{time.perf_counter() - begin:.1f} s with {text}")]
     for look in (keras_backend, devices, precision, xla):
         found += _guarded("tensorflow", look)
     return found

@@ -1,5 +1,6 @@
 """WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer gives."""
 
+import importlib.util
 import os
 import pathlib
 from collections import Counter
@@ -101,7 +102,7 @@ class WordPiece(tf.Module):
         max_characters: Words with more characters become the unknown token. Hugging Face's limit is 100;
             google-research/bert (tokenization.py) has 200.
         ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which any host
-            has.
+            has. None is "text" where TF Text is installed (there is none for Windows), else "core".
 
     Raises:
         tfsum.Error: The vocabulary or an option is not as expected.
@@ -114,8 +115,13 @@ class WordPiece(tf.Module):
 
     def __init__(self, vocabulary: Sequence[str] | Vocabulary, lowercase: bool = True,
                  strip_accents: bool | None = None, unknown_token: str = "[UNK]", max_characters: int = 100,
-                 ops: str = "text") -> None:
+                 ops: str | None = None) -> None:
         super().__init__(name="word_piece")
+        installed = _text_is_installed()
+        ops = ops or ("text" if installed else "core")
+        if ops == "text" and not installed:
+            raise Error('WordPiece: found ops="text", and TF Text is not installed; pip install tensorflow-text, or '
+                        'use ops="core"')
         if ops not in ("text", "core"):
             raise Error(f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)')
         if not isinstance(vocabulary, Vocabulary):
@@ -183,6 +189,13 @@ class WordPiece(tf.Module):
         ids = self.tokenize(strings)
         edge = tf.ones([ids.nrows(), 1], tf.int32)
         return tf.concat([edge * self.cls_id, ids, edge * self.sep_id], axis=1)
+
+
+def _text_is_installed() -> bool:
+    try:
+        return importlib.util.find_spec("tensorflow_text") is not None
+    except ValueError:  # hidden from the import system
+        return False
 
 
 class _TextOps(tf.Module):
