@@ -65,7 +65,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_extractive(add: Callable[..., Any]) -> None:
-    add("--labels", choices=("greedy", "soft"), default=UNSET, help="oracle labels: 0 or 1, or shares")
+    add("--labels", choices=("greedy", "soft", "corpus"), default=UNSET,
+        help="oracle labels: 0 or 1 (default), or shares; corpus: those of the field `labels`, whose text is a list "
+        "of sentences")
     add("--temperature", type=float, default=UNSET, help="of soft labels")
     add("--summary-sentences", type=int, default=UNSET, metavar="N", help="sentences of an oracle at most")
     add("--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document")

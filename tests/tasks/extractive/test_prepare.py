@@ -76,6 +76,35 @@ def test_soft_labels_and_other_columns(tmp_path):
     assert document["labels"][1] > 0.9 and 0.0 < document["labels"][0] < 1.0
 
 
+def labelled(tmp_path, *rows):
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    (tmp_path / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return prepare(tmp_path / "l.jsonl", tmp_path / "out", tmp_path, shards=1, labels="corpus", progress=False)
+
+
+def test_a_corpus_may_bring_its_own_labels(tmp_path):
+    """As they are, by sentence or by number, with or without a summary; blank sentences go with their labels."""
+    sentences = ["The cat sat. It sat\non the mat.", " ", "A dog ran.", "The cat ran."]
+    counts = labelled(tmp_path, {"id": "flags", "text": sentences, "labels": [0, 1, 1, 0]},
+                      {"id": "numbers", "text": [*sentences[2:], "Far away."], "labels": [2, 0]},
+                      {"id": "shares", "text": sentences[2:], "labels": [0.25, 0.75], "summary": "A dog."})
+    flags, numbers, shares = _documents(tmp_path / "out")
+    assert flags["sentences"] == [b"The cat sat. It sat on the mat.", b"A dog ran.", b"The cat ran."]
+    assert (flags["labels"], numbers["labels"], shares["labels"]) == ([0, 1, 0], [1, 0, 1], [0.25, 0.75])
+    assert counts["documents"] == 3 and counts["labelled_sentences"] == 5 and counts["dropped"] == 0
+
+
+@pytest.mark.parametrize(("row", "says"), [
+    ({"text": "One. Two.", "labels": [0]}, "field 'text' is a str; expected a list of sentences"),
+    ({"text": ["One.", "Two."], "labels": [2]}, "for 2 sentences; expected 2 numbers from 0 to 1, or different"),
+    ({"text": ["One.", "Two.", "Three."], "labels": [1, 1]}, "for 3 sentences; expected 3 numbers"),
+    ({"text": ["One."], "labels": "0"}, "field 'labels' is '0'; expected a list of numbers"),
+    ({"text": ["One."]}, "field 'labels' is None; expected a list of numbers")])
+def test_labels_of_another_form_are_named(tmp_path, row, says):
+    with pytest.raises(DataError, match=f"l.jsonl:1: .*{says}"):
+        labelled(tmp_path, row)
+
+
 def test_a_second_call_goes_on_and_other_settings_are_refused(corpus, tmp_path):
     options = {"shards": 3, "progress": False}
     counts = prepare(corpus, tmp_path / "out", tmp_path, **options)

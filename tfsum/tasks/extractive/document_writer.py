@@ -30,10 +30,15 @@ class DocumentWriter(RecordWriter):
         super().__init__(settings, vocabularies)
         self._splitter = SentenceSplitter(newline=settings["newline"])
         options = {"temperature": settings["temperature"]} if settings["labels"] == "soft" else {}
-        self._label: Callable[..., list[float]] = functools.partial(
+        self._labelled = settings["labels"] == "corpus"
+        self._label: Callable[..., list[float]] | None = None if self._labelled else functools.partial(
             LABELS[settings["labels"]], size=settings["summary_sentences"], **options)
 
-    def records(self, name: str, documents: Iterator[dict[str, str]], counts: collections.Counter) -> Iterator[bytes]:
+    def records(self, name: str, documents: Iterator[dict[str, Any]], counts: collections.Counter) -> Iterator[bytes]:
+        if self._labelled:
+            for document in documents:
+                yield self._record(document, [sentence.encode() for sentence in document["sentences"]], counts)
+            return
         for batch in batched(documents, _SPLIT_TOGETHER):
             found = self._splitter.split([document["text"] for document in batch])["sentences"]
             for document, sentences in zip(batch, found.to_list(), strict=True):
@@ -42,13 +47,17 @@ class DocumentWriter(RecordWriter):
                 else:
                     counts["empty"] += 1
 
-    def _record(self, document: dict[str, str], sentences: list[bytes], counts: collections.Counter) -> bytes:
+    def _record(self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter) -> bytes:
         kept = sentences[: self.settings["max_sentences"]]
         counts["sentences_beyond"] += len(sentences) - len(kept)
-        texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
-        labels = self._label(texts[: len(kept)], document["summary"])
-        if len(kept) < len(sentences):
-            counts["relabelled"] += any(self._label(texts, document["summary"])[len(kept) :])
+        if self._label is None:
+            labels = document["labels"][: len(kept)]
+            counts["relabelled"] += any(document["labels"][len(kept) :])
+        else:
+            texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
+            labels = self._label(texts[: len(kept)], document["summary"])
+            if len(kept) < len(sentences):
+                counts["relabelled"] += any(self._label(texts, document["summary"])[len(kept) :])
         pieces = self._pieces(kept, counts)
         counts["documents"] += 1
         counts["sentences"] += len(kept)

@@ -36,7 +36,8 @@ def prepare(
         corpus: a corpus file (`read_corpus`).
         out_dir: folder of the shards and of `manifest.json`, one folder a corpus.
         vocabulary: a vocab.txt, or the folder that holds one.
-        labels: "greedy" (BertSum's, 0 or 1) or "soft" (shares of the best extracts).
+        labels: "greedy" (BertSum's, 0 or 1), "soft" (shares of the best extracts), or "corpus": those in the corpus's
+            field `labels`, whose text is a list of sentences then, see `tfsum.data.readers.corpus_labels`.
         summary_sentences: largest number of sentences in an extract of the oracle.
         temperature: of the soft labels.
         max_sentences: sentences kept of a document.
@@ -46,7 +47,7 @@ def prepare(
         newline: what a new line means, see `SentenceSplitter`: "sentence", "paragraph", "space" or "auto".
         shards: number of files.
         processes: how many work at once; 1 works in this one.
-        columns: names of the corpus's fields, {"id": ..., "text": ..., "summary": ...}.
+        columns: names of the corpus's fields, {"id": ..., "text": ..., "summary": ..., "labels": ...}.
         progress: whether to show a bar on standard error.
 
     Returns:
@@ -84,7 +85,7 @@ def prepare(
     check_settings(
         settings | {"processes": processes},
         {"summary_sentences": 1, "max_sentences": 1, "window_length": 3, "shards": 1, "processes": 1},
-        {"labels": ("greedy", "soft")})
+        {"labels": ("greedy", "soft", "corpus")})
     vocabulary = vocabulary_file(vocabulary)
 
     def names_for(size: int, left_out: collections.Counter) -> list[str]:
@@ -96,18 +97,19 @@ def prepare(
 
     return write_records(
         out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
-        functools.partial(_usable, corpus, columns), names_for,
+        functools.partial(_usable, corpus, columns, labels == "corpus"), names_for,
         functools.partial(_document_writer, settings, str(vocabulary)), processes=processes, progress=progress)
 
 
-def _usable(corpus: str | pathlib.Path, columns: dict[str, Any] | None,
-            left_out: collections.Counter) -> Iterator[dict[str, str]]:
-    """The documents with a text and a summary, each once; the others are counted by the first reason."""
+def _usable(corpus: str | pathlib.Path, columns: dict[str, Any] | None, labelled: bool,
+            left_out: collections.Counter) -> Iterator[dict[str, Any]]:
+    """The documents with a text and a summary or labels, each once; the others are counted by the first reason."""
     left_out.update(empty=0, without_summary=0, duplicates=0)
     seen: set[bytes] = set()
-    for document in read_corpus(corpus, **(columns or {})):
+    for document in read_corpus(corpus, **{**({"labels": "labels"} if labelled else {}), **(columns or {})}):
         key = fingerprint(document["text"], document["summary"])
-        reason = ("empty" if not document["text"].strip() else "without_summary" if not document["summary"].strip()
+        wanted = labelled or document["summary"].strip()
+        reason = ("empty" if not document["text"].strip() else "without_summary" if not wanted
                   else "duplicates" if key in seen else None)
         if reason:
             left_out[reason] += 1
