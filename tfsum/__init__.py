@@ -41,6 +41,7 @@ _LAZY = {
     "Classifier": "tfsum.tasks.classification.classifier",
     "Classified": "tfsum.tasks.classification.classifier",
     "fill_mask": "tfsum.tasks.pretraining.fill_mask",
+    "ExtractiveBatches": "tfsum.tasks.extractive.batches",
     # text
     "SentenceSplitter": "tfsum.text.sentence_splitter",
     "WordPiece": "tfsum.text.word_piece",

@@ -2,7 +2,6 @@
 
 import importlib.util
 import os
-import pathlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -147,17 +146,14 @@ class WordPiece(tf.Module):
         """Makes the tokenizer of a vocab.txt.
 
         Args:
-            path: The file (`read_pieces`), or the model folder that holds it, also "package:NAME/FOLDER" inside an
-                installed package.
+            path: The file (`read_pieces`), or "package:NAME/FOLDER" for a model folder inside an installed package.
             **options: The options of the class.
 
         Raises:
             tfsum.Error: The file cannot be read, or an option is not as expected.
         """
         if str(path).startswith(PACKAGE):
-            path = local_folder(path)
-        if pathlib.Path(path).is_dir():
-            path = pathlib.Path(path) / "vocab.txt"
+            path = local_folder(path) / "vocab.txt"
         return cls(Vocabulary.from_file(path, options.get("unknown_token", "[UNK]")), **options)
 
     @property

@@ -6,9 +6,10 @@ import tensorflow as tf
 
 from tfsum.data.records import make_record, read_records, write_shard
 from tfsum.errors import DataError
-from tfsum.tasks.extractive.batches import DocumentBatcher
+from tfsum.tasks.extractive.batches import DocumentBatcher, ExtractiveBatches
 from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.packing import pack_windows
+from tfsum.text.word_piece import WordPiece
 
 CLS, SEP = 2, 3
 NAMES = ["token_ids", "segment_ids", "sentence_starts", "labels"]
@@ -171,3 +172,28 @@ def test_windows_are_those_of_the_exported_graph(tmp_path):
             theirs = packed[name][window : window + count]
             assert (ours[:, : theirs.shape[1]] == theirs).all() and not ours[:, theirs.shape[1] :].any()
         window += count
+
+
+def test_sentences_and_labels_in_memory_are_the_batches_of_their_records(tmp_path):
+    words = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "sun", "."])
+    texts, labels = [["Rain.", "Sun rain.", "Sun."], [], ["Rain sun rain."]], [[0, 1, 0.5], [], [1]]
+    in_memory = ExtractiveBatches(texts, labels, words, tokens_per_batch=64, window_length=12)
+    pieces = [words.tokenize(text).to_list() if text else [] for text in texts]
+    write_shard(tmp_path / "a.tfrecord", [
+        make_record(str(i), ids, given, [s.encode() for s in text], "") for i, (ids, given, text) in enumerate(
+            zip(pieces, labels, texts))])
+    stored = DocumentBatcher(load_windows(tmp_path / "a.tfrecord", 12, 1), 64, cls_id=2, sep_id=3)
+    for training in (False, True):
+        batches = [list(b.dataset(training=training, epochs=1).as_numpy_iterator()) for b in (in_memory, stored)]
+        for mine, theirs in zip(*batches, strict=True):
+            assert all(np.array_equal(mine[key], theirs[key]) for key in theirs) and mine.keys() == theirs.keys()
+    assert in_memory.counts == stored.counts
+
+
+@pytest.mark.parametrize(("texts", "labels", "says"), [
+    ([["Rain."]], [], "found 1 texts and 0 lists of labels"), ([[]], [[]], "a sentence at least"),
+    (["Rain."], [[1]], "text 0 is a str with 1 labels"),
+    ([["Rain."], ["Sun."]], [[1], [0, 1]], "text 1 is 1 sentences")])
+def test_texts_and_labels_that_do_not_fit(texts, labels, says):
+    with pytest.raises(DataError, match=says):
+        ExtractiveBatches(texts, labels, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]"]))

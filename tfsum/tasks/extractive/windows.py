@@ -74,17 +74,39 @@ def load_windows(paths: Paths, window_length: int, max_windows: int) -> Windowed
         >>> load_windows("records/train", window_length=512, max_windows=3).counts  # doctest: +SKIP
         {'documents': 6000, 'documents_without_sentences': 0, 'sentences': 110931, ...}
     """
-    if window_length < 3 or max_windows < 1:
-        raise DataError(f"windows: window_length {window_length} and max_windows {max_windows} were given; a window "
-                        "has room for [CLS], a piece and [SEP] (3), a document at least 1 window")
     columns = load_columns(paths, "pieces", "piece_counts", "labels")
     (pieces, _), (piece_counts, all_counts), (labels, _) = columns
     if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
         raise DataError(f"{paths}: the records have {len(pieces)} pieces and {len(labels)} labels where their "
                         f"sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records again")
-    counts = all_counts[all_counts > 0]
-    if not len(counts):
+    if not all_counts.any():
         raise DataError(f"{paths}: the records hold no document; look at the counts of `tfsum prepare`")
+    return in_windows(pieces, piece_counts, all_counts, labels, window_length, max_windows)
+
+
+def in_windows(pieces: np.ndarray, piece_counts: np.ndarray, all_counts: np.ndarray, labels: np.ndarray,
+               window_length: int, max_windows: int) -> WindowedDocuments:
+    """Lays documents out in windows.
+
+    Args:
+        pieces: (P,) int32 ids of all sentences.
+        piece_counts: (S,) int64 pieces of each sentence.
+        all_counts: (D,) int64 sentences of each document; those without one are left out.
+        labels: (S,) float32.
+        window_length, max_windows: see `load_windows`.
+
+    Raises:
+        DataError: if a size is impossible.
+
+    Example:
+        >>> documents = in_windows(np.arange(5, 10), np.array([3, 2]), np.array([2]), np.array([1.0, 0.0]), 8, 2)
+        >>> documents.windows.tolist()
+        [2]
+    """
+    if window_length < 3 or max_windows < 1:
+        raise DataError(f"windows: window_length {window_length} and max_windows {max_windows} were given; a window "
+                        "has room for [CLS], a piece and [SEP] (3), a document at least 1 window")
+    counts = all_counts[all_counts > 0]
     layout = {name: value.numpy() for name, value in lay_out_windows(piece_counts, counts, window_length).items()}
     kept, found = layout["kept"], layout["windows_per_document"]
     owner, _ = ragged_places(counts)
