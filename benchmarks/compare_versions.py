@@ -74,6 +74,8 @@ class Checkout:
         if process.wait() not in (0, 75):
             sys.exit(f"{self.name}: training ended with {process.returncode}\n{''.join(lines)[-3000:]}")
         points = [moment for name, moment in times.items() if "/" in name and int(name[5:].split("/")[0]) <= steps]
+        if len(points) < 2:
+            sys.exit(f"--steps {steps}: a progress line comes every 10 steps; give 20 or more, so that there are two")
         return points[-1] - points[0]
 
 

@@ -4,9 +4,10 @@
         --foreign ../shared/data/multilingual/*_docs.jsonl.gz ../shared/data/multi30k_en_de/train.de.gz
 
 Wraps the documents of a corpus (a paragraph a line) at 72 columns, with blank lines between the paragraphs, and prints
-the share of the chosen sentences that equal those of the text as it is: white space collapsed, and, since wrapping also
-breaks after hyphens, without white space. Then the share of texts for which the model warns of another language: those
-of the corpus, and those of each file of `--foreign` (`.jsonl` with `text`, or a sentence a line: ten make a text).
+the share of the chosen sentences that equal those of the text as it is: in one line (as `tfsum summarize` shows them),
+with white space collapsed, and without any (wrapping also breaks after hyphens). Then the share of texts for which the
+model warns of another language: those of the corpus, and those of each file of `--foreign` (`.jsonl` with `text`, or a
+sentence a line: ten make a text).
 """
 
 import argparse
@@ -17,11 +18,13 @@ import os
 import pathlib
 import sys
 import textwrap
+from collections.abc import Callable
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tfsum
 from tfsum.data.readers import read_corpus, read_lines
+from tfsum.text.newlines import one_line
 
 MOST = 200  # texts of a foreign file
 REPORTED = "in a language that the model was not trained on"
@@ -31,10 +34,14 @@ def sentences(summarize, texts: list[str], **options) -> list[collections.Counte
     return [collections.Counter(answer.sentences) for answer in summarize(texts, **options)]
 
 
-def collapsed(chosen: collections.Counter, space: str) -> collections.Counter:
+FORMS = {"equal": one_line, "equal_white_space_collapsed": lambda text: " ".join(text.split()),
+         "equal_without_white_space": lambda text: "".join(text.split())}
+
+
+def written(chosen: collections.Counter, form: Callable[[str], str]) -> collections.Counter:
     found: collections.Counter = collections.Counter()
     for sentence, times in chosen.items():
-        found[space.join(sentence.split())] += times
+        found[form(sentence)] += times
     return found
 
 
@@ -66,8 +73,8 @@ def main() -> int:
     for newline in ("auto", "sentence", "paragraph"):
         answers = sentences(summarize, wrapped, newline=newline)
         row = {"what": f"wrapped at {options.columns} columns", "documents": len(texts), "newline": newline}
-        for name, space in (("equal", " "), ("equal_without_white_space", "")):
-            pairs = [(collapsed(a, space), collapsed(b, space)) for a, b in zip(plain, answers)]
+        for name, form in FORMS.items():
+            pairs = [(written(a, form), written(b, form)) for a, b in zip(plain, answers)]
             row[name] = round(sum((a & b).total() for a, b in pairs) / sum(a.total() for a, _ in pairs), 4)
         print(json.dumps(row), flush=True)
     print(json.dumps({"what": "reported as foreign", "texts": len(texts), "of": options.corpus,

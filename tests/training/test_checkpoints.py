@@ -3,8 +3,9 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
-from tfsum.errors import CheckpointError
+from tfsum.errors import CheckpointError, Error
 from tfsum.layers import Dropout
 from tfsum.training.checkpoints import Checkpoints
 
@@ -28,6 +29,25 @@ def test_everything_comes_back_into_a_model_built_later(tmp_path):
     assert Checkpoints(tmp_path, {"model": second.variables}).restore() == {"best": None, "list": [1.5]}
     for a, b in zip(first.variables, second.variables, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, monkeypatch):
+    one = model()
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
+    checkpoints.save(1, {"step": 1})
+    before = sorted(path.name for path in tmp_path.iterdir())
+
+    def full(checkpoint_number):
+        (tmp_path / f"ckpt-{checkpoint_number}_temp").mkdir()
+        (tmp_path / f"ckpt-{checkpoint_number}_temp" / "part").write_text("half")
+        raise tf.errors.ResourceExhaustedError(None, None, "No space left on device\nmore")
+
+    monkeypatch.setattr(checkpoints._manager, "save", full)
+    with pytest.raises(Error, match=r"the checkpoint of step 12 cannot be written \(No space left on device\); the one "
+                                    "before it is kept. Make room"):
+        checkpoints.save(12, {"step": 12})
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
 
 
 def test_the_newest_are_kept(tmp_path):

@@ -32,6 +32,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", metavar="FILE", default="-",
         help="the page to write, in the place of a file of that name (default -: standard output)")
     add("-n", "--sentences", type=int, metavar="N", help="of an extractive model: sentences at most (default 3)")
+    add("--newline", choices=("auto", "sentence", "paragraph", "space"), help="of an extractive model: what a new line "
+        "means, see `tfsum summarize --help`")
     add("--encoding", metavar="NAME", help="of the text, such as cp1252 (default: recognized)")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
 
@@ -72,8 +74,8 @@ def explain(text: str, model: ExportedModel, title: str, arguments: argparse.Nam
         raise Error(f"{model.path}: its kind is {task.module.EXPORT_KIND!r}; expected an extractive or "
                     "abstractive model")
     page = task.part("explain").explain_page
-    options = {} if arguments.sentences is None else {"sentences": arguments.sentences}
-    if options and "sentences" not in inspect.signature(page).parameters:
-        arguments.parser.error(f"--sentences {arguments.sentences}: {arguments.model} is not extractive: it "
+    options = {name: value for name in ("sentences", "newline") if (value := getattr(arguments, name)) is not None}
+    if unknown := [name for name in options if name not in inspect.signature(page).parameters]:
+        arguments.parser.error(f"--{unknown[0]} {options[unknown[0]]}: {arguments.model} is not extractive: it "
                                "generates its answer; leave it out")
     return page(model, text, title, **options)

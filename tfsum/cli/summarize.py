@@ -189,8 +189,10 @@ def progress(total: int) -> Any:
 
 def as_text(name: str, result: Any, heading: bool) -> str:
     """One sentence per line, or the answer; with a heading if there are several documents."""
+    from tfsum.text.newlines import one_line
+
     sentences = getattr(result, "sentences", None)
-    lines = result.summary.splitlines() if sentences is None else [" ".join(part.split()) for part in sentences]
+    lines = result.summary.splitlines() if sentences is None else [one_line(sentence) for sentence in sentences]
     return printable("\n".join([f"==> {name} <==", *lines, ""] if heading else lines))
 
 

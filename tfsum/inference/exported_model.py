@@ -65,7 +65,7 @@ def as_bytes(text: str) -> bytes:
     """A text in UTF-8; half of a surrogate pair, which UTF-8 cannot hold, becomes "?".
 
     Example:
-        >>> as_bytes("a\ud800")
+        >>> as_bytes("a\\ud800")
         b'a?'
     """
     return text.encode("utf-8", errors="replace")

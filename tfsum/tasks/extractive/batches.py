@@ -106,7 +106,7 @@ class ExtractiveBatches(DocumentBatcher):
         >>> batches = ExtractiveBatches([["Rain.", "Sun rain."], ["Sun."]], [[0, 1], [1]], word_piece)
         >>> for inputs in batches.dataset(training=False):
         ...     print(inputs["labels"].numpy().tolist())
-        [[1.0, 0.0], [0.0, 1.0]]
+        [[0.0, 1.0], [1.0, 0.0]]
         >>> model.fit(batches.dataset(training=True), steps_per_epoch=len(batches.plan()))  # doctest: +SKIP
     """
 

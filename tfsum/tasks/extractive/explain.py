@@ -6,9 +6,10 @@ from tfsum.tasks.extractive.summarizer import Summarizer, Summary
 from tfsum.visualization.html_page import escape, facts, page
 
 
-def explain_page(summarizer: Summarizer, text: str, title: str, *, sentences: int = 3) -> str:
+def explain_page(summarizer: Summarizer, text: str, title: str, *, sentences: int = 3,
+                 newline: str | None = None) -> str:
     """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
-    return html_report(explain(text, summarizer, sentences), title)
+    return html_report(explain(text, summarizer, sentences, newline), title)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,13 +38,14 @@ class Explanation:
     rule: str
 
 
-def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanation:
+def explain(text: str, summarizer: Summarizer, sentences: int = 3, newline: str | None = None) -> Explanation:
     """Gets a model's summary of a text and the scores of all sentences.
 
     Args:
         text: the text.
         summarizer: what `tfsum.load` gave.
         sentences: the most sentences of the summary.
+        newline: what a new line means, see `Summarizer`.
 
     Returns:
         An `Explanation`.
@@ -57,7 +59,8 @@ def explain(text: str, summarizer: Summarizer, sentences: int = 3) -> Explanatio
         >>> len(explanation.chosen), len(explanation.every.sentences)
         (1, 2)
     """
-    summary, every = summarizer(text, sentences), summarizer.score(text)
+    given = {} if newline is None else {"newline": newline}
+    summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
     place = {offsets: i for i, offsets in enumerate(every.offsets)}
     return Explanation(text, every, summary, [place[offsets] for offsets in summary.offsets],
                        "/".join(summarizer.path.resolve().parts[-2:]), _rule(sentences, summarizer.description))

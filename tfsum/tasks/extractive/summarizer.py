@@ -1,13 +1,12 @@
 """The summarizer of Python: texts in, `Summary` objects out, by an exported model."""
 
 import dataclasses
-import re
 from collections.abc import Sequence
 from typing import Any, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import KNOWN_ENOUGH, ExportedModel, as_bytes, check_texts
-from tfsum.text.newlines import rewrite_newlines
+from tfsum.text.newlines import one_line, rewrite_newlines
 
 FEW = 0.45  # of the share of frequent words that the training corpus has
 WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
@@ -150,16 +149,6 @@ def _summary(text: str, given: dict, newline: str, expected: float) -> Summary:
 def _characters(data: bytes, offset: int) -> int:
     """The number of characters before a byte offset."""
     return len(data[:offset].decode("utf-8"))
-
-
-def one_line(sentence: str) -> str:
-    """A sentence of a hard-wrapped text in one line; a word that a line parts after its hyphen is one again.
-
-    Example:
-        >>> one_line("The well-\\nknown bridge\\nwas closed.")
-        'The well-known bridge was closed.'
-    """
-    return " ".join(re.sub(r"(?<=\w-)\r?\n[ \t]*", "", sentence).split())
 
 
 def _warnings(text: str, given: dict, expected: float) -> list[str]:
