@@ -1,6 +1,7 @@
 """Explains an extractive summary: the score of each sentence, the sentences chosen, and an HTML page."""
 
 import dataclasses
+from typing import Any
 
 from tfsum.tasks.extractive.summarizer import Summarizer, Summary
 from tfsum.visualization.html_page import escape, facts, page
@@ -59,7 +60,7 @@ def explain(text: str, summarizer: Summarizer, sentences: int = 3, newline: str 
         >>> len(explanation.chosen), len(explanation.every.sentences)
         (1, 2)
     """
-    given = {} if newline is None else {"newline": newline}
+    given: dict[str, Any] = {} if newline is None else {"newline": newline}
     summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
     place = {offsets: i for i, offsets in enumerate(every.offsets)}
     return Explanation(text, every, summary, [place[offsets] for offsets in summary.offsets],
