@@ -19,3 +19,9 @@ def shared() -> pathlib.Path:
     if not SHARED.is_dir():
         pytest.skip("the shared corpora and reference outputs are not beside this checkout (../shared)")
     return SHARED
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than processors: tests that wait for a process of their own leave a processor idle."""
+    return (os.cpu_count() or 1) + 1
