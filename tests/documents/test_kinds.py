@@ -70,6 +70,11 @@ def test_programs_and_databases(tmp_path):
     assert kind_of(database(tmp_path)) == "an SQLite database"
 
 
+def test_a_mark_of_utf_32_is_text():
+    for encoding, mark in (("utf-32-le", b"\xff\xfe\0\0"), ("utf-32-be", b"\0\0\xfe\xff")):
+        assert kind_of(mark + TEXT.encode(encoding)) == "text"
+
+
 def test_a_name_decides_what_the_content_leaves_open():
     assert kind_of(b"id,text\n1,It rained.\n", "a.csv") == "rows"
     assert kind_of(b"id,text\n1,It rained.\n") == "text"

@@ -117,6 +117,11 @@ def test_mail_without_header_quotes_and_signature(tmp_path):
     assert text(tmp_path / "a.eml").split("\n\n") == ["Der Fluß ist über die Ufer getreten.", "", "We left."]
 
 
+def test_a_forwarded_mail_keeps_what_it_forwards(tmp_path):
+    (tmp_path / "a.eml").write_text("From: a@example.org\nSubject: Fwd\n\n---- Forwarded message ----\nIt rained.\n")
+    assert "It rained." in text(tmp_path / "a.eml")
+
+
 def test_pages_and_documents(tmp_path):
     pytest.importorskip("trafilatura")
     docx = pytest.importorskip("docx")

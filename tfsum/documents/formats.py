@@ -12,7 +12,7 @@ from tfsum.errors import DataError
 
 _QUOTED = re.compile(r"^\s*(?:>|\|).*$", re.M)
 _WROTE = re.compile(r"^(?:On|Am|Le|El) .{5,120}(?:wrote|schrieb|a écrit|escribió).{0,60}:\s*$", re.M | re.I)
-_ORIGINAL = re.compile(r"^-{2,} ?(?:Original Message|Forwarded message|Ursprüngliche Nachricht).*", re.M | re.S | re.I)
+_ORIGINAL = re.compile(r"^-{2,} ?(?:Original Message|Ursprüngliche Nachricht).*", re.M | re.S | re.I)
 _SIGNATURE = re.compile(r"^-- ?\r?\n.*", re.M | re.S)
 
 

@@ -96,7 +96,7 @@ def _is_ascii(data: bytes) -> bool:
 
 def _is_text(data: bytes) -> bool:
     """Whether there are hardly any control characters; UTF-16 and UTF-32 are full of NULs that mean nothing."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")) or utf_16(data):
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")) or utf_16(data):
         return True
     controls = len(data) - len(data.translate(None, _CONTROLS))
     return b"\0" not in data and controls <= STRAY + BINARY * len(data)

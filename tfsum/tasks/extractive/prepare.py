@@ -37,7 +37,7 @@ def prepare(
         out_dir: folder of the shards and of `manifest.json`, one folder a corpus.
         vocabulary: a vocab.txt, or the folder that holds one.
         labels: "greedy" (BertSum's, 0 or 1), "soft" (shares of the best extracts), or "corpus": those in the corpus's
-            field `labels`, whose text is a list of sentences then, see `tfsum.data.readers.corpus_labels`.
+            field `labels`, whose text is a list of sentences then, see `tfsum.data.corpus_labels`.
         summary_sentences: largest number of sentences in an extract of the oracle.
         temperature: of the soft labels.
         max_sentences: sentences kept of a document.

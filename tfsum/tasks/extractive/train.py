@@ -18,7 +18,7 @@ from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
 from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.known_words import frequent_words
-from tfsum.text.word_piece import WordPiece
+from tfsum.text.word_piece import Vocabulary, WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, format_scores, log
 from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
@@ -144,8 +144,8 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
 def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
     """Makes the run of a recipe."""
     (pieces, _), = load_columns(data.records["train"], "pieces")
-    word_piece = WordPiece.from_file(data.encoder / "vocab.txt")
-    frequent = frequent_words(pieces, word_piece.vocabulary, word_piece.unk_id)
+    vocabulary = Vocabulary.from_file(data.encoder / "vocab.txt")
+    frequent = frequent_words(pieces, vocabulary.words, vocabulary.unk_id)
     return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
                          {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
                          TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
