@@ -129,6 +129,15 @@ def test_metrics_see_the_real_targets_alone(name):
     assert found == pytest.approx([expected] * 5, abs=1e-6)
 
 
+def test_metrics_of_a_step_are_of_the_weights_before_it():
+    make, x, y = CASES["BertClassifier"]
+    model = make()
+    model.compile(keras.optimizers.SGD(100.0), metrics=[keras.metrics.SparseCategoricalCrossentropy(name="entropy")])
+    before = -np.log(np.asarray(model.predict_outputs(x))[np.arange(4), y]).mean()
+    # Without dropout in the metric; the step itself moves the weights far.
+    assert model.fit(x, y, batch_size=4, verbose=0).history["entropy"] == pytest.approx([before], rel=1e-4)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_data_sets_and_predict(fitted, name):
     _, x, y = CASES[name]

@@ -48,13 +48,13 @@ def train_step(model: Model, data: Any) -> dict:
         >>> strategy.run(lambda batch: train_step(model, batch), args=(data,))  # doctest: +SKIP
     """
     x, y = _unpack(model, data)
+    _update_metrics(model, x, y)  # of the weights before the step, as Keras measures
     context = tf.distribute.get_replica_context()
     weight = model.loss_weight(x, y)
     scale = model.loss_scale(context.all_reduce(SUM, weight))  # known before the backward pass
     loss_sum, gradients = _gradients(model, x, y, scale, context)
     gradients = context.all_reduce(SUM, gradients)
     model.optimizer.apply(gradients, model.trainable_variables)
-    _update_metrics(model, x, y)
     return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x)}
 
 
