@@ -42,12 +42,19 @@ def with_weights(model):
 
 
 def learn(model, data) -> dict[str, np.ndarray]:
-    """Losses and metrics of a few steps of `fit`, one an epoch, and of `evaluate` after them."""
+    """Losses and metrics of a few steps of `fit`, one an epoch, of `evaluate` after them, and what `fit` refuses."""
     import keras
+
+    from tfsum.errors import Error
 
     model.compile(keras.optimizers.SGD(0.05))
     history = model.fit(data, epochs=4, batch_size=4, shuffle=False, verbose=0).history
     after = model.evaluate(data, batch_size=4, verbose=0, return_dict=True)
+    try:
+        model.fit(data, sample_weight=np.ones(4, "float32"), batch_size=4, verbose=0)
+        raise AssertionError(f"{model.name}: fit took sample_weight, which it cannot honour")
+    except Error as error:
+        assert "sample_weight was given; expected none" in str(error)
     # TensorFlow's exact step also counts the tokens.
     return {**{f"fit {name}": np.asarray(values) for name, values in history.items() if name != "tokens"},
             **{f"evaluate {name}": np.asarray(value) for name, value in after.items() if name != "tokens"}}

@@ -1,11 +1,16 @@
 """Fixtures of the whole suite."""
 
+import gc
 import os
 import pathlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import pytest
+
+# Tracing makes millions of objects that live on; the collector would walk all of them again and again (a seventh of
+# the time).
+gc.set_threshold(100_000, 50, 100)
 
 # Fixtures that tests of several folders share; each is a file of tests/fixtures/.
 pytest_plugins = ("exported_models", "model_folders", "pages", "processes", "training_runs")

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from tfsum.data.readers import read_corpus
+from tfsum.data.readers import read_corpus, read_documents
 from tfsum.errors import DataError
 
 ROWS = [
@@ -32,6 +32,15 @@ def _write(path, rows):
 @pytest.mark.parametrize("name", ["c.jsonl", "c.jsonl.gz", "c.csv", "c.tsv", "c.tsv.gz"])
 def test_every_format_gives_the_same_documents(tmp_path, name):
     assert list(read_corpus(_write(tmp_path / name, ROWS))) == ROWS
+
+
+@pytest.mark.parametrize("name", ["c.json", "c.ndjson", "c.txt", "c", "c.csv", "c.jsonl.gz"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_json_lines_are_recognized_by_their_content(tmp_path, name, compressed):
+    content = _write(tmp_path / "a.jsonl", ROWS).read_bytes()
+    (tmp_path / name).write_bytes(gzip.compress(content) if compressed else content)
+    assert list(read_corpus(tmp_path / name)) == ROWS
+    assert list(read_documents(tmp_path / name, "text")) == [row["text"] for row in ROWS]
 
 
 def test_counts_names_and_missing_ids(tmp_path):
@@ -71,7 +80,9 @@ def test_a_corpus_without_summaries(tmp_path):
         ("c.csv", b"text,summary\na,b,c\n", r"c.csv:2: found 3 cells, expected 2"),
         ("c.csv", b"", r"c.csv:1: the file is empty"),
         ("c.csv", b'text,summary\n"a"b,c\n', r"c.csv:2: .*expected after"),
-        ("c.jsonl.gz", b"not gzip", r"c.jsonl.gz: cannot be read after line 0"),
+        ("c.jsonl.gz", b"not gzip", r"c.jsonl.gz:1: not JSON"),
+        ("c.jsonl.gz", gzip.compress(b'{"text": "a", "summary": "b"}\n', mtime=0)[:-4],
+         r"c.jsonl.gz: cannot be read after line 1 .*; expected a whole .jsonl file"),
         ("c.docx", b"", r"c.docx: the name ends in '.docx'"),
     ],
 )

@@ -14,7 +14,7 @@ from tfsum.text.compose import Compose, canonical_pairs
 def graph():
     compose = Compose()
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
     def function(texts):
         decoded = tf.strings.unicode_decode(texts, "UTF-8")
         return compose(decoded.flat_values, decoded.value_rowids())

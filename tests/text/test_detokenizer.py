@@ -31,7 +31,7 @@ def way(ops: str):
     """Texts to ids and back, as one graph."""
     word_piece, detokenizer = WordPiece(PIECES_OF_TESTS, lowercase=False, ops=ops), Detokenizer(PIECES_OF_TESTS)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
     def there_and_back(texts):
         ids = word_piece.encode(texts)
         return ids.to_tensor(), detokenizer.detokenize(ids.to_tensor())
@@ -122,7 +122,7 @@ class Echo(tf.Module):
         self.word_piece = WordPiece(PIECES_OF_TESTS, lowercase=False, ops="core")
         self.detokenizer = Detokenizer(PIECES_OF_TESTS)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def echo(self, text):
         return {"text": self.detokenizer.detokenize(self.word_piece.tokenize(text))}
 

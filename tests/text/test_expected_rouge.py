@@ -17,7 +17,8 @@ DOCUMENT = st.tuples(st.lists(SENTENCE, max_size=7), st.integers(0, 4))
 
 
 @tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.bool),
-                              tf.RaggedTensorSpec([None, None, None], tf.int32), tf.TensorSpec([None], tf.int32)])
+                              tf.RaggedTensorSpec([None, None, None], tf.int32), tf.TensorSpec([None], tf.int32)],
+             autograph=False)
 def _three_in_graph(p, present, pieces, most):
     return expected_rouge_ranks(p, present, pieces, WORDS, most, 3)
 

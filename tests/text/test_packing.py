@@ -46,7 +46,7 @@ def padded(rows: list[list[int]], fill: int) -> np.ndarray:
 
 
 @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32), tf.TensorSpec([None], tf.int32),
-                              tf.TensorSpec([], tf.int64)])
+                              tf.TensorSpec([], tf.int64)], autograph=False)
 def windows_in_graph(pieces, counts, length):
     return tf.switch_case(tf.cast(length, tf.int32), [
         lambda size=size: pack_windows(pieces, counts, size, CLS, SEP) for size in (8, 16, 64, 512)])

@@ -16,7 +16,7 @@ SENTENCES = st.lists(st.tuples(WORDS, SCORES, st.booleans()), max_size=9)
 DOCUMENT = st.tuples(SENTENCES, st.integers(-1, 6), st.booleans())
 
 
-@tf.function(reduce_retracing=True)
+@tf.function(reduce_retracing=True, autograph=False)
 def _select(scores, present, words, most, block, limit):
     return select(scores, present, words, most, block, limit)
 

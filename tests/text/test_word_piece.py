@@ -65,7 +65,7 @@ def tokenizers_of(fuzz_vocabulary):
 
 
 def graph_of(tokenizer: WordPiece) -> tf.types.experimental.PolymorphicFunction:
-    return tf.function(tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)])
+    return tf.function(tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
 
 
 @pytest.mark.parametrize("name", fuzz.CLASSES)
@@ -150,11 +150,11 @@ class Exported(tf.Module):
         super().__init__()
         self.tokenizer = tokenizer
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def ids(self, text):
         return {"ids": self.tokenizer.tokenize(text).to_tensor(-1)}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def encoded(self, text):
         return {"ids": self.tokenizer.encode(text).to_tensor(-1)}
 

@@ -1,9 +1,7 @@
 """Corpus files of documents with summaries: JSON lines, CSV and TSV, plain or gzip."""
 
 import collections
-import contextlib
 import csv
-import gzip
 import hashlib
 import io
 import itertools
@@ -11,13 +9,12 @@ import json
 import pathlib
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
+from tfsum.data.corpus_file import KINDS, file_kind, name_kind, open_text
 from tfsum.data.corpus_labels import corpus_labels
 from tfsum.errors import DataError
-
-_KINDS = (".jsonl", ".csv", ".tsv")
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, or its rows in memory, each a mapping of the file's columns."""
@@ -44,9 +41,9 @@ def read_corpus(
 ) -> Iterator[dict[str, Any]]:
     """Reads the documents of a corpus in order, one at a time.
 
-    `.jsonl` holds an object a line, whose text and summary are strings or lists of strings (lines). `.csv`
-    and `.tsv` (tab) start with a header line and quote as spreadsheets do. Each may end in `.gz`. UTF-8, with
-    or without a mark.
+    `.jsonl` (and any file that begins with an object) holds an object a line, whose text and summary are strings or
+    lists of strings (lines). `.csv` and `.tsv` (tab) start with a header line and quote as spreadsheets do. Each may
+    be compressed by gzip. UTF-8, with or without a mark.
 
     Args:
         path: the file, or its rows in memory.
@@ -126,7 +123,7 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
         ['one', 'two']
     """
     path = pathlib.Path(path)
-    with _open(path, "text", newline="\n") as (file, count):
+    with open_text(path, "text", newline="\n") as (file, count):
         for line in file:
             yield line.removesuffix("\n").removesuffix("\r")
             count()
@@ -151,7 +148,7 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
         ['It rained.\\nIt stopped.', 'A dog ran.']
     """
     path = pathlib.Path(path)
-    if _kind(path) in _KINDS:
+    if file_kind(path):
         yield from (document for (document,) in read_columns(path, (text,)))
         return
     for blank, lines in itertools.groupby(read_lines(path), key=lambda line: not line.strip()):
@@ -179,7 +176,7 @@ class CorpusTexts:
 
     def __iter__(self) -> Iterator[str]:
         for path in self._paths:
-            if _kind(path) in _KINDS:
+            if file_kind(path):
                 for texts in read_columns(path, self._columns):
                     yield from texts
             else:
@@ -223,9 +220,9 @@ def first_fields(text: str, name: str) -> list[str]:
 
 def _text_rows(text: str, name: str) -> Iterator[tuple[int, dict]]:
     path, file = pathlib.Path(name), io.StringIO(text, newline="")
-    if text.lstrip().startswith("{") or _kind(path) == ".jsonl":
+    if text.lstrip().startswith("{") or name_kind(path) == ".jsonl":
         return _json_rows(path, file)
-    return _table_rows(path, file, _kind(path), header=True)
+    return _table_rows(path, file, name_kind(path), header=True)
 
 
 def fingerprint(text: str, summary: str = "") -> bytes:
@@ -257,61 +254,17 @@ def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[int, Mapping[st
             yield line, row
         return
     path = pathlib.Path(corpus)
-    kind = _kind(path)
-    if kind not in _KINDS:
+    kind = file_kind(path)
+    if kind is None:
         raise DataError(
-            f"{path}: the name ends in {path.suffix!r}, and a corpus is one of "
-            f"{', '.join(_KINDS)}, each also with .gz; rename the file or convert it to JSON lines"
+            f"{path}: the name ends in {path.suffix!r} and the file does not hold JSON lines; a corpus is one of "
+            f"{', '.join(KINDS)}, each also with .gz; rename the file or convert it to JSON lines"
         )
-    with _open(path, kind) as (file, reached):
+    with open_text(path, kind) as (file, reached):
         rows = _json_rows(path, file) if kind == ".jsonl" else _table_rows(path, file, kind, header)
         for line, row in rows:
             yield line, row
             reached(line)
-
-
-def _kind(path: pathlib.Path) -> str:
-    """The end of a file's name, .gz aside."""
-    return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
-
-
-@contextlib.contextmanager
-def _open(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
-    """The open file, and a function to call with each line that was read, so that errors name the place."""
-    opener, lines = gzip.open if path.suffix == ".gz" else open, [0]
-
-    def reached(line: int | None = None) -> None:
-        lines[0] = lines[0] + 1 if line is None else line
-
-    try:
-        opened = opener(path, "rt", encoding="utf-8-sig", newline=newline)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
-    try:
-        with opened as file:
-            yield file, reached
-    except (OSError, EOFError) as error:
-        raise DataError(
-            f"{path}: cannot be read after line {lines[0]} ({error}); expected a whole {kind} file"
-        ) from error
-    except UnicodeDecodeError as error:
-        found = error.object[error.start : error.end]
-        raise DataError(f"{path}:{_broken_line(path, opener)}: not UTF-8 ({error.reason} at {found!r}); convert the "
-                        "file to UTF-8") from error
-
-
-def _broken_line(path: pathlib.Path, opener: Callable[..., IO]) -> int:
-    """The number of the first line that is not UTF-8; the file is decoded in blocks, which end in no line's end."""
-    with opener(path, "rb") as file:
-        return next(line for line, content in enumerate(file, start=1) if not _is_utf8(content))
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
 
 
 def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:

@@ -1,5 +1,6 @@
 """Base class of the models: an exact loss, `fit` that is exact on every strategy, and `predict` on every backend."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -132,10 +133,21 @@ class Model(keras.Model):
     def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None,
                      training: bool = True) -> Tensor:
         """The loss of one batch, which backends without the exact step minimize."""
+        self.refuse_sample_weight(sample_weight)
         weight = self.loss_weight(x, y)
         terms = self.summed_loss(x, y, training) * self.loss_scale(weight)
         self.follow_terms(terms, weight)
         return ops.sum(terms)
+
+    def refuse_sample_weight(self, sample_weight: Any) -> None:
+        """Checks that `fit` or `evaluate` was given no `sample_weight`.
+
+        Raises:
+            Error: it was.
+        """
+        if sample_weight is not None:
+            raise Error(f"{type(self).__name__}: sample_weight was given; expected none: the loss is a sum over the "
+                        "real targets divided by their number. Leave it out, or override summed_loss in a subclass")
 
     def follow_terms(self, terms: Tensor, weight: Tensor) -> None:
         """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
@@ -191,6 +203,17 @@ class Model(keras.Model):
         super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
         if keras.backend.backend() == "tensorflow" and self.optimizer is not None:
             _exact_step().take_reduced_gradients(self.optimizer)
+
+    # Keras itself drops sample weights in silence where the labels are among the inputs (y is None).
+    @functools.wraps(keras.Model.fit)
+    def fit(self, *args, **kwargs):
+        self.refuse_sample_weight(kwargs.get("sample_weight"))
+        return super().fit(*args, **kwargs)
+
+    @functools.wraps(keras.Model.evaluate)
+    def evaluate(self, *args, **kwargs):
+        self.refuse_sample_weight(kwargs.get("sample_weight"))
+        return super().evaluate(*args, **kwargs)
 
     def compile_from_config(self, config: dict) -> None:
         """Keras's hook of `load_model`: compiles as the saved model was, so that `fit` continues."""

@@ -127,7 +127,7 @@ class SentenceSplitter(tf.Module):
                         "strings of shape (B,). Put a single text into a list.")
         return self._split(text)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def _split(self, text: tf.Tensor) -> dict[str, tf.RaggedTensor | tf.Tensor]:
         clean = tf.strings.regex_replace(text, f"[{BEGIN}{MAYBE}]", STAND_IN)
         decided = {}

@@ -148,7 +148,8 @@ class _Words:
     def __init__(self, texts: Iterable[str], escape: Escape | None, normal: dict[int, str]):
         self._texts, self._normal, self._escape = texts, normal, None
         if escape is not None:
-            self._escape = tf.function(escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)])
+            self._escape = tf.function(escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)],
+                                       autograph=False)
 
     def __iter__(self) -> Iterator[list[str]]:
         texts = iter(self._texts)

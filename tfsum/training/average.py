@@ -37,7 +37,7 @@ class WeightAverage(keras.callbacks.Callback):
         self._decay = decay
         self.variables = [keras.Variable(v, trainable=False, name="average_" + v.path.replace("/", "."))
                           for v in self._weights]
-        self._update = tf.function(self._move)
+        self._update = tf.function(self._move, autograph=False)
 
     def _move(self) -> None:
         t = tf.cast(self._optimizer.iterations.value, tf.float32)

@@ -14,7 +14,6 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfsum.errors import Error
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
 
@@ -108,9 +107,7 @@ def _test_step(model: Model, data: Any) -> dict[str, tf.Tensor]:
 
 def _unpack(model: Model, data: Any) -> tuple[Any, Any]:
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
-    if sample_weight is not None:
-        raise Error(f"{type(model).__name__}: sample_weight was given; expected none: the loss is a sum over the real "
-                    "targets divided by their number. Leave it out, or override summed_loss in a subclass")
+    model.refuse_sample_weight(sample_weight)
     return x, y
 
 

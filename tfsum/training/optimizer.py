@@ -159,18 +159,27 @@ class Adam(keras.optimizers.Adam):
     def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
         """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
 
+    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None) -> None:
+        """Applies gradients; what is the same for all variables of a type is computed once, not for each."""
+        self._corrections: dict[str, tuple[Any, Any]] = {}
+        if self.bias_correction:
+            for kind in {keras.backend.standardize_dtype(v.dtype) for v in trainable_variables or self._momentums}:
+                step = ops.cast(self.iterations + 1, kind)
+                self._corrections[kind] = (1 - ops.power(ops.cast(self.beta_1, kind), step),
+                                           1 - ops.power(ops.cast(self.beta_2, kind), step))
+        super().apply(grads, trainable_variables)
+
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
-        step = ops.cast(self.iterations + 1, variable.dtype)
         rate = ops.cast(learning_rate, variable.dtype) * self._factor_of[index]
         gradient = ops.cast(gradient, variable.dtype)
         m, v = self._momentums[index], self._velocities[index]
         self.assign_add(m, (gradient - m) * (1 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
         if self.bias_correction:
-            m = m / (1 - ops.power(ops.cast(self.beta_1, variable.dtype), step))
-            v = v / (1 - ops.power(ops.cast(self.beta_2, variable.dtype), step))
+            first, second = self._corrections[keras.backend.standardize_dtype(variable.dtype)]
+            m, v = m / first, v / second
         change = rate * m / (ops.sqrt(v) + self.epsilon)
         if self._decay_of[index]:
             change = change + rate * self._decay_of[index] * variable

@@ -87,7 +87,7 @@ class AbstractiveSummarizer(tf.Module):
         """The signatures of the SavedModel, by name."""
         return {"serving_default": self.serve, "generate_ids": self.generate_ids, "attend": self.attend}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates the answer to each of the texts (B,); a text without words gets an empty one."""
         pieces = self._tokenize(text)
@@ -101,7 +101,7 @@ class AbstractiveSummarizer(tf.Module):
             "known": self.known_words.share(pieces, tf.range(texts), texts),
         }
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")], autograph=False)
     def generate_ids(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates the answer to each of the sources (B, Ts), whose ids include [CLS] and [SEP]; nothing is cut."""
         inside = (source_ids >= 0) & (source_ids < self.source_vocabulary_size)
@@ -112,7 +112,7 @@ class AbstractiveSummarizer(tf.Module):
             source_ids = tf.pad(source_ids, [[0, 0], [0, tf.maximum(1 - tf.shape(source_ids)[1], 0)]])
         return self._generate(source_ids)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def attend(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates as `serve` does, and returns the attention from output tokens (B, L) to source tokens (B, Ts).
 
@@ -154,7 +154,7 @@ class AbstractiveSummarizer(tf.Module):
         ids = tf.where(place == end, self.word_piece.sep_id, ids)
         return tf.where(place == 0, self.word_piece.cls_id, ids)
 
-    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")])
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32, name="source_ids")], autograph=False)
     def _generate(self, source_ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length together."""
         place = tf.range(1, tf.shape(source_ids)[1] + 1)

@@ -51,7 +51,8 @@ class TextClassifier(tf.Module):
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
         self.weights = StoredWeights(model, storage)
         names = ("text", "text_pair") if pair else ("text",)
-        self.serve = tf.function(self._classify, input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
+        self.serve = tf.function(self._classify, autograph=False,
+                                 input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""

@@ -93,7 +93,7 @@ class ExtractiveSummarizer(tf.Module):
             "score_ids": self.score_ids,
         }
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) with the defaults of the export."""
         rows = tf.shape(text)
@@ -104,7 +104,8 @@ class ExtractiveSummarizer(tf.Module):
             tf.TensorSpec([None], tf.string, name="text"),
             tf.TensorSpec([None], tf.int32, name="max_sentences"),
             tf.TensorSpec([None], tf.bool, name="block_trigrams"),
-        ]
+        ],
+        autograph=False,
     )
     def summarize(self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) by at most `max_sentences` (B,) each, with or without `block_trigrams` (B,)."""
@@ -113,7 +114,7 @@ class ExtractiveSummarizer(tf.Module):
             tf.debugging.assert_equal(tf.shape(given), rows, f"{name}: expected one value for each text")
         return self._summarize(text, max_sentences, block_trigrams)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
         read = self._read(text)
@@ -135,7 +136,8 @@ class ExtractiveSummarizer(tf.Module):
             tf.TensorSpec([None, None], tf.int32, name="token_ids"),
             tf.TensorSpec([None, None], tf.int32, name="segment_ids"),
             tf.TensorSpec([None, None], tf.int32, name="sentence_starts"),
-        ]
+        ],
+        autograph=False,
     )
     def score_ids(
         self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
@@ -147,7 +149,7 @@ class ExtractiveSummarizer(tf.Module):
             logits = model.score_sentences(vectors, real, training=False)
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")])
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def _read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Splits, tokenizes and scores texts (B,): flat values (N,) over all sentences, and (B,) ones."""
         split = self.splitter.split(text)

@@ -1,0 +1,64 @@
+"""What an installation is, beside that of these tests: a wheel in an environment of its own, and no tensorflow-text."""
+
+import importlib.util
+import pathlib
+import shutil
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+
+from tfsum.cli.main import main
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ARTICLE = ROOT / "examples" / "article.txt"
+LEFT_BEHIND = (".git", ".venv", "build", "dist", "runs", "records", "*.egg-info", "__pycache__", ".*_cache")
+
+
+def run(*words, **options) -> str:
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow  # half a minute: packs the shipped models twice, and starts TensorFlow
+def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
+    for tool in ("build", "twine", "setuptools"):
+        if importlib.util.find_spec(tool) is None:
+            pytest.skip(f"{tool} is not installed: pip install '.[test]'")
+    shutil.copytree(ROOT, tmp_path / "source", ignore=shutil.ignore_patterns(*LEFT_BEHIND))
+    source, packed = tmp_path / "source", tmp_path / "dist"
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", packed, source, cwd=tmp_path)
+    shutil.rmtree(source)
+    sdist, wheel = sorted(packed.iterdir(), key=lambda path: path.suffix)
+    assert sdist.name.endswith(".tar.gz") and wheel.suffix == ".whl"
+    run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
+
+    # An environment that has what these tests have but tfsum, which is the wheel's: its own folder comes first.
+    clean = tmp_path / "clean"
+    run(sys.executable, "-m", "venv", "--without-pip", clean)
+    python = clean / "bin" / "python"
+    purelib = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
+    pathlib.Path(purelib, "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    assert run(python, "-P", "-c", "import tfsum; print(tfsum.__file__)", cwd=tmp_path).startswith(purelib)
+    found = run(clean / "bin" / "tfsum", "summarize", ARTICLE, cwd=tmp_path).splitlines()
+    assert len(found) == 3 and all(sentence in ARTICLE.read_text(encoding="utf-8") for sentence in found)
+
+
+@pytest.mark.slow  # a whole run; tests/text/test_word_piece.py hides tensorflow-text for the tokenizer alone
+@pytest.mark.parametrize(("task", "verb"), [("extractive", "summarize"), ("abstractive", "summarize"),
+                                            ("classification", "classify")])
+def test_without_tensorflow_text_a_model_is_trained_exported_and_asked(task, verb, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tensorflow_text", None)  # as on Windows, for which there is none
+    shutil.copytree(ROOT / "tests" / "fixtures" / "version_0_1_0", tmp_path / "work",
+                    ignore=shutil.ignore_patterns("runs", "records"))
+    monkeypatch.chdir(tmp_path / "work")
+    assert main(["train", f"{task}.toml"]) == 0
+    assert main(["export", f"runs/{task}/best", "served/model"]) == 0
+    assert main(["verify", "served/model"]) == 0
+    capsys.readouterr()
+    model = ["--model", "served/model", str(ARTICLE)] if verb == "summarize" else ["served/model", str(ARTICLE)]
+    assert main([verb, *model]) == 0
+    assert capsys.readouterr().out.strip()
