@@ -2,6 +2,7 @@
 one. Text, HTML, PDF, Word (.docx), mail, and with --field the rows of JSON lines and CSV are read."""
 
 import argparse
+import functools
 import inspect
 import os
 import pathlib
@@ -12,6 +13,7 @@ from typing import Any
 
 import tfsum
 from tfsum.atomic_files import write_atomically
+from tfsum.cli.progress import documents_bar, large_text_bar
 from tfsum.cli.streams import json_line, printable
 from tfsum.documents import Document, Source, find_sources, read_source
 from tfsum.errors import DataError, Error
@@ -63,10 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
     summarize, options = load(arguments)
     failures: list[str] = []
     heading = places is None and (len(sources) > 1 or arguments.field is not None)
-    with progress(len(sources)) as bar:
+    with documents_bar(len(sources)) as bar:
         read = documents(sources, arguments, places, None if len(sources) == 1 else failures, bar)
         for group in groups(read):
-            for document, result in zip(group, summarize([document.text for document in group], **options)):
+            texts = [document.text for document in group]
+            with large_text_bar(max(group, key=lambda document: len(document.text)).name, texts,
+                                functools.partial(summarize, **options)):
+                results = summarize(texts, **options)
+            for document, result in zip(group, results):
                 for note in [*document.notes, *(f"warning: {warning}" for warning in result.warnings)]:
                     bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
                 answer = (as_json(document.name, result) if arguments.format == "json" else
@@ -178,13 +184,6 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
             group, size = [], 0
     if group:
         yield group
-
-
-def progress(total: int) -> Any:
-    """A progress bar on a terminal, for several documents."""
-    from tqdm import tqdm
-
-    return tqdm(total=total, unit="document", disable=total == 1 or not sys.stderr.isatty(), file=sys.stderr)
 
 
 def as_text(name: str, result: Any, heading: bool) -> str:

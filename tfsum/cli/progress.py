@@ -1,0 +1,72 @@
+"""Progress bars of the commands that read many documents, or one that is large."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+LARGE = 1 << 18  # bytes of a text from which a bar of its own is worth its trial
+TRIAL = 20_000  # characters whose time is taken: two seconds or so
+SECONDS = 0.5  # between two updates
+
+
+def documents_bar(total: int) -> Any:
+    """A progress bar on a terminal, for several documents.
+
+    Args:
+        total: their number.
+
+    Example:
+        >>> with documents_bar(3) as bar:
+        ...     _ = bar.update()
+    """
+    from tqdm import tqdm
+
+    return tqdm(total=total, unit="document", disable=total == 1 or not sys.stderr.isatty(), file=sys.stderr)
+
+
+@contextlib.contextmanager
+def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]) -> Iterator[None]:
+    """Shows on a terminal how far the model is with a group of texts, one of them large.
+
+    One call of the graph reads a text from its begin to its end and reports nothing meanwhile. So the bar is an
+    estimate, and says so: the time of the beginning of the largest text, times the length of all.
+
+    Args:
+        name: of the largest text.
+        texts: the texts of the group.
+        answer: the model.
+
+    Example:
+        >>> with large_text_bar("a.txt", ["It rained."], print):  # neither large nor on a terminal: nothing is shown
+        ...     pass
+    """
+    from tqdm import tqdm
+
+    largest = max(texts, key=len, default="")
+    if len(largest) < LARGE or not sys.stderr.isatty():
+        yield
+        return
+    answer(largest[: TRIAL // 10])  # the first call takes longer
+    begin = time.monotonic()
+    answer(largest[:TRIAL])
+    seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
+    done, begin = threading.Event(), time.monotonic()
+    bar = tqdm(total=round(seconds), desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
+               file=sys.stderr, leave=False, bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s")
+
+    def move() -> None:
+        while not done.wait(SECONDS):
+            bar.n = min(time.monotonic() - begin, 0.99 * seconds)
+            bar.refresh()
+
+    thread = threading.Thread(target=move, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        bar.close()
