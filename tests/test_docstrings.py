@@ -10,7 +10,7 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "tfsum"
 
 # Without an example, each with its reason. Methods are shown by the example of their class.
 VERBS = {"add_arguments", "run"}  # of cli/*.py: `EXAMPLES` and `tfsum VERB --help` show the calls
-COMMAND_PARTS = {"batches", "columns", "explain", "as_json", "as_text", "read_lines", "load", "documents", "progress",
+COMMAND_PARTS = {"batches", "columns", "explain", "as_json", "as_text", "read_lines", "load", "documents",
                  "refuse_rows", "show"}  # steps of one verb, which its tests run
 CHECKS = {"devices", "keras_backend", "machine", "models", "optional_packages", "packages", "precision", "tensorflow",
           "xla"}  # of cli/diagnosis.py: what they find differs from machine to machine
@@ -25,7 +25,7 @@ TASK_PARTS = {  # a part has the same functions in every task; `tfsum.tasks` and
 }
 OTHERS = {"tasks/evaluate.py": {"Report"}}  # an interface
 # Methods that Keras documents, and that mean the same here.
-KERAS = {"build", "call", "compile", "get_config", "make_test_function", "make_train_function", "predict",
+KERAS = {"build", "call", "compile", "evaluate", "fit", "get_config", "make_test_function", "make_train_function", "predict",
          "predict_on_batch"}
 
 

@@ -1,5 +1,6 @@
 """The bars that a terminal shows; nothing where there is none."""
 
+import contextlib
 import io
 import threading
 
@@ -13,14 +14,8 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def terminal(monkeypatch):
-    stream = Terminal()
-    monkeypatch.setattr("sys.stderr", stream)
-    return stream
-
-
-def test_a_large_text_has_a_bar_that_moves_by_itself(terminal, monkeypatch):
+def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
+    terminal = Terminal()
     monkeypatch.setattr(progress, "SECONDS", 0.01)
     asked, moved = [], threading.Event()
     write = terminal.write
@@ -31,23 +26,27 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(terminal, monkeypatch):
         if len(text) == progress.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
 
-    with progress.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer):
+    with contextlib.redirect_stderr(terminal), progress.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer):
         assert moved.wait(60)  # while the one call of the graph would run
     assert asked == [progress.TRIAL // 10, progress.TRIAL]
     assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
 
 
-def test_small_texts_and_other_streams_have_none(terminal, monkeypatch):
-    with progress.large_text_bar("a.txt", ["b" * 1000], pytest.fail):
+def test_small_texts_and_other_streams_have_none():
+    terminal = Terminal()
+    with contextlib.redirect_stderr(terminal), progress.large_text_bar("a.txt", ["b" * 1000], pytest.fail):
         pass
     assert terminal.getvalue() == ""
-    monkeypatch.setattr("sys.stderr", io.StringIO())
-    with progress.large_text_bar("war.txt", ["b" * 2_000_000], pytest.fail), progress.documents_bar(3) as bar:
-        bar.update()
+    pipe = io.StringIO()
+    with contextlib.redirect_stderr(pipe), progress.large_text_bar("war.txt", ["b" * 2_000_000], pytest.fail):
+        with progress.documents_bar(3) as bar:
+            bar.update()
+    assert pipe.getvalue() == ""
 
 
-def test_several_documents_are_counted(terminal):
-    with progress.documents_bar(2) as bar:
+def test_several_documents_are_counted():
+    terminal = Terminal()
+    with contextlib.redirect_stderr(terminal), progress.documents_bar(2) as bar:
         bar.update(2)
     assert "2/2" in terminal.getvalue()
     with progress.documents_bar(1) as bar:

@@ -207,13 +207,11 @@ class Model(keras.Model):
     # Keras itself drops sample weights in silence where the labels are among the inputs (y is None).
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):
-        """Keras's `fit`, without `sample_weight`."""
         self.refuse_sample_weight(kwargs.get("sample_weight"))
         return super().fit(*args, **kwargs)
 
     @functools.wraps(keras.Model.evaluate)
     def evaluate(self, *args, **kwargs):
-        """Keras's `evaluate`, without `sample_weight`."""
         self.refuse_sample_weight(kwargs.get("sample_weight"))
         return super().evaluate(*args, **kwargs)
 
