@@ -25,8 +25,8 @@ TASK_PARTS = {  # a part has the same functions in every task; `tfsum.tasks` and
 }
 OTHERS = {"tasks/evaluate.py": {"Report"}}  # an interface
 # Methods that Keras documents, and that mean the same here.
-KERAS = {"build", "call", "compile", "evaluate", "fit", "get_config", "make_test_function", "make_train_function", "predict",
-         "predict_on_batch"}
+KERAS = {"build", "call", "compile", "evaluate", "fit", "get_config", "make_test_function", "make_train_function",
+         "predict", "predict_on_batch"}
 
 
 def public(path: pathlib.Path) -> Iterator[ast.ClassDef | ast.FunctionDef]:

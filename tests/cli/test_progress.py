@@ -38,9 +38,10 @@ def test_small_texts_and_other_streams_have_none():
         pass
     assert terminal.getvalue() == ""
     pipe = io.StringIO()
-    with contextlib.redirect_stderr(pipe), progress.large_text_bar("war.txt", ["b" * 2_000_000], pytest.fail):
-        with progress.documents_bar(3) as bar:
-            bar.update()
+    large = ["b" * 2_000_000]
+    with contextlib.redirect_stderr(pipe), progress.large_text_bar("war.txt", large, pytest.fail), \
+            progress.documents_bar(3) as bar:
+        bar.update()
     assert pipe.getvalue() == ""
 
 
