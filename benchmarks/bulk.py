@@ -9,13 +9,16 @@ there, and the last lines of the terminal.
 """
 
 import argparse
+import fcntl
 import itertools
 import json
 import os
 import pathlib
 import pty
+import struct
 import sys
 import tempfile
+import termios
 import time
 
 from tfsum.data.readers import read_corpus
@@ -30,6 +33,7 @@ def on_terminal(words: list[str], interrupt: float | None = None) -> dict:
     if not process:
         os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
         os.execv(sys.executable, [sys.executable, "-c", COMMAND, *words])
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 100, 0, 0))  # rows and columns
     shown, pressed = b"", None
     os.set_blocking(terminal, False)
     while True:
