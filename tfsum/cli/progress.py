@@ -12,11 +12,11 @@ TRIAL = 20_000  # characters whose time is taken: two seconds or so
 SECONDS = 0.5  # between two updates
 
 
-def documents_bar(total: int) -> Any:
+def documents_bar(total: int | None) -> Any:
     """A progress bar on a terminal, for several documents.
 
     Args:
-        total: their number.
+        total: their number; None where it is not known before they are read.
 
     Example:
         >>> with documents_bar(3) as bar:

@@ -31,6 +31,7 @@ EXAMPLES = """examples:
 # Documents that are in memory together, and bytes of them: enough to put those of equal length into one batch, few
 # enough that the first answers come soon.
 DOCUMENTS, BYTES = 128, 1 << 21
+PART = 16  # of these, between two movements of the bar
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,14 +66,10 @@ def run(arguments: argparse.Namespace) -> int:
     summarize, options = load(arguments)
     failures: list[str] = []
     heading = places is None and (len(sources) > 1 or arguments.field is not None)
-    with documents_bar(len(sources)) as bar:
+    with documents_bar(None if arguments.field else len(sources)) as bar:
         read = documents(sources, arguments, places, None if len(sources) == 1 else failures, bar)
         for group in groups(read):
-            texts = [document.text for document in group]
-            with large_text_bar(max(group, key=lambda document: len(document.text)).name, texts,
-                                functools.partial(summarize, **options)):
-                results = summarize(texts, **options)
-            for document, result in zip(group, results):
+            for document, result in zip(group, answers(group, functools.partial(summarize, **options), bar)):
                 for note in [*document.notes, *(f"warning: {warning}" for warning in result.warnings)]:
                     bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
                 answer = (as_json(document.name, result) if arguments.format == "json" else
@@ -152,15 +149,17 @@ def documents(sources: list[Source], arguments: argparse.Namespace, places: Plac
     for source in sources:
         try:
             if arguments.field is None and places and places.of(source.name).exists():
+                bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding):
-                if not (places and places.of(document.name).exists()):
+                if places and places.of(document.name).exists():
+                    bar.update()
+                else:
                     yield document
         except DataError as error:
             if failures is None:
                 raise
             failures.append(str(error))
-        finally:
             bar.update()
 
 
@@ -184,6 +183,21 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
             group, size = [], 0
     if group:
         yield group
+
+
+def answers(group: list[Document], summarize: Callable, bar: Any) -> list[Any]:
+    """The results of a group, in its order; computed in parts of equal length, after each of which `bar` moves."""
+    results: list[Any] = [None] * len(group)
+    order = sorted(range(len(group)), key=lambda i: len(group[i].text))
+    for first in range(0, len(order), PART):
+        part = order[first : first + PART]
+        texts = [group[i].text for i in part]
+        with large_text_bar(group[part[-1]].name, texts, summarize):
+            found = summarize(texts)
+        for i, result in zip(part, found):
+            results[i] = result
+        bar.update(len(part))
+    return results
 
 
 def as_text(name: str, result: Any, heading: bool) -> str:
