@@ -14,6 +14,7 @@ from tfsum.errors import Error
 from tfsum.export.golden import TEXTS
 from tfsum.tasks import register, task
 
+pytestmark = pytest.mark.slow  # trains, exports and trains again; .ci/run runs it
 RECIPE = keyword_tagging.HERE / "recipe.toml"
 
 

@@ -26,6 +26,7 @@ def run(*arguments, **environment):
                           capture_output=True, text=True, check=False)
 
 
+@pytest.mark.slow  # a minute and a half of compiling; .ci/run runs it
 @needs_jax
 def test_jax_gives_the_answers_of_tensorflow():
     done = run(str(ROOT / "benchmarks" / "backends.py"))
