@@ -16,6 +16,7 @@ def kept(text):
 @pytest.mark.parametrize(("text", "left"), [
     ("From: Anna <a@example.org>\nTo: Ben\nSubject: Rain\n\nThe river rose.\nPeople left.\n\nYours,\nAnna",
      ["The river rose.", "People left."]),
+    ("It was found.\n\nCarla wrote:\n> Where is it?\n> I waited.", ["It was found."]),
     ("Abstract\nWe study rain. It is wet.\nMethods:\nWe measured it.\n-----\n* * *\nTable 1",
      ["We study rain.", "It is wet.", "We measured it."]),
     ("ANNA:\nDid you see it?\nBEN:\nNo, I was at home.", ["Did you see it?", "No, I was at home."]),

@@ -1,5 +1,6 @@
 """Texts wrapped at a width are told from texts whose lines mean something, and joined without moving a byte."""
 
+import pathlib
 import textwrap
 
 import pytest
@@ -33,6 +34,53 @@ def test_wrapped_paragraphs(width, end):
     found, wrapped = joined(text)
     assert wrapped
     assert [" ".join(line.split()) for line in found.split("\n") if line.strip()] == [PARAGRAPH] * 3
+
+
+MAIL = """From: Anna Holt <anna@example.org>
+Subject: Office closed on Friday
+
+Dear all,
+
+the office will be closed on Friday, because the electricity of the whole
+street is switched off from seven in the morning. Please work from home, or
+take a day off. The servers keep running in the data centre, so mail and the
+shop are not affected.
+
+Best regards,
+Anna
+
+-- 
+Anna Holt
+Facility management
+"""  # noqa: W291 - the mark of a signature
+HELP = """options:
+  -h, --help            show this help message and exit
+  -n N, --sentences N   of an extractive model: sentences at most (default 3;
+                        the shipped model gives up to 10); a model is exported
+                        with more by `tfsum export --max-sentences`
+  --field NAME          of JSON lines, CSV and TSV: the field that holds the
+                        text
+"""
+
+
+def test_mail_with_its_header_and_a_page_of_options():
+    found, wrapped = joined(MAIL)
+    lines = found.split("\n")
+    assert wrapped and lines[:2] == MAIL.split("\n")[:2] and lines[-3:] == MAIL.split("\n")[-3:]
+    assert "because the electricity of the whole street is switched off from seven in the morning." in found
+    found, wrapped = joined(HELP)
+    assert wrapped and "  -h, --help            show this help message and exit" in found.split("\n")
+    assert "(default 3; the shipped model gives up to 10); a model is exported with more by" in " ".join(found.split())
+
+
+def test_text_that_was_wrapped_by_hand():
+    """The licence of this package, indented and with room at the ends of its lines."""
+    licence = (pathlib.Path(__file__).resolve().parents[2] / "LICENSE").read_text(encoding="utf-8")
+    found, wrapped = joined(licence)
+    assert wrapped and licence.split() == found.split()
+    paragraphs = [" ".join(line.split()) for line in found.split("\n")]
+    assert ('"Licensor" shall mean the copyright owner or entity authorized by the copyright owner that is granting '
+            "the License.") in paragraphs
 
 
 def wide_fill(text, columns):

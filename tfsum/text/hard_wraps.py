@@ -2,7 +2,9 @@ r"""Hard-wrapped text recognized in the graph: which new lines only break a line
 
 A program that wraps text ends a line where the next word does not fit. So in wrapped text every line, but the last of
 a paragraph, would be too long with the first word of the line that follows it; of lines that are sentences, items or
-verses few are. The widest line says how long is too long.
+verses few are. The widest line says how long is too long; a line's indentation counts, since programs wrap at a column.
+Who wraps by hand leaves more room: there most lines are nearly as wide as the widest, end in no sentence's end, and the
+next one begins with a small letter.
 """
 
 import tensorflow as tf
@@ -11,13 +13,19 @@ from tfsum.text.repeat import row_ids
 
 IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"  # a line may end after each
 WIDE = rf"(?:{IDEOGRAPH}|\p{{Hangul}})"  # two columns each
-NARROWEST, WIDEST = 40, 100  # columns of a line; what is wider was not wrapped for a screen or for mail
+NARROWEST, WIDEST = 40, 120  # columns of a line; what is wider was not wrapped for a screen or for mail
 FULL = 0.7  # share of the lines, the widest aside, that must be full
 OPEN_ENDED = 0.5  # share of the lines that must not end a sentence
 NARROW = 0.8  # share of the lines that must be no wider than WIDEST
+SHORT = 0.5  # of the widest line: what ends a paragraph, such as a greeting, is no evidence if the next begins anew
+EVIDENCE = 0.5  # share of the lines that must be left then
+BY_HAND = 0.7  # of the widest line: what may be wrapped by hand
+GOES_ON = 0.4  # share of the lines that must be followed by a small letter then
 OUTLIERS = 20  # one in so many lines may be wider than the wrap
+TAB = 8  # columns
 _END = r"(?s:.*)[.!?…。！？][\"'”’»)\]」』]*\s*"
-_ITEM = r"\s*(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s(?s:.*)"
+_ITEM = r"\s*(?:(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s|--?[A-Za-z])(?s:.*)"  # or an option
+_FIELD = r"[A-Z][A-Za-z-]{1,15}:\s(?s:.*)"  # of a mail's header
 _FIRST_WORD = rf"^({IDEOGRAPH}|[^\s]+)(?s:.*)$"
 
 
@@ -43,9 +51,10 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     owner, bare = row_ids(lines), tf.strings.regex_replace(lines.flat_values, r"^\s+|\s+$", "")
     last = tf.concat([owner[1:] != owner[:-1], [True]], 0)[: tf.size(bare)]
     word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
-    full, wrapped = _full_lines(lines, bare, last, _characters(bare), _characters(word))
+    shown = tf.strings.regex_replace(tf.strings.regex_replace(lines.flat_values, r"\s+$", ""), r"\t", " " * TAB)
+    full, wrapped = _full_lines(lines, bare, last, _characters(shown), _characters(word))
     # Most programs count characters, some the columns of a screen.
-    full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(bare), _columns(word))
+    full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(shown), _columns(word))
     joined = tf.where(tf.gather(wrapped, owner), full, full_columns & tf.gather(wrapped_columns, owner))
     wrapped |= wrapped_columns
     parts = tf.where(joined, tf.strings.regex_replace(lines.flat_values, r"\r$", " "), lines.flat_values)
@@ -70,14 +79,15 @@ def _full_lines(lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width:
         lines: (B, L) string.
         bare: (L,) the lines without white space at their ends.
         last: (L,) bool, the last line of each text.
-        width, word: (L,) int32, the widths of the line and of its first word.
+        width, word: (L,) int32, the widths of the line with its indentation and of its first word.
     """
     owner, documents = row_ids(lines), lines.nrows()
 
     def of_next(values: tf.Tensor) -> tf.Tensor:
         return tf.concat([values[1:], tf.zeros_like(values[:1])], 0)
 
-    followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(tf.strings.regex_full_match(bare, _ITEM))
+    begins = tf.strings.regex_full_match(bare, _ITEM) | tf.strings.regex_full_match(bare, _FIELD)
+    followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(begins)
     inner = followed & (width <= WIDEST) & tf.strings.regex_full_match(bare, rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
     open_ended = inner & ~tf.strings.regex_full_match(bare, _END)
 
@@ -87,11 +97,19 @@ def _full_lines(lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width:
     lengths = count(inner)
     widest = _widest(tf.where(inner, width, 0), lines, lengths)
     full = inner & (width + 1 + of_next(word) > tf.gather(widest, owner))
-    many = (count(full) - 1.0 >= FULL * (lengths - 1.0)) & (count(open_ended) >= OPEN_ENDED * lengths)
     goes_on = of_next(tf.strings.regex_full_match(bare, r"\p{Ll}(?s:.*)"))
+    share = tf.cast(width, tf.float32) / tf.maximum(tf.cast(tf.gather(widest, owner), tf.float32), 1.0)
+    judged = inner & ((share >= SHORT) | goes_on)
+    judged &= tf.gather(count(judged) >= EVIDENCE * lengths, owner)
+    number = count(judged)
+    many = (count(full & judged) - 1.0 >= FULL * (number - 1.0)) & (count(open_ended & judged) >= OPEN_ENDED * number)
+    nearly = judged & (share >= BY_HAND)
+    by_hand = (number > 2.5) & (count(nearly) >= FULL * number) & (count(open_ended & goes_on) >= GOES_ON * number) & (
+        count(open_ended & judged) >= FULL * number)
     alone = count(open_ended & goes_on) > 0  # where one line is all there is to judge by
     narrow = (lengths >= NARROW * count(followed)) & (widest >= NARROWEST)
-    return full, narrow & tf.where(lengths > 1.5, many, alone)
+    joined = full | (nearly & open_ended & tf.gather(by_hand, owner))
+    return joined, narrow & tf.where(number > 1.5, many | by_hand, alone)
 
 
 def _widest(width: tf.Tensor, lines: tf.RaggedTensor, lengths: tf.Tensor) -> tf.Tensor:
