@@ -1,5 +1,8 @@
 """Checkpoints: what comes back, which are kept, and a file of another model."""
 
+import json
+import pathlib
+
 import keras
 import numpy as np
 import pytest
@@ -37,12 +40,12 @@ def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, mo
     checkpoints.save(1, {"step": 1})
     before = sorted(path.name for path in tmp_path.iterdir())
 
-    def full(checkpoint_number):
-        (tmp_path / f"ckpt-{checkpoint_number}_temp").mkdir()
-        (tmp_path / f"ckpt-{checkpoint_number}_temp" / "part").write_text("half")
+    def full(prefix):
+        pathlib.Path(f"{prefix}_temp").mkdir(parents=True)
+        pathlib.Path(f"{prefix}_temp", "part").write_text("half")
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device\nmore")
 
-    monkeypatch.setattr(checkpoints._manager, "save", full)
+    monkeypatch.setattr(checkpoints._checkpoint, "write", full)
     with pytest.raises(Error, match=r"the checkpoint of step 12 cannot be written \(No space left on device\); the one "
                                     "before it is kept. Make room"):
         checkpoints.save(12, {"step": 12})
@@ -66,10 +69,52 @@ def test_the_newest_are_kept(tmp_path):
 def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
     one = model()
     Checkpoints(tmp_path, {"model": one.variables}).save(1, {"step": 1})
-    # What a kill leaves: data and state of step 2, and no index that names them.
-    (tmp_path / "ckpt-2.json").write_text("{\"step\": 2}")
+    # What a kill leaves: files that no JSON file names, under their own or the temporary name.
     (tmp_path / "ckpt-2.data-00000-of-00001").write_bytes(b"half")
-    assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
+    (tmp_path / "writing-3").mkdir()
+    (tmp_path / "writing-3" / "ckpt-3.index").write_bytes(b"half")
+    # And what 0.1.0 left: the state, before the index.
+    (tmp_path / "ckpt-4.json").write_text("{\"step\": 4}")
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
+    assert checkpoints.restore() == {"step": 1}
+    checkpoints.save(5, {"step": 5})
+    checkpoints.save(6, {"step": 6})
+    assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} == {"ckpt-5", "ckpt-6"}
+
+
+@pytest.mark.parametrize("harm", ["empty", "half", "flipped", "gone"])
+@pytest.mark.parametrize("end", ["json", "index", "data-00000-of-00001"])
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(tmp_path, capsys, harm, end):
+    one = model()
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
+    for step in (1, 2):
+        one.layers[0].set_weights([np.full((2, 3), step), np.zeros(3)])
+        checkpoints.save(step, {"step": step})
+    file = tmp_path / f"ckpt-2.{end}"
+    data = file.read_bytes()
+    if harm == "gone":
+        file.unlink()
+    else:
+        middle = len(data) // 2
+        flipped = data[:middle] + bytes([data[middle] ^ 255]) + data[middle + 1 :]
+        file.write_bytes({"empty": b"", "half": data[:middle], "flipped": flipped}[harm])
+    fresh = model()
+    assert Checkpoints(tmp_path, {"model": fresh.variables}).restore() == {"step": 1}
+    assert fresh.layers[0].get_weights()[0][0, 0] == 1
+    if (end, harm) != ("json", "gone"):  # then it is one that was never finished
+        assert "ckpt-2 is damaged" in capsys.readouterr().err
+
+
+def test_none_that_is_whole_and_one_of_a_later_tfsum(tmp_path):
+    one = model()
+    Checkpoints(tmp_path, {"model": one.variables}).save(1, {})
+    described = json.loads((tmp_path / "ckpt-1.json").read_text())
+    (tmp_path / "ckpt-1.json").write_text(json.dumps({**described, "format": 9}))
+    with pytest.raises(CheckpointError, match="ckpt-1: its format is 9, and this tfsum reads 1 and 2"):
+        Checkpoints(tmp_path, {"model": one.variables}).restore()
+    (tmp_path / "ckpt-1.json").write_text("")
+    with pytest.raises(CheckpointError, match="no checkpoint is whole .ckpt-1: its JSON file cannot be read"):
+        Checkpoints(tmp_path, {"model": one.variables}).restore()
 
 
 def test_a_checkpoint_of_another_model(tmp_path):

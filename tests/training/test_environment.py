@@ -1,20 +1,40 @@
-"""What must be known before a layer is built."""
+"""Which strategy a recipe gets where there are workers, and where there are none."""
 
 import pytest
+import tensorflow as tf
 
 from tfsum.errors import RecipeError
-from tfsum.training.environment import refuse_workers
+from tfsum.training.environment import strategy_of
+from tfsum.training.workers import announced_workers
+
+TWO = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
 
 
-def test_several_workers_are_refused_and_one_is_not(monkeypatch):
+@pytest.fixture
+def announce(monkeypatch):
+    """A function: sets TF_CONFIG."""
     monkeypatch.delenv("TF_CONFIG", raising=False)
-    refuse_workers()
-    monkeypatch.setenv("TF_CONFIG", '{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}')
-    refuse_workers()
-    for cluster in ('{"worker": ["a:1", "b:1"]}', '{"chief": ["a:1"], "worker": ["b:1"]}'):
-        monkeypatch.setenv("TF_CONFIG", f'{{"cluster": {cluster}}}')
-        with pytest.raises(RecipeError, match="TF_CONFIG announces 2 workers; .* not supported yet; unset TF_CONFIG"):
-            refuse_workers()
-    monkeypatch.setenv("TF_CONFIG", "worker 1")
+    return lambda config: monkeypatch.setenv("TF_CONFIG", config)
+
+
+def test_workers_are_counted(announce):
+    assert announced_workers() == 1
+    announce('{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}')
+    assert announced_workers() == 1 and strategy_of("auto") is tf.distribute.get_strategy()
+    announce('{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}')
+    assert announced_workers() == 2
+
+
+@pytest.mark.parametrize("name", ["one", "mirrored"])
+def test_workers_that_would_train_a_model_each_are_refused(announce, name):
+    announce(TWO)
+    with pytest.raises(RecipeError, match=f"'{name}', and 2 workers are announced .*'multi_worker', or unset"):
+        strategy_of(name)
+
+
+def test_several_workers_need_a_cluster(announce):
+    with pytest.raises(RecipeError, match="'multi_worker', and no other worker is announced; .*--local-workers 2"):
+        strategy_of("multi_worker")
+    announce("worker 1")
     with pytest.raises(RecipeError, match="TF_CONFIG is 'worker 1'; expected JSON"):
-        refuse_workers()
+        strategy_of("auto")

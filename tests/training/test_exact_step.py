@@ -121,3 +121,12 @@ def test_regularizers_count_once():
     model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)
     expected = expected_table() - 0.1 * np.arange(10).reshape(5, 2)
     np.testing.assert_allclose(model.table.get_weights()[0], expected, rtol=1e-6)
+
+
+@pytest.mark.slow  # eight graphs of a step; the two devices above have a batch of unequal parts
+def test_a_replica_without_rows_changes_nothing(on_two_devices, tmp_path):
+    on_two_devices(pathlib.Path(__file__).with_name("empty_replica.py"), tmp_path)
+    for model in ("extractive", "classifier", "transformer", "pretraining"):
+        one, two = (dict(np.load(tmp_path / f"{model}_{parts}.npz")) for parts in (1, 2))
+        for name, value in one.items():
+            np.testing.assert_allclose(two[name], value, atol=1e-6, rtol=1e-6, err_msg=f"{model} {name}")

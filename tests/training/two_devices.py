@@ -7,8 +7,8 @@ import sys
 
 import keras
 import numpy as np
-import one_device  # noqa: F401 - before tfsum: it makes the logical devices
 import tensorflow as tf
+import two_processors  # noqa: F401 - before tfsum
 
 from tfsum.models import BertSumExt
 from tfsum.training.optimizer import Adam

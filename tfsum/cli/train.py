@@ -5,11 +5,13 @@ import contextlib
 import sys
 
 import tfsum
+from tfsum.cli.local_workers import run_workers
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum train training/bert_sum_ext_news.toml
   tfsum train training/bert_sum_ext_news.toml --set train.learning_rate=1e-4
+  tfsum train training/bert_sum_ext_news.toml --local-workers 2
 
 prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its state saved.
 """
@@ -25,9 +27,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECTION.KEY=VALUE",
         help="override a key of the recipe, or without VALUE take it out; may be given several times",
     )
+    parser.add_argument("--local-workers", type=int, metavar="N", help="start N workers on this machine, to try a "
+                        "training of several machines")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.local_workers is not None:
+        sets = [word for override in arguments.overrides for word in ("--set", override)]
+        return run_workers(arguments.local_workers, ["train", arguments.recipe, *sets])
     load_tensorflow()
     # Keras prints as it goes; only the folder at the end is a result.
     with contextlib.redirect_stdout(sys.stderr):

@@ -134,8 +134,8 @@ class Batcher:
             number, epoch = number - len(batches), epoch + 1
         return batches[number]
 
-    def dataset(self, *, training: bool, seed: int = 0, epochs: int | None = None,
-                skip_batches: int = 0) -> tf.data.Dataset:
+    def dataset(self, *, training: bool, seed: int = 0, epochs: int | None = None, skip_batches: int = 0,
+                replicas: range = range(1), of: int = 1) -> tf.data.Dataset:
         """A data set of dicts of tensors.
 
         Args:
@@ -143,18 +143,28 @@ class Batcher:
             seed: of the shuffles.
             epochs: passes over the rows; None is one pass, or no end in training.
             skip_batches: batches already seen, counted from the first batch of epoch 0; they are planned, not built.
+            replicas: those that this data set is for: of each batch it gives one part after another for each of them.
+                A part has every `of`th row, and none where the batch has too few.
+            of: replicas that share a batch.
         """
-        generate = functools.partial(self._generate, training, seed, epochs, skip_batches)
+        generate = functools.partial(self._generate, training, seed, epochs, skip_batches, replicas, of)
         batches = tf.data.Dataset.from_generator(generate, output_signature=self.signature)
         return self.transform(batches).prefetch(4)
 
-    def _generate(self, training: bool, seed: int, epochs: int | None, skip: int) -> Iterator[dict[str, np.ndarray]]:
+    def _generate(self, training: bool, seed: int, epochs: int | None, skip: int, replicas: range, of: int
+                  ) -> Iterator[dict[str, np.ndarray]]:
         epoch, epochs = 0, 1 if epochs is None and not training else epochs
         while epochs is None or epoch < epochs:
             batches = self.plan((seed, epoch) if training else None)
             for rows in batches[skip:]:
-                yield self.assemble(rows, epoch if training else 0)
+                for part in (rows[replica::of] for replica in replicas):
+                    yield self.assemble(part, epoch if training else 0) if len(part) else self._no_rows()
             epoch, skip = epoch + 1, max(0, skip - len(batches))
+
+    def _no_rows(self) -> dict[str, np.ndarray]:
+        """A batch of no row."""
+        return {name: np.zeros([0, *(size or 1 for size in spec.shape[1:])], spec.dtype.as_numpy_dtype)
+                for name, spec in self.signature.items()}
 
     def report(self) -> dict[str, int | float]:
         """What one pass holds and wastes: `counts`, batches, tokens, padded_tokens, padding (share of these)."""

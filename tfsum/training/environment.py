@@ -1,57 +1,57 @@
 """Global settings that must be made before any layer is built: the strategy, the precision and the seed."""
 
-import json
-import os
-
 import keras
 import tensorflow as tf
 
-from tfsum.errors import RecipeError
+from tfsum.errors import Error, RecipeError
+from tfsum.training.workers import announced_workers, cluster_resolver
 
+STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def strategy_of(name: str) -> tf.distribute.Strategy:
-    """The strategy of a recipe: "one" device, or "mirrored" over all GPUs (all logical CPUs where there is no GPU).
-
-    Raises:
-        RecipeError: the name is unknown.
+    """The strategy of a recipe.
 
     Args:
-        name: "one" or "mirrored".
+        name: "one" device; "mirrored" over all GPUs of this machine (all logical CPUs where there is no GPU);
+            "multi_worker" over all GPUs of several machines, which TF_CONFIG or SLURM announce, see
+            `tfsum.training.workers`; "auto", which is the first of these three that uses all there is: one for a
+            machine with no more than a GPU.
+
+    Raises:
+        RecipeError: the name is unknown, or it does not fit the workers that are announced.
+        Error: the workers cannot be joined: TensorFlow has been used before in this process.
 
     Example:
         >>> strategy_of("one").num_replicas_in_sync
         1
     """
+    if name not in STRATEGIES:
+        raise RecipeError(f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}")
+    workers = announced_workers()
+    if name == "auto":
+        several = len(tf.config.list_physical_devices("GPU")) > 1
+        name = "multi_worker" if workers > 1 else "mirrored" if several else "one"
+    if (workers > 1) != (name == "multi_worker"):
+        found = f"{workers} workers are announced (TF_CONFIG, SLURM)" if workers > 1 else "no other worker is announced"
+        raise RecipeError(f"[train] strategy is {name!r}, and {found}; " + (
+            "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG" if workers > 1
+            else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"))
+    if name == "multi_worker":
+        return _join_workers()
     if name == "one":
         return tf.distribute.get_strategy()
-    if name != "mirrored":
-        raise RecipeError(f"[train] strategy is {name!r}; expected 'one' or 'mirrored'")
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
-def refuse_workers() -> None:
-    """Checks that TF_CONFIG does not announce several workers, each of which would train a model of its own.
-
-    Raises:
-        RecipeError: it does, or it is no JSON.
-
-    Example:
-        >>> refuse_workers()
-    """
-    config = os.environ.get("TF_CONFIG", "")
-    if not config.strip():
-        return
+def _join_workers() -> tf.distribute.Strategy:
     try:
-        cluster = json.loads(config).get("cluster", {})
-        workers = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
-    except (ValueError, AttributeError, TypeError):
-        raise RecipeError(f"TF_CONFIG is {config[:80]!r}; expected JSON with a \"cluster\", or no TF_CONFIG") from None
-    if workers > 1:
-        raise RecipeError(f"TF_CONFIG announces {workers} workers; training on several machines is not supported yet; "
-                          "unset TF_CONFIG to train on this one")
+        return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver())
+    except RuntimeError as error:
+        raise Error(f"the workers cannot be joined ({error}); train in a process that has not used TensorFlow before"
+                    ) from None
 
 
 def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:

@@ -41,7 +41,8 @@ def train_step(model: Model, data: Any) -> dict:
         data: this replica's part of the batch: a dict of tensors, or (dict, labels); dimension 0 is the batch.
 
     Returns:
-        dict of `loss_sum`, `weight` and `tokens` of this replica's part, to be summed over replicas.
+        dict of `loss_sum`, `weight` and `tokens` of this replica's part, to be summed over replicas; of several
+        workers also `stop`, above 0 where this one is to stop.
 
     Example:
         >>> strategy.run(lambda batch: train_step(model, batch), args=(data,))  # doctest: +SKIP
@@ -54,7 +55,8 @@ def train_step(model: Model, data: Any) -> dict:
     loss_sum, gradients = _gradients(model, x, y, scale, context)
     gradients = context.all_reduce(SUM, gradients)
     model.optimizer.apply(gradients, model.trainable_variables)
-    return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x)}
+    stop = {} if model.stop_requested is None else {"stop": tf.convert_to_tensor(model.stop_requested)}
+    return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x), **stop}
 
 
 def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:

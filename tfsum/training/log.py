@@ -1,7 +1,10 @@
 """The log of a run: lines on standard error."""
 
+import contextlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+
+_muted = False
 
 
 def log(line: str) -> None:
@@ -13,7 +16,24 @@ def log(line: str) -> None:
     Example:
         >>> log("step 100")
     """
-    print(line, file=sys.stderr, flush=True)
+    if not _muted:
+        print(line, file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def muted(mute: bool) -> Iterator[None]:
+    """Inside the block `log` is silent, as on all workers but the first, if `mute` is true.
+
+    Example:
+        >>> with muted(True):
+        ...     log("step 100")
+    """
+    global _muted
+    before, _muted = _muted, mute
+    try:
+        yield
+    finally:
+        _muted = before
 
 
 def format_scores(scores: Mapping[str, float]) -> str:

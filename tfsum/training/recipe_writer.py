@@ -60,7 +60,7 @@ def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[st
     """
     folder = pathlib.Path(recipe["train"]["folder"])
     file = folder / "recipe.toml"
-    if not (file.is_file() and (folder / "checkpoints" / "checkpoint").is_file()):
+    if not (file.is_file() and any((folder / "checkpoints").glob("ckpt-*.json"))):
         return []
     old_recipe, new_recipe = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
     for section in FIXED:

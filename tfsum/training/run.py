@@ -7,8 +7,8 @@ import math
 import pathlib
 import signal
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Literal
 
 import keras
 import numpy as np
@@ -23,7 +23,9 @@ from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.log import format_scores, log
 from tfsum.training.progress import Progress
 from tfsum.training.recipe_file import keys_of
+from tfsum.training.workers import Workers
 
+Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
 EXPLODED = 1e6  # times the first loss
 NAMED = 20  # examples of a batch that a message names
 
@@ -35,7 +37,7 @@ class RunSettings:
     Attributes:
         folder: of the run.
         steps: optimizer steps of the whole run.
-        strategy: "one" device, or "mirrored" over all GPUs, see `strategy_of`.
+        strategy: the devices and machines that train, see `strategy_of`; a batch is shared among them.
         precision: see `set_precision_and_seed`.
         seed: of new weights, of dropout and of the order of the data.
         validate_every: steps between two checkpoints with a validation.
@@ -54,7 +56,7 @@ class RunSettings:
 
     folder: str
     steps: int
-    strategy: str = "one"
+    strategy: Strategy = "auto"
     precision: str = "float32"
     seed: int = 0
     validate_every: int = 100
@@ -105,17 +107,23 @@ class Run:
         # Of the subclass's own classes.
         self.model: Any = model
         self.settings: Any = settings
+        self.workers = Workers(model.distribute_strategy)
         if self.folder.exists() and not self.folder.is_dir():
             raise Error(f"{self.folder}: is a file, expected a run folder; choose another [train] folder")
-        self.folder.mkdir(parents=True, exist_ok=True)
+        if self.workers.is_chief:
+            self.folder.mkdir(parents=True, exist_ok=True)
         model.micro_batches = settings.micro_batches
+        if self.workers.count > 1:  # before the graph of the step is traced
+            model.stop_requested = tf.Variable(0.0)
         with model.distribute_strategy.scope():
             model.compile(optimizer=optimizer, jit_compile=False)
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
-        self._checkpoints = Checkpoints(self.folder / "checkpoints", {
-            "model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables})
-        self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if settings.tensorboard else []
+        variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
+        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables)
+        self._variables = [variable for group in variables.values() for variable in group]
+        boards = settings.tensorboard and self.workers.is_chief
+        self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if boards else []
         self._first_loss: float | None = None
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
@@ -140,29 +148,36 @@ class Run:
         return []
 
     def batch_rows(self, batcher: Batcher, step: int) -> list[int]:
-        """The numbers, from 1, of the rows that all replicas take in a step, the first of which is step 1."""
-        replicas = self.model.distribute_strategy.num_replicas_in_sync
-        return [int(row) + 1 for number in range((step - 1) * replicas, step * replicas)
-                for row in batcher.rows_of(number, self.settings.seed)]
+        """The numbers, from 1, of the rows of a step, the first of which is step 1."""
+        return [int(row) + 1 for row in batcher.rows_of(step - 1, self.settings.seed)]
 
-    def replicated(self, batches: Callable[[int], tf.data.Dataset], done: int) -> tf.data.Dataset:
-        """Distributes batches to the replicas, each with a shape of its own.
+    def shared(self, batcher: Batcher, done: int) -> tf.data.Dataset:
+        """The batches of training, the rows of each shared among all replicas: a step sees the same on any strategy.
 
         Args:
-            batches: from the number of batches to skip to those that follow.
-            done: steps to skip.
+            batcher: of the rows.
+            done: batches to skip.
         """
         strategy = self.model.distribute_strategy
-        replicas = strategy.num_replicas_in_sync
-        if replicas == 1:
-            return batches(done)
-        return strategy.distribute_datasets_from_function(lambda _: batches(done * replicas))
+        of = strategy.num_replicas_in_sync
+
+        def local(context: tf.distribute.InputContext) -> tf.data.Dataset:
+            here = of // context.num_input_pipelines
+            first = context.input_pipeline_id * here
+            return batcher.dataset(training=True, seed=self.settings.seed, skip_batches=done,
+                                   replicas=range(first, first + here), of=of)
+
+        if of == 1:
+            return local(tf.distribute.InputContext())
+        return strategy.distribute_datasets_from_function(local)
 
     def fit(self) -> pathlib.Path:
         """Trains to the last step, from the newest checkpoint if there is one.
 
         Order of events: steps up to the next multiple of `validate_every` (or until a signal
         is received); there a validation of the averaged weights, the best model, the history; then the checkpoint.
+        Of several workers the chief alone reads and writes the folder; all take its state on resume, and a signal to
+        any of them stops all after the same step.
 
         Returns:
             The folder of the best model.
@@ -171,7 +186,8 @@ class Run:
             Stopped: SIGINT or SIGTERM was received; the state is saved.
             Error: a loss or a weight is no finite number; the last checkpoint and the best model are kept.
         """
-        self.state = self._checkpoints.restore() or self.state
+        self.state = self.workers.by_chief(self._checkpoints.restore) or self.state
+        self.workers.take_from_chief(self._variables)
         done, steps = self.steps_done, self.settings.steps
         if done >= steps:
             log(f"{done} steps are done and {steps} were asked for, so nothing is trained; to continue, raise "
@@ -179,7 +195,7 @@ class Run:
         elif done:
             log(f"resuming after step {done} of {steps}")
         with _signals() as received:
-            while done < steps and not received and not self.out_of_patience:
+            while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
                 self._take_steps(done, received)
                 done = self.steps_done
         if self.out_of_patience:
@@ -213,7 +229,11 @@ class Run:
 
         def end_step(batch: int, logs: dict[str, Any]) -> None:
             self._check_loss(float(logs["loss"]))
-            self.model.stop_training = bool(received)
+            if self.model.stop_requested is None:
+                self.model.stop_training = bool(received)
+            else:  # the next step's sum over the workers says it to all of them
+                self.model.stop_training = float(logs["stop"]) > 0
+                self.model.stop_requested.assign(float(bool(received)))
 
         def end_interval(epoch: int, logs: dict[str, Any]) -> None:
             self.state["seconds"] += time.monotonic() - began
@@ -221,12 +241,15 @@ class Run:
             self._check_weights(step)
             if step % every == 0 or step == self.settings.steps:
                 logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
-            self._checkpoints.save(step, self.state)
+            self.workers.by_chief(lambda: self._checkpoints.save(step, self.state))
 
         ends = keras.callbacks.LambdaCallback(on_train_batch_end=end_step, on_epoch_end=end_interval)
         self.model.fit(dataset, steps_per_epoch=min(every - done % every, until - done), verbose=0, shuffle=False,
                        initial_epoch=epoch, epochs=epoch + 1,
-                       callbacks=[self.average, Progress(self.settings.steps, done), ends, *self._boards])
+                       callbacks=[self.average, *self._progress(done), ends, *self._boards])
+
+    def _progress(self, done: int) -> list[keras.callbacks.Callback]:
+        return [Progress(self.settings.steps, done)] if self.workers.is_chief else []
 
     def _check_loss(self, loss: float) -> None:
         """Stops the run at a loss that is no finite number, and warns once of one that explodes."""
@@ -256,15 +279,17 @@ class Run:
     def _validate(self, step: int) -> dict[str, float]:
         """Validates the averaged weights, saves the best model, and writes history.json."""
         with self.average.applied():
-            scores = self.measure()
+            scores = self.workers.by_chief(self.measure)
             log(f"step {step}: {format_scores(scores)}")
             self.state["history"].append({"step": step, **scores})
             best = self.state["best"]
             if best is None or self.selection_score(scores) > self.selection_score(best):
                 self.state["best"] = {"step": step, **scores}
-                self.save_best(self.folder / "best")
+                self.workers.by_chief(lambda: self.save_best(self.folder / "best"))
         history = {**self.state, "seconds": round(self.state["seconds"]), "ended_early": self.out_of_patience}
-        write_atomically(self.folder / "history.json", json.dumps(history, indent=1))
+        text = json.dumps(history, indent=1)
+        if self.workers.is_chief:
+            write_atomically(self.folder / "history.json", text)
         return scores
 
 

@@ -1,17 +1,21 @@
 """From a recipe to the best model folder, in four stages: prepare the data, build the model, make the run, fit."""
 
+import contextlib
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import keras
+import tensorflow as tf
 
 from tfsum.models.model import Model
-from tfsum.training.environment import refuse_workers, set_precision_and_seed, strategy_of
+from tfsum.training.environment import set_precision_and_seed, strategy_of
 from tfsum.training.lock import locked
-from tfsum.training.log import log
+from tfsum.training.log import log, muted
 from tfsum.training.recipe_writer import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
+from tfsum.training.same_training import check_same_training
+from tfsum.training.workers import LOST, Workers, lost_worker
 
 Recipe = Mapping[str, Mapping[str, Any]]
 
@@ -46,10 +50,10 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         The folder of the best model.
 
     Raises:
-        Stopped: a signal asked the run to stop, and its state is saved.
+        Stopped: a signal asked the run to stop, or another worker was lost; its state is saved.
         Error: the data, the model's files or the run folder do not fit, another process uses the run folder, or the
             loss or a weight is no finite number.
-        RecipeError: TF_CONFIG announces several workers.
+        RecipeError: the strategy does not fit the workers that are announced, or another worker trains something else.
 
     Example:
         >>> from tfsum.tasks import task
@@ -58,18 +62,44 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         >>> train_task(recipe, task("extractive").part("train"))  # doctest: +SKIP
         PosixPath('runs/bert_sum_ext_news/best')
     """
-    refuse_workers()
-    with locked(recipe["train"]["folder"]):
-        for line in compare_with_started_run(recipe):
-            log(line)
-        data = task.prepare_data(recipe)
-        train, policy = recipe["train"], keras.config.dtype_policy()
-        try:
-            set_precision_and_seed(train["precision"], train["seed"])
-            with strategy_of(train["strategy"]).scope():
-                model = task.build_model(recipe, data)
-            run = task.make_run(recipe, data, model)
+    strategy = strategy_of(recipe["train"]["strategy"])  # first: workers are joined before TensorFlow is used
+    workers = Workers(strategy)
+    check_same_training(workers, recipe)
+    try:
+        with muted(not workers.is_chief), _locked_by_chief(workers, recipe["train"]["folder"]):
+            return _train(recipe, task, strategy, workers)
+    except LOST as error:
+        if workers.count == 1:
+            raise
+        raise lost_worker(error) from None
+
+
+def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy, workers: Workers) -> pathlib.Path:
+    for line in workers.by_chief(lambda: compare_with_started_run(recipe)):
+        log(line)
+    data = _after_chief(workers, lambda: task.prepare_data(recipe))
+    train, policy = recipe["train"], keras.config.dtype_policy()
+    try:
+        set_precision_and_seed(train["precision"], train["seed"])
+        with strategy.scope():
+            model = task.build_model(recipe, data)
+        run = task.make_run(recipe, data, model)
+        if workers.is_chief:
             write_recipe(recipe, run.folder / "recipe.toml")
-            return run.fit()
-        finally:
-            keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision
+        return run.fit()
+    finally:
+        keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision
+
+
+def _locked_by_chief(workers: Workers, folder: str) -> contextlib.AbstractContextManager:
+    """The lock of the run folder, held by the chief; all workers fail where it cannot be had."""
+    held = contextlib.ExitStack()
+    workers.by_chief(lambda: held.enter_context(locked(folder)))
+    return held
+
+
+def _after_chief(workers: Workers, work: Callable[[], Any]) -> Any:
+    """What some work gives on each worker, done by the chief first: in a shared folder the others find it done."""
+    found: list[Any] = []
+    workers.by_chief(lambda: found.append(work()))
+    return found[0] if found else work()

@@ -113,8 +113,8 @@ def test_answers_are_those_of_predict(uninterrupted):
 
 
 @pytest.mark.slow  # the same code as the mirrored run of tests/tasks/extractive, which is not slow
-def test_mirrored_takes_two_batches_a_step(tmp_path, train_mirrored):
-    """Two replicas give the weights and the losses of one device that takes both their batches at once."""
+def test_mirrored_shares_each_batch(tmp_path, train_mirrored):
+    """Two replicas, each with every second row, give the weights and the losses of one device."""
     train_mirrored("mirrored_run.py", rtol=1e-6)
     one, mirrored = (history(tmp_path / name)["history"] for name in ("one", "mirrored"))
     assert [h["step"] for h in mirrored] == [2, 4]

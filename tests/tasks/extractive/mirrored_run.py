@@ -1,4 +1,4 @@
-"""Runs a tiny recipe under MirroredStrategy on two logical CPUs, and on one device with each two batches as one.
+"""Runs a tiny recipe under MirroredStrategy on two logical CPUs, and on one device.
 
 python mirrored_run.py MATERIAL FOLDER (the folders that test_train.py makes)
 """
@@ -7,24 +7,20 @@ import pathlib
 import sys
 
 import numpy as np
-from one_device import OneDevice  # first: it makes the logical devices
+import two_processors  # noqa: F401 - before tfsum
 
 from tfsum.tasks.extractive.train import EvaluateSettings, ExtractiveRun, TrainSettings, make_model
 from tfsum.training.environment import set_precision_and_seed, strategy_of
 
 
-class OneDeviceExtractive(OneDevice, ExtractiveRun):
-    pass
-
-
-def train(kind, name, material, folder):
+def train(name, material, folder):
     set_precision_and_seed("float32", 3)
     with strategy_of(name).scope():
         model = make_model(str(material / "encoder"), head_layers=1, head_num_heads=2, head_dropout=0.0,
                            head_feed_forward_width=12, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     settings = TrainSettings(folder=str(folder / name), steps=4, tokens_per_batch=128, validate_every=2, warmup_steps=1,
                              learning_rate=1e-3, encoder_learning_rate=1e-3, average_decay=0.9)
-    run = kind(model, material / "train", material / "few", material / "encoder", {"text": {}}, settings,
+    run = ExtractiveRun(model, material / "train", material / "few", material / "encoder", {"text": {}}, settings,
                EvaluateSettings())
     run.fit()
     np.savez(folder / f"{name}.npz", **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables})
@@ -32,5 +28,5 @@ def train(kind, name, material, folder):
 
 if __name__ == "__main__":
     material, folder = map(pathlib.Path, sys.argv[1:])
-    train(ExtractiveRun, "mirrored", material, folder)
-    train(OneDeviceExtractive, "one", material, folder)
+    train("mirrored", material, folder)
+    train("one", material, folder)

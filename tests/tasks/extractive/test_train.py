@@ -205,8 +205,8 @@ def test_a_finished_run_is_left_as_it_is(material, uninterrupted):
     assert (uninterrupted.folder / "history.json").read_bytes() == history
 
 
-def test_mirrored_takes_two_batches_a_step(tmp_path, train_mirrored):
-    """Two replicas give the weights and the validation of one device that takes both their batches at once."""
+def test_mirrored_shares_each_batch(tmp_path, train_mirrored):
+    """Two replicas, each with every second row, give the weights and the validation of one device."""
     train_mirrored("mirrored_run.py", rtol=1e-5)
     one, mirrored = (json.loads((tmp_path / name / "history.json").read_text()) for name in ("one", "mirrored"))
     assert [h["step"] for h in mirrored["history"]] == [2, 4]
@@ -222,5 +222,5 @@ def test_wrong_settings_are_named(material, tmp_path):
         local_folder("package:no_such_encoder/model")
     with pytest.raises(CheckpointError, match="no such file"):
         make_model(str(tmp_path / "nowhere"))
-    with pytest.raises(RecipeError, match="strategy is 'many'; expected 'one' or 'mirrored'"):
+    with pytest.raises(RecipeError, match="strategy is 'many'; expected one of auto, one, mirrored, multi_worker"):
         strategy_of("many")

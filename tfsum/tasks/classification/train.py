@@ -186,8 +186,7 @@ class ClassificationRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """See `Run.batches`."""
-        return self.replicated(lambda skip: self._batcher.dataset(
-            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
+        return self.shared(self._batcher, done), self.settings.steps
 
     def rows(self, step: int) -> list[str]:
         """The numbers of the texts of a step, in the order of the corpus."""

@@ -256,8 +256,7 @@ class ExtractiveRun(Run):
         windows, since = self._phase(done)
         batcher = self._batcher(windows)
         until = min(first, settings.steps) if done < first else settings.steps
-        return self.replicated(lambda skip: batcher.dataset(
-            training=True, seed=settings.seed, skip_batches=skip), done - since), until
+        return self.shared(batcher, done - since), until
 
     def _phase(self, done: int) -> tuple[int, int]:
         """The windows that are read of a document after `done` steps, and the step after which that began."""

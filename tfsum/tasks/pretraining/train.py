@@ -284,8 +284,7 @@ class PretrainingRun(Run):
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Token batches of pairs of about equal lengths, with new masks in each epoch; see `Run.batches`."""
-        return self.replicated(lambda skip: self._batcher.dataset(
-            training=True, seed=self.settings.seed, skip_batches=skip), done), self.settings.steps
+        return self.shared(self._batcher, done), self.settings.steps
 
     def rows(self, step: int) -> list[str]:
         """The numbers of the pairs of a step, in the order of the records."""

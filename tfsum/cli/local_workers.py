@@ -1,0 +1,108 @@
+"""Several workers on this machine, to try a training of several machines: one process each."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import IO
+
+from tfsum.errors import Error
+
+GRACE = 90.0  # seconds that the other workers get once one has ended, more than they need to notice
+START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+
+
+def run_workers(count: int, words: Sequence[str]) -> int:
+    """Runs a command of tfsum in several processes that TF_CONFIG makes the workers of one training.
+
+    Each has its share of the threads; its lines on standard error begin with its number, and the first one's standard
+    output is this process's. A signal is passed on to all.
+
+    Args:
+        count: of workers, 2 or more.
+        words: the command, such as ["train", "news.toml"].
+
+    Returns:
+        The exit status: the first one's that was not 0, or 0.
+
+    Raises:
+        Error: `count` is below 2, or TF_CONFIG is set already.
+
+    Example:
+        >>> run_workers(2, ["train", "training/bert_sum_ext_news.toml"])  # doctest: +SKIP
+        0
+    """
+    if count < 2:
+        raise Error(f"--local-workers {count}: expected 2 or more; leave it out to train in one process")
+    if os.environ.get("TF_CONFIG", "").strip():
+        raise Error("--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it")
+    addresses = _free_addresses(count)
+    threads = str(max(1, (os.cpu_count() or 1) // count))
+    processes: list[subprocess.Popen] = []
+    readers = []
+    try:
+        for index in range(count):
+            config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+            environment = {"TF_NUM_INTRAOP_THREADS": threads, "TF_NUM_INTEROP_THREADS": threads, **os.environ,
+                           "TF_CONFIG": json.dumps(config)}
+            process = subprocess.Popen([sys.executable, "-c", START, *words], env=environment, text=True,
+                                       stdout=None if index == 0 else subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                       start_new_session=True)  # Ctrl-C reaches them through this process, once
+            processes.append(process)
+            readers.append(threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True))
+            readers[-1].start()
+        with _passed_on(processes):
+            return _wait(processes)
+    finally:
+        for process in processes:
+            process.kill()
+        for reader in readers:
+            reader.join(5.0)
+
+
+def _free_addresses(count: int) -> list[str]:
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for free in sockets:
+            free.bind(("localhost", 0))
+        return [f"localhost:{free.getsockname()[1]}" for free in sockets]
+
+
+def _pass_on(index: int, lines: IO[str]) -> None:
+    for line in lines:
+        print(f"[worker {index}] {line}", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
+    """Passes SIGINT and SIGTERM on to the processes."""
+    def send(number: int, _: object) -> None:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    before = {number: signal.signal(number, send) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(processes: Sequence[subprocess.Popen]) -> int:
+    """Waits until all have ended, or one has failed and the others have had their time."""
+    failed, until = 0, float("inf")
+    while any(process.poll() is None for process in processes) and time.monotonic() < until:
+        time.sleep(0.2)
+        for process in processes:
+            if process.returncode and not failed:
+                failed, until = process.returncode, time.monotonic() + GRACE
+    statuses = [process.returncode for process in processes]
+    failed = failed or next((status for status in statuses if status), 0)
+    return failed if failed >= 0 else 128 - failed  # of a signal, as a shell has it
