@@ -66,7 +66,7 @@ def test_a_corpus_without_summaries_is_an_error_with_the_cure(model, tmp_path, c
     path = tmp_path / "bare.jsonl"
     path.write_text('{"text": "One.", "summary": ""}\n')
     assert main(["evaluate", model, str(path)]) == 1
-    assert "expected fields named text and summary" in capsys.readouterr().err
+    assert "no document has a text and a summary in its fields text and summary; name" in capsys.readouterr().err
 
 
 def test_what_is_missing_is_a_wrong_call(model, capsys):

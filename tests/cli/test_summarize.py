@@ -3,6 +3,7 @@
 import dataclasses
 import io
 import json
+import os
 import types
 
 import pytest
@@ -183,7 +184,7 @@ def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path
 def test_rows_are_read_by_their_field(asked, tmp_path, capsys):
     (tmp_path / "news.jsonl").write_text('{"text": "One came."}\n{"text": "Two went."}\n')
     assert main(["summarize", str(tmp_path / "news.jsonl")]) == 1
-    assert "holds rows (the first has the fields text); name the field" in capsys.readouterr().err
+    assert "holds rows (the first has the fields text); `tfsum summarize --field text` reads" in capsys.readouterr().err
     assert main(["summarize", str(tmp_path / "news.jsonl"), "--field", "text", "--format", "json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(row["file"].rpartition("/")[2], row["summary"]) for row in rows] == [("news.jsonl:1", "One came."),
@@ -207,3 +208,57 @@ def test_two_answers_of_one_name_are_refused(asked, tmp_path, capsys):
     call = ["summarize", str(tmp_path / "a" / "x.txt"), str(tmp_path / "b" / "x.txt"), "-o", str(tmp_path / "out")]
     assert main(call) == 1
     assert "would both be x.txt; name their folder with --recursive" in capsys.readouterr().err
+
+
+def test_an_answer_that_is_older_than_its_text_is_written_again(asked, tmp_path, capsys):
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / "in" / name).write_text(TEXT)
+    command = ["summarize", "-r", str(tmp_path / "in"), "-o", str(tmp_path / "out")]
+    assert main(command) == 0
+    capsys.readouterr()
+    (tmp_path / "in" / "a").write_text("Another text came.")
+    os.utime(tmp_path / "in" / "a", ns=(2**62, 2**62))
+    assert main(command) == 0
+    assert "Another text came." in (tmp_path / "out" / "a.txt").read_text()
+    assert f"tfsum: 1 answers were in {tmp_path / 'out'} already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["-", "file"])
+def test_answers_go_into_a_folder(asked, tmp_path, monkeypatch, capsys, place):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text(TEXT)
+    assert main(["summarize", "file", "-o", place]) == 1
+    assert f"--output {place}: expected a folder" in capsys.readouterr().err
+    assert (tmp_path / "file").read_text() == TEXT and not (tmp_path / "-").exists()
+
+
+def test_two_answers_of_one_name_are_both_named(asked, tmp_path, capsys):
+    for folder in ("d1", "d2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a").write_text(TEXT)
+    files = [str(tmp_path / folder / "a") for folder in ("d1", "d2")]
+    assert main(["summarize", *files, "-o", str(tmp_path / "out")]) == 1
+    assert f"the answers to {files[0]} and {files[1]} would both be a" in capsys.readouterr().err
+
+
+def test_answers_are_written_as_they_come(asked, tmp_path, monkeypatch):
+    """A call that is interrupted keeps those of the parts before."""
+    (tmp_path / "in").mkdir()
+    for number in range(3 * summarize.PART):
+        (tmp_path / "in" / f"{number:03}").write_text(TEXT)
+    parts = []
+
+    def load(path=None):
+        def model(texts, sentences=3):
+            parts.append(len(texts))
+            if len(parts) == 3:
+                raise KeyboardInterrupt
+            return list(lead(texts, sentences))
+
+        model.path, model.description = path, {"kind": "extractive"}
+        return model
+
+    monkeypatch.setitem(vars(tfsum), "load", load)
+    assert main(["summarize", "-r", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 130
+    assert len(list((tmp_path / "out").iterdir())) == 2 * summarize.PART

@@ -49,7 +49,7 @@ def test_folders_and_patterns(folder):
 def test_only_what_is_not_there_is_said_to_be_missing(folder):
     with pytest.raises(DataError, match=r"no such file: none.txt, x\*y"):
         find_sources(["none.txt", "texts/a.txt", "x*y"])
-    with pytest.raises(DataError, match="texts: is a folder; give --recursive"):
+    with pytest.raises(DataError, match="texts: is a folder, expected a file; `tfsum summarize --recursive` reads"):
         find_sources(["texts"])
     os.symlink("nowhere", "link")
     with pytest.raises(DataError, match=r"link: cannot be read \(No such file or directory\)"):
@@ -65,7 +65,7 @@ def test_rows(tmp_path):
     assert [(row.name.rpartition("/")[2], row.text) for row in rows] == [("a.jsonl:1", "It rained."),
                                                                        ("a.jsonl:3", "It\nsnowed.")]
     assert [row.text for row in read_source(Source(str(tmp_path / "a.csv")), "text")] == ["It rained; it snowed."]
-    with pytest.raises(DataError, match="a.jsonl: holds rows .the first has the fields id, text.; name the field"):
+    with pytest.raises(DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize --field"):
         text(tmp_path / "a.jsonl")
     with pytest.raises(DataError, match="a.csv:2: field 'body': found fields id, text"):
         list(read_source(Source(str(tmp_path / "a.csv")), "body"))
@@ -74,9 +74,11 @@ def test_rows(tmp_path):
 def test_compressed_and_empty_rows(tmp_path):
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b'{"text": "It rained."}\n'))
     assert text(tmp_path / "a.jsonl.gz", field="text") == "It rained."
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"It rained.\n"))
+    assert text(tmp_path / "a.txt.gz") == "It rained.\n"
     for name, content, says in (("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
                                 ("b.csv", b"id,text\n", "holds no row"),
-                                ("b.jsonl", b'[{"text": "x"}]', "b.jsonl:1: found a list")):
+                                ("b.jsonl", b'[{"text": "x"}]', "b.jsonl: holds one JSON array; expected JSON lines")):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=says):
             text(tmp_path / name, field="text")
@@ -132,8 +134,13 @@ def test_pages_and_documents(tmp_path):
     document = docx.Document()
     for line in ("It rained all day.", "The river rose."):
         document.add_paragraph(line)
+    table = document.add_table(2, 2)
+    table.cell(0, 0).merge(table.cell(0, 1)).text = "The council met."
+    table.cell(1, 1).text = "It approved the dam."
+    document.add_paragraph("Then it was dry.")
     document.save(tmp_path / "a.docx")
-    assert text(tmp_path / "a.docx") == "It rained all day.\n\nThe river rose."
+    assert text(tmp_path / "a.docx").split("\n\n") == [
+        "It rained all day.", "The river rose.", "The council met.", "It approved the dam.", "Then it was dry."]
     writer = pypdf.PdfWriter()
     writer.add_blank_page(100, 100)
     writer.write(tmp_path / "a.pdf")

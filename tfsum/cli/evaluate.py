@@ -23,8 +23,12 @@ UNSET = argparse.SUPPRESS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="an exported model, or a model folder (which is exported for the occasion)")
-    add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv (or .gz of them) with texts and summaries")
+    add("corpus", metavar="CORPUS", help="JSON lines, .csv or .tsv, plain or gzip, with texts and summaries")
     add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of every extractive system (default 3)")
+    add("--text", default=UNSET, metavar="COLUMN", help="of the corpus of an extractive model: the texts (default "
+        "text); of a classifier's likewise (default: as its recipe read it), or a number from 1 in a table without a "
+        "header line")
+    add("--summary", default=UNSET, metavar="COLUMN", help="of an extractive model's: the summaries (default summary)")
     add("--source", default=UNSET, metavar="COLUMN", help="of a Transformer's corpus: the texts (default source); a "
         "number from 1 in a table without a header line")
     add("--target", default=UNSET, metavar="COLUMN", help="likewise what is expected (default target)")
@@ -41,7 +45,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=UNSET, help="of the random pick and the bootstrap (default 0)")
     add("--format", choices=("text", "json"), default="text", help="default text")
     labels = parser.add_argument_group("the corpus of a classifier, by default as its recipe read it").add_argument
-    labels("--text", default=UNSET, metavar="COLUMN", help="the texts; a number from 1 in a table without a header")
     labels("--label", default=UNSET, metavar="COLUMN", help="their labels")
     labels("--text-pair", default=UNSET, metavar="COLUMN", help="their second texts")
     add_search_arguments(parser)

@@ -106,6 +106,11 @@ def run(arguments: argparse.Namespace) -> int:
     given = vars(arguments).copy()
     overrides = given.pop("overrides")
     if arguments.corpus.endswith(".toml"):
+        defaults = {**dict.fromkeys(("id", "text", "summary")), "corpus": arguments.corpus, "task": "extractive",
+                    "format": "text", "run": arguments.run, "parser": arguments.parser}
+        if wrong := [f"--{name.replace('_', '-')}" for name, value in given.items() if defaults.get(name) != value]:
+            arguments.parser.error(f"{', '.join(wrong)}: not with a recipe, which says it; use --set, such as "
+                                   "--set data.records=FOLDER")
         return _prepare_recipe(arguments.corpus, overrides)
     if overrides or (missing := [f"--{name}" for name in ("output", "vocabulary") if name not in given]):
         arguments.parser.error("--set: is for a recipe (.toml)" if overrides else
@@ -116,7 +121,8 @@ def run(arguments: argparse.Namespace) -> int:
     del given["run"], given["parser"]
     for file in (corpus, given.get("target_corpus", corpus)):
         if not pathlib.Path(file).is_file():
-            arguments.parser.error(f"no such file: {file}")
+            arguments.parser.error(f"{file}: is a folder, expected a corpus file" if pathlib.Path(file).is_dir() else
+                                   f"no such file: {file}")
     load_tensorflow()
     from tfsum.formats.hugging_face import PACKAGE, local_folder
     from tfsum.formats.text_settings import read_text_settings

@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--encoding", metavar="NAME", help="of the texts, such as cp1252 (default: recognized)")
     add("-r", "--recursive", action="store_true", help="read all files of a folder and of those in it")
     add("-o", "--output", metavar="FOLDER", help="write an answer a file into this folder, and none to standard "
-        "output; a document whose answer is there is not read again")
+        "output; a document is not read again whose answer is there and no older; remove the folder to change options")
     add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
     add("--format", choices=("text", "json"), default="text",
         help="text: a sentence a line; json: a document a line, with scores and character offsets")
@@ -68,8 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
     heading = places is None and (len(sources) > 1 or arguments.field is not None)
     with documents_bar(None if arguments.field else len(sources)) as bar:
         read = documents(sources, arguments, places, None if len(sources) == 1 else failures, bar)
+        answered = functools.partial(answers, summarize=functools.partial(summarize, **options), bar=bar)
         for group in groups(read):
-            for document, result in zip(group, answers(group, functools.partial(summarize, **options), bar)):
+            found = answered(group)
+            for _, document, result in sorted(found, key=lambda row: row[0]) if places is None else found:
                 for note in [*document.notes, *(f"warning: {warning}" for warning in result.warnings)]:
                     bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
                 answer = (as_json(document.name, result) if arguments.format == "json" else
@@ -78,6 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
                     print(answer)
                 else:
                     write_atomically(places.of(document.name), answer + "\n")
+    if places and places.there:
+        print(f"tfsum: {places.there} answers were in {arguments.output} already", file=sys.stderr)
     if failures:
         print(f"tfsum: {len(failures)} of {len(sources)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
@@ -120,6 +124,10 @@ class Places:
 
     def __init__(self, folder: str, sources: list[Source], form: str) -> None:
         self._folder, self._end = pathlib.Path(folder), ".json" if form == "json" else ".txt"
+        if folder == "-" or (self._folder.exists() and not self._folder.is_dir()):
+            raise Error(f"--output {folder}: expected a folder, which is made if there is none; leave it out to write "
+                        "to standard output")
+        self.there = 0  # answers of an earlier call
         self._names: dict[str, str] = {}
         taken: dict[str, str] = {}
         for source in sources:
@@ -128,7 +136,7 @@ class Places:
             if name in taken:
                 raise Error(f"--output: the answers to {taken[name]} and {source.name} would both be {name}; name "
                             "their folder with --recursive instead")
-            taken[name] = self._names[source.name] = name
+            taken[name], self._names[source.name] = source.name, name
 
     def of(self, document: str) -> pathlib.Path:
         """The file for a document, whose folder is made."""
@@ -142,17 +150,27 @@ class Places:
             raise Error(f"{path.parent}: cannot be made ({error.strerror}); choose another --output") from None
         return path
 
+    def answered(self, source: Source, document: str) -> bool:
+        """Whether the answer to a document is there, and its source has not changed since; such answers are counted."""
+        place = self.of(document)
+        try:
+            found = not os.path.exists(source.name) or os.path.getmtime(source.name) <= place.stat().st_mtime
+        except OSError:
+            return False
+        self.there += found and place.exists()
+        return found and place.exists()
+
 
 def documents(sources: list[Source], arguments: argparse.Namespace, places: Places | None,
               failures: list[str] | None, bar: Any) -> Iterator[Document]:
     """The documents that are still to be summarized; what cannot be read is added to `failures`, if there is a list."""
     for source in sources:
         try:
-            if arguments.field is None and places and places.of(source.name).exists():
+            if arguments.field is None and places and places.answered(source, source.name):
                 bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding):
-                if places and places.of(document.name).exists():
+                if arguments.field and places and places.answered(source, document.name):
                     bar.update()
                 else:
                     yield document
@@ -185,19 +203,16 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
         yield group
 
 
-def answers(group: list[Document], summarize: Callable, bar: Any) -> list[Any]:
-    """The results of a group, in its order; computed in parts of equal length, after each of which `bar` moves."""
-    results: list[Any] = [None] * len(group)
+def answers(group: list[Document], summarize: Callable, bar: Any) -> Iterator[tuple[int, Document, Any]]:
+    """The place, document and result of each of a group, the shortest first; `bar` moves with each part of them."""
     order = sorted(range(len(group)), key=lambda i: len(group[i].text))
     for first in range(0, len(order), PART):
         part = order[first : first + PART]
         texts = [group[i].text for i in part]
         with large_text_bar(group[part[-1]].name, texts, summarize):
             found = summarize(texts)
-        for i, result in zip(part, found):
-            results[i] = result
         bar.update(len(part))
-    return results
+        yield from ((i, group[i], result) for i, result in zip(part, found))
 
 
 def as_text(name: str, result: Any, heading: bool) -> str:

@@ -334,8 +334,9 @@ def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str
         )
         raise DataError(
             f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings"
-            f"{', or a whole number' if number else ''}); fill it in, or name the field that holds it (in a recipe by "
-            "[data] text, summary, source and the like; a number from 1 in a table without a header line)"
+            f"{', or a whole number' if number else ''}); fill it in, or "
+            "name the field that holds it (--text, --summary and the like, in a recipe [data] text, summary; a number "
+            "from 1 in a table without a header line)"
         )
     try:
         value.encode("utf-8")

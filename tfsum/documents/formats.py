@@ -4,7 +4,9 @@ import email
 import email.policy
 import importlib
 import io
+import logging
 import re
+from collections.abc import Iterator
 from email.message import EmailMessage
 from typing import Any
 
@@ -60,6 +62,7 @@ def _html(data: bytes, name: str) -> str:
 
 def _pdf(data: bytes, name: str) -> str:
     pypdf = _library("pypdf", "PDF", name)
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # what it warns of is an error below, or mended
     reader = pypdf.PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
         raise DataError(f"{name}: the PDF is protected by a password; remove it first")
@@ -68,7 +71,21 @@ def _pdf(data: bytes, name: str) -> str:
 
 def _docx(data: bytes, name: str) -> str:
     docx = _library("docx", "a Word document", name)
-    return "\n\n".join(paragraph.text for paragraph in docx.Document(io.BytesIO(data)).paragraphs)
+    return "\n\n".join(_parts(docx.Document(io.BytesIO(data))))
+
+
+def _parts(container: Any) -> Iterator[str]:
+    """The paragraphs of a Word document or of a cell, and those of its tables, in their order."""
+    for part in container.iter_inner_content():
+        if hasattr(part, "rows"):
+            for row in part.rows:
+                seen: list[Any] = []
+                for cell in row.cells:
+                    if cell._tc not in seen:  # a cell that spans several columns is given for each of them
+                        seen.append(cell._tc)
+                        yield from _parts(cell)
+        elif part.text.strip():
+            yield part.text
 
 
 def _mail(data: bytes, name: str) -> str:

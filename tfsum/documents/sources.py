@@ -93,7 +93,8 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
             found.append(Source(name))
         elif os.path.isdir(name):
             if not recursive:
-                raise DataError(f"{name}: is a folder; give --recursive to read all files in it")
+                raise DataError(f"{name}: is a folder, expected a file; `tfsum summarize --recursive` reads all files "
+                                "in a folder")
             found += [Source(file, name) for file in _files(name)]
         elif os.path.lexists(name):
             found.append(Source(name))
@@ -133,15 +134,16 @@ def read_source(source: Source, field: str | None = None, encoding: str | None =
     name = source.name
     data = _bytes(name)
     kind = kind_of(data, name)
-    if field is not None and kind == "gzip-compressed":
-        data, kind = _unzipped(data, name), "rows"
+    if kind == "gzip-compressed":
+        data = _unzipped(data, name)
+        kind = kind_of(data, name.removesuffix(".gz"))
     if field is not None and kind in ("text", "rows"):
         yield from _rows(data, name, field, encoding)
     elif kind == "rows":
-        raise DataError(f"{name}: holds rows ({_fields(data, name, encoding)}); name the field with the text: --field "
-                        "text")
+        raise DataError(f"{name}: holds rows ({_fields(data, name, encoding)}); `tfsum summarize --field text` reads "
+                        "them, where text is the field that holds it")
     elif kind not in READ:
-        raise DataError(f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), mail, or rows with --field"
+        raise DataError(f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), mail, or rows of fields"
                         + ("; decompress it first" if kind.endswith("-compressed") else ""))
     elif kind == "text":
         text, notes = decode(data, name, encoding)
@@ -187,6 +189,9 @@ def _bytes(name: str) -> bytes:
 
 def _rows(data: bytes, name: str, field: str, encoding: str | None) -> Iterator[Document]:
     text, notes = decode(data, name, encoding)
+    if text.lstrip().startswith("["):
+        raise DataError(f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets and "
+                        "commas around them")
     found = False
     for line, value in read_rows(text, name, field):
         found = True

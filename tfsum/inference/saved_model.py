@@ -34,6 +34,9 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
                 if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()]
     if not versions and (path / "best" / "config.json").is_file():
         raise ExportError(f"{path}: is the folder of a run; its model is {path / 'best'}")
+    if not versions and (path / "config.json").is_file():
+        raise ExportError(f"{path}: is a model folder, expected an exported model; export it first: "
+                          f"`tfsum export {path} DESTINATION`")
     if not versions:
         raise ExportError(f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
                           "`tfsum export` wrote")
@@ -55,6 +58,8 @@ def read_description(folder: str | pathlib.Path) -> dict:
         'extractive'
     """
     path = pathlib.Path(folder)
+    if not path.exists():
+        raise ExportError(f"{path}: no such folder; expected NAME or NAME/VERSION that `tfsum export` wrote")
     if not (path / "saved_model.pb").is_file():
         raise ExportError(
             f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "

@@ -1,12 +1,15 @@
 """Global settings that must be made before any layer is built: the strategy, the precision and the seed."""
 
+from typing import Literal, get_args
+
 import keras
 import tensorflow as tf
 
 from tfsum.errors import Error, RecipeError
 from tfsum.training.workers import announced_workers, cluster_resolver
 
-STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
+Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
+STRATEGIES = get_args(Strategy)
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 

@@ -8,7 +8,7 @@ import pathlib
 import signal
 import time
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import keras
 import numpy as np
@@ -20,12 +20,12 @@ from tfsum.errors import Error, RecipeError, Stopped
 from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
+from tfsum.training.environment import Strategy
 from tfsum.training.log import format_scores, log
 from tfsum.training.progress import Progress
 from tfsum.training.recipe_file import keys_of
 from tfsum.training.workers import Workers
 
-Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
 EXPLODED = 1e6  # times the first loss
 NAMED = 20  # examples of a batch that a message names
 

@@ -13,7 +13,8 @@ from tfsum.text.sentence_splitter import SentenceSplitter
 
 
 def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, words: str = "english",
-             limit: int | None = None, samples: int = 1000, seed: int = 0) -> Report:
+             limit: int | None = None, samples: int = 1000, seed: int = 0, text: str = "text",
+             summary: str = "summary") -> Report:
     """Scores an extractive model.
 
     Args:
@@ -24,6 +25,7 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
         limit: only the first documents.
         samples: of the bootstrap.
         seed: of the random pick and the bootstrap.
+        text, summary: the corpus's names of these fields.
 
     Returns:
         The report; the number of documents left out is written to standard error.
@@ -31,7 +33,7 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
     Raises:
         DataError: the corpus cannot be read, or no document has a text and a summary.
     """
-    documents = _documents(corpus, limit)
+    documents = _documents(corpus, limit, text, summary)
     splitter = SentenceSplitter(summarizer.description["text"]["newline"])
     chosen, split = [], []
     for texts in groups([document["text"] for document in documents]):
@@ -50,11 +52,11 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
     )
 
 
-def _documents(corpus: Corpus, limit: int | None) -> list[dict[str, str]]:
+def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> list[dict[str, str]]:
     """The documents that have a text and a summary; the others are counted on standard error."""
     counts: collections.Counter = collections.Counter()
     documents: list[dict[str, str]] = []
-    for document in read_corpus(corpus, counts=counts):
+    for document in read_corpus(corpus, text=text, summary=summary, counts=counts):
         if limit is not None and len(documents) >= limit:
             break
         if document["text"].strip() and document["summary"].strip():
@@ -64,5 +66,6 @@ def _documents(corpus: Corpus, limit: int | None) -> list[dict[str, str]]:
     if left_out:
         print(f"tfsum: {name}: left out " + ", ".join(f"{n} {k}" for k, n in left_out.items()), file=sys.stderr)
     if not documents:
-        raise DataError(f"{name}: no document has a text and a summary; expected fields named text and summary")
+        raise DataError(f"{name}: no document has a text and a summary in its fields {text} and {summary}; name the "
+                        "fields that hold them (text, summary)")
     return documents
