@@ -65,7 +65,7 @@ def test_rows(tmp_path):
     assert [(row.name.rpartition("/")[2], row.text) for row in rows] == [("a.jsonl:1", "It rained."),
                                                                        ("a.jsonl:3", "It\nsnowed.")]
     assert [row.text for row in read_source(Source(str(tmp_path / "a.csv")), "text")] == ["It rained; it snowed."]
-    with pytest.raises(DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize --field"):
+    with pytest.raises(DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize"):
         text(tmp_path / "a.jsonl")
     with pytest.raises(DataError, match="a.csv:2: field 'body': found fields id, text"):
         list(read_source(Source(str(tmp_path / "a.csv")), "body"))
