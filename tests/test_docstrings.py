@@ -11,7 +11,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "tfsum"
 # Without an example, each with its reason. Methods are shown by the example of their class.
 VERBS = {"add_arguments", "run"}  # of cli/*.py: `EXAMPLES` and `tfsum VERB --help` show the calls
 COMMAND_PARTS = {"batches", "columns", "explain", "as_json", "as_text", "read_lines", "load", "documents", "answers",
-                 "refuse_rows", "show"}  # steps of one verb, which its tests run
+                 "listing", "comparison", "curves", "shown", "number", "table", "refuse_rows",
+                 "show"}  # steps of one verb, which its tests run
 CHECKS = {"devices", "keras_backend", "machine", "models", "optional_packages", "packages", "precision", "tensorflow",
           "xla"}  # of cli/diagnosis.py: what they find differs from machine to machine
 TASK_PARTS = {  # a part has the same functions in every task; `tfsum.tasks` and the verbs of `tfsum` show them

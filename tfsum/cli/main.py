@@ -24,6 +24,7 @@ VERBS = {
     "summarize": "summarize texts, from files or standard input",
     "prepare": "turn a corpus into training records",
     "train": "train a model from a recipe",
+    "runs": "list training runs with their state and scores, or compare two",
     "evaluate": "measure a model: ROUGE beside lead, oracle and a random pick, BLEU, or accuracy and F1",
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",

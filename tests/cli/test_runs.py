@@ -1,0 +1,58 @@
+"""`tfsum runs`: what run folders say, in lines or as JSON, without TensorFlow."""
+
+import json
+import pathlib
+import shutil
+
+import pytest
+
+from tfsum.cli.main import main
+
+OLD = pathlib.Path(__file__).parents[1] / "fixtures" / "version_0_1_0" / "runs" / "extractive"
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two runs, the second with another seed, and further than the first."""
+    for name in ("one", "two"):
+        shutil.copytree(OLD, tmp_path / name)
+    recipe, history = tmp_path / "two" / "recipe.toml", tmp_path / "two" / "history.json"
+    text = recipe.read_text()
+    assert "seed = 0" in text and "steps = 4" in text
+    recipe.write_text(text.replace("seed = 0", "seed = 7"))
+    scores = json.loads(history.read_text())
+    scores["history"].append({**scores["history"][0], "step": 4, "rouge1": 50.0})
+    scores["best"] = scores["history"][-1]
+    history.write_text(json.dumps(scores))
+    (tmp_path / "two" / "checkpoints" / "ckpt-4.json").write_text("{}")
+    return tmp_path
+
+
+def test_a_line_for_each_run(runs, capsys):
+    assert main(["runs", str(runs)]) == 0
+    head, one, two = (line.split() for line in capsys.readouterr().out.splitlines())
+    assert head[:4] == ["run", "state", "step", "best"]
+    assert one[:4] == [str(runs / "one"), "stopped", "2/4", "2"]
+    assert two[:4] == [str(runs / "two"), "finished", "4/4", "4"] and "50.00" in two
+    (runs / "one" / "lock").write_text("process 3 on here")
+    assert main(["runs", str(runs), "--format", "json"]) == 0
+    assert [run["state"] for run in json.loads(capsys.readouterr().out)] == ["running", "finished"]
+
+
+def test_two_runs_are_compared(runs, capsys):
+    assert main(["runs", "--compare", str(runs / "one"), str(runs / "two"), "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recipes"] == [["[train] seed", 0, 7]]
+    assert ["rouge1", 4, None, 50.0] in found["scores"] and len(found["scores"]) == 6
+    assert main(["runs", "--compare", str(runs / "one"), str(runs / "two")]) == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert ["[train]", "seed", "0", "7"] in lines and ["rouge1", "4", "-", "50.00"] in lines
+
+
+def test_what_is_no_run(tmp_path, capsys):
+    assert main(["runs", str(tmp_path)]) == 1
+    assert "no run is there (a folder with recipe.toml)" in capsys.readouterr().err
+    (tmp_path / "recipe.toml").write_text("[train]\nsteps = ")
+    assert main(["runs", "--compare", str(tmp_path), str(tmp_path)]) == 1
+    assert f"{tmp_path / 'recipe.toml'}: cannot be read" in capsys.readouterr().err
+    assert main(["runs"]) == 2
