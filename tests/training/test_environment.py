@@ -2,6 +2,7 @@
 
 import pytest
 import tensorflow as tf
+from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import RecipeError
 from tfsum.training.environment import strategy_of
@@ -30,6 +31,12 @@ def test_workers_that_would_train_a_model_each_are_refused(announce, name):
     announce(TWO)
     with pytest.raises(RecipeError, match=f"'{name}', and 2 workers are announced .*'multi_worker', or unset"):
         strategy_of(name)
+
+
+def test_what_the_timeout_of_workers_sets_is_there():
+    extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    assert extended._check_health_interval == 30 and extended._check_health_timeout == 10
+    assert extended._check_health_retry_limit == 3 and extended._enable_check_health
 
 
 def test_several_workers_need_a_cluster(announce):

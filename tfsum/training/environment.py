@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import keras
 import tensorflow as tf
+from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
 from tfsum.training.workers import announced_workers, cluster_resolver
@@ -13,7 +14,7 @@ STRATEGIES = get_args(Strategy)
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
-def strategy_of(name: str) -> tf.distribute.Strategy:
+def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
     """The strategy of a recipe.
 
     Args:
@@ -21,6 +22,7 @@ def strategy_of(name: str) -> tf.distribute.Strategy:
             "multi_worker" over all GPUs of several machines, which TF_CONFIG or SLURM announce, see
             `tfsum.training.workers`; "auto", which is the first of these three that uses all there is: one for a
             machine with no more than a GPU.
+        worker_timeout: seconds after which the other workers notice at the latest that one does not answer.
 
     Raises:
         RecipeError: the name is unknown, or it does not fit the workers that are announced.
@@ -42,14 +44,17 @@ def strategy_of(name: str) -> tf.distribute.Strategy:
             "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG" if workers > 1
             else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"))
     if name == "multi_worker":
-        return _join_workers()
+        return _join_workers(worker_timeout)
     if name == "one":
         return tf.distribute.get_strategy()
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
-def _join_workers() -> tf.distribute.Strategy:
+def _join_workers(timeout: int) -> tf.distribute.Strategy:
+    # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up at the third try.
+    extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    extended._check_health_interval, extended._check_health_timeout = timeout / 2, max(1, timeout // 6)
     try:
         return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver())
     except RuntimeError as error:

@@ -45,6 +45,8 @@ class RunSettings:
         average_decay: of the moving average of the weights, which is validated and saved; 0 for the weights themselves.
         micro_batches: parts of a batch whose gradients are accumulated.
         tensorboard: also write TensorBoard's event files (extra `tensorboard`).
+        keep: checkpoints in the folder, the newest.
+        worker_timeout: seconds after which workers that a lost one left behind stop, see `strategy_of`.
 
     Raises:
         Error: a number is too small, or a value is not among the choices of its key.
@@ -64,9 +66,11 @@ class RunSettings:
     average_decay: float = 0.99
     micro_batches: int = 1
     tensorboard: bool = False
+    keep: int = 2
+    worker_timeout: int = 60
 
     def __post_init__(self) -> None:
-        for name in ("steps", "validate_every", "micro_batches"):
+        for name in ("steps", "validate_every", "micro_batches", "keep", "worker_timeout"):
             if getattr(self, name) < 1:
                 raise Error(f"{name} is {getattr(self, name)}; expected 1 or more")
         for name, key in keys_of(type(self)).items():
@@ -120,7 +124,7 @@ class Run:
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
         variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
-        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables)
+        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep)
         self._variables = [variable for group in variables.values() for variable in group]
         boards = settings.tensorboard and self.workers.is_chief
         self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if boards else []

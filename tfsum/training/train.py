@@ -62,7 +62,8 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         >>> train_task(recipe, task("extractive").part("train"))  # doctest: +SKIP
         PosixPath('runs/bert_sum_ext_news/best')
     """
-    strategy = strategy_of(recipe["train"]["strategy"])  # first: workers are joined before TensorFlow is used
+    # First of all: workers are joined before TensorFlow is used.
+    strategy = strategy_of(recipe["train"]["strategy"], recipe["train"]["worker_timeout"])
     workers = Workers(strategy)
     check_same_training(workers, recipe)
     try:
