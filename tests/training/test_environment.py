@@ -42,6 +42,9 @@ def test_what_the_timeout_of_workers_sets_is_there():
 def test_several_workers_need_a_cluster(announce):
     with pytest.raises(RecipeError, match="'multi_worker', and no other worker is announced; .*--local-workers 2"):
         strategy_of("multi_worker")
+    announce('{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}')
+    with pytest.raises(RecipeError, match="TF_CONFIG has the job 'ps'; .* parameter servers.* not supported"):
+        strategy_of("auto")
     announce("worker 1")
     with pytest.raises(RecipeError, match="TF_CONFIG is 'worker 1'; expected JSON"):
         strategy_of("auto")
