@@ -53,8 +53,8 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
             raise RecipeError(f"TF_CONFIG is {config[:80]!r}; expected JSON with a \"cluster\", or no TF_CONFIG"
                               ) from None
         if others := sorted({*cluster} - {"chief", "worker"}):
-            raise RecipeError(f"TF_CONFIG has the job {others[0]!r}; expected \"worker\" (and \"chief\") alone: parameter "
-                              "servers, evaluators and TPUs are not supported")
+            raise RecipeError(f"TF_CONFIG has the job {others[0]!r}; expected \"worker\" (and \"chief\") alone: "
+                              "parameter servers, evaluators and TPUs are not supported")
         return tf.distribute.cluster_resolver.TFConfigClusterResolver() if workers > 1 else None
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
         return tf.distribute.cluster_resolver.SlurmClusterResolver()
@@ -73,8 +73,9 @@ def lost_worker(error: Exception) -> Stopped:
     """
     found = re.search(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
     who = f"{found[1]} {found[2]}" if found else "another worker"
+    said = str(error).strip().partition("\n")[0][:200]
     return Stopped(f"{who} does not answer any more; the state of the last checkpoint is saved. Start all workers "
-                   f"again by the same command to resume (TensorFlow: {str(error).strip().partition(chr(10))[0][:200]})")
+                   f"again by the same command to resume (TensorFlow: {said})")
 
 
 class Workers:
