@@ -41,7 +41,8 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
     python = clean / "bin" / "python"
     purelib = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
     pathlib.Path(purelib, "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", wheel)
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index",
+        "--ignore-installed", wheel)
     assert run(python, "-P", "-c", "import tfsum; print(tfsum.__file__)", cwd=tmp_path).startswith(purelib)
     found = run(clean / "bin" / "tfsum", "summarize", ARTICLE, cwd=tmp_path).splitlines()
     assert len(found) == 3 and all(sentence in ARTICLE.read_text(encoding="utf-8") for sentence in found)

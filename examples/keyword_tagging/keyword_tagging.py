@@ -123,9 +123,8 @@ class TaggingRun(run.Run):  # has checkpoints, resume, signals and the log; a ta
         super().__init__(model, optimizer, settings)
 
     def batches(self, done):  # a pure function of `done`, so that a run can resume
-        batcher, settings = TaggedBatcher(self.data["train"], self.settings.tokens_per_batch), self.settings
-        def following(skip): return batcher.dataset(training=True, seed=settings.seed, skip_batches=skip)
-        return self.replicated(following, done), settings.steps
+        batcher = TaggedBatcher(self.data["train"], self.settings.tokens_per_batch)
+        return self.shared(batcher, done), self.settings.steps
 
     def measure(self):
         texts = self.data["validation"]

@@ -98,7 +98,7 @@ class Run:
 
     Example:
         >>> class MyRun(Run):  # doctest: +SKIP
-        ...     def batches(self, done): return self.replicated(my_batches, done), self.settings.steps
+        ...     def batches(self, done): return self.shared(my_batcher, done), self.settings.steps
         ...     def measure(self): return {"accuracy": ...}
         ...     def selection_score(self, scores): return scores["accuracy"]
         ...     def save_best(self, folder): self.model.save_pretrained(folder)
