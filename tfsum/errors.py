@@ -54,7 +54,7 @@ class ExportError(Error):
         >>> import tfsum
         >>> tfsum.verify("no/such/model")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.ExportError: no/such/model: no SavedModel ...
+        tfsum.errors.ExportError: no/such/model: no such folder; ...
     """
 
 

@@ -80,8 +80,12 @@ def test_a_number_of_sentences_that_cannot_be(summarize, sentences):
 
 
 def test_no_model(tmp_path, monkeypatch):
-    with pytest.raises(ExportError, match="no SavedModel"):
+    with pytest.raises(ExportError, match="absent: no such folder; expected NAME or NAME/VERSION"):
         tfsum.load(tmp_path / "absent")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "config.json").touch()
+    with pytest.raises(ExportError, match="folder: is a model folder, expected an exported model; export it first"):
+        tfsum.load(tmp_path / "folder")
     (tmp_path / "news" / "x").mkdir(parents=True)
     with pytest.raises(ExportError, match="holds no SavedModel and no version of one"):
         tfsum.load(tmp_path / "news")
