@@ -127,3 +127,8 @@ def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):
 def test_a_missing_corpus_is_a_wrong_call(called, capsys):
     assert main(["prepare", "absent.jsonl", "--output", "r", "--vocabulary", "v.txt"]) == 2
     assert "no such file: absent.jsonl" in capsys.readouterr().err
+
+
+def test_a_recipe_says_the_rest(capsys):
+    assert main(["prepare", "news.toml", "--output", "x", "--task", "pairs", "--shards", "3"]) == 2
+    assert "--task, --output, --shards: not with a recipe, which says it; use --set" in capsys.readouterr().err

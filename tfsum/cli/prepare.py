@@ -106,9 +106,8 @@ def run(arguments: argparse.Namespace) -> int:
     given = vars(arguments).copy()
     overrides = given.pop("overrides")
     if arguments.corpus.endswith(".toml"):
-        defaults = {**dict.fromkeys(("id", "text", "summary")), "corpus": arguments.corpus, "task": "extractive",
-                    "format": "text", "run": arguments.run, "parser": arguments.parser}
-        if wrong := [f"--{name.replace('_', '-')}" for name, value in given.items() if defaults.get(name) != value]:
+        if wrong := [f"--{name.replace('_', '-')}" for name, value in given.items()
+                     if name not in ("corpus", "run", "parser") and value != arguments.parser.get_default(name)]:
             arguments.parser.error(f"{', '.join(wrong)}: not with a recipe, which says it; use --set, such as "
                                    "--set data.records=FOLDER")
         return _prepare_recipe(arguments.corpus, overrides)

@@ -152,13 +152,10 @@ class Places:
 
     def answered(self, source: Source, document: str) -> bool:
         """Whether the answer to a document is there, and its source has not changed since; such answers are counted."""
-        place = self.of(document)
-        try:
-            found = not os.path.exists(source.name) or os.path.getmtime(source.name) <= place.stat().st_mtime
-        except OSError:
-            return False
-        self.there += found and place.exists()
-        return found and place.exists()
+        place, text = self.of(document), pathlib.Path(source.name)  # which is no file if it is an address or "-"
+        there = place.exists() and not (text.exists() and text.stat().st_mtime > place.stat().st_mtime)
+        self.there += there
+        return there
 
 
 def documents(sources: list[Source], arguments: argparse.Namespace, places: Places | None,

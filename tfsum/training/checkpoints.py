@@ -107,6 +107,7 @@ class Checkpoints:
             _to_disk(self.folder)
             described = {"format": FORMAT, "state": state, "files": files}
             write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(described))
+            _to_disk(self.folder / f"ckpt-{step}.json")  # before an older checkpoint is removed
             _to_disk(self.folder)
         except (OSError, tf.errors.OpError) as error:
             shutil.rmtree(writing, ignore_errors=True)
