@@ -15,6 +15,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import tfsum
+from tfsum.cli.local_workers import free_addresses
 
 FIXTURE = pathlib.Path(__file__).parents[1] / "fixtures" / "version_0_1_0"
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])  # the same package as the tests', checkout or installed
@@ -48,9 +49,8 @@ def weights(run: pathlib.Path) -> dict:
     return load_file(run / "best" / "model.safetensors")
 
 
-def config(index: int, ports: list[int]) -> dict:
-    return {"TF_CONFIG": json.dumps({"cluster": {"worker": [f"localhost:{port}" for port in ports]},
-                                     "task": {"type": "worker", "index": index}})}
+def config(index: int, addresses: list[str]) -> dict:
+    return {"TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})}
 
 
 def test_two_workers_are_one_process(start, tmp_path):
@@ -68,19 +68,19 @@ def test_two_workers_are_one_process(start, tmp_path):
 
 
 @pytest.mark.slow  # processes that wait for each other
-def test_a_worker_with_another_recipe_is_refused(start, free_ports):
-    ports = free_ports(2)
-    both = [start(f"w{i}", environment=config(i, ports), train__seed=i) for i in range(2)]
+def test_a_worker_with_another_recipe_is_refused(start):
+    found = free_addresses(2)
+    both = [start(f"w{i}", environment=config(i, found), train__seed=i) for i in range(2)]
     for status, errors in map(done, both):
         assert status == 2 and "[train] seed is '1' on worker 1 and '0' on worker 0" in errors
 
 
 @pytest.mark.slow  # TensorFlow takes half a minute to notice
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, free_ports, tmp_path, number):
+def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, tmp_path, number):
     assert done(start("whole", "--local-workers", "2", train__steps=400, train__validate_every=20))[0] == 0
-    ports = free_ports(2)
-    both = [start("lost", environment=config(i, ports), train__steps=400, train__validate_every=20) for i in range(2)]
+    found = free_addresses(2)
+    both = [start("lost", environment=config(i, found), train__steps=400, train__validate_every=20) for i in range(2)]
     until = time.monotonic() + 200
     while not list(tmp_path.glob("runs/lost/checkpoints/*.index")) and time.monotonic() < until:
         time.sleep(0.05)
@@ -96,13 +96,13 @@ def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, free_ports
 
 
 @pytest.mark.slow
-def test_a_signal_to_one_worker_stops_all_after_the_same_step(start, free_ports, tmp_path):
-    ports = free_ports(2)
-    both = [start("asked", environment=config(i, ports), train__steps=5000, train__validate_every=50) for i in range(2)]
+def test_a_signal_to_one_worker_stops_all_after_the_same_step(start, tmp_path):
+    found = free_addresses(2)
+    both = [start("asked", environment=config(i, found), train__steps=5000, train__validate_every=50) for i in range(2)]
     until = time.monotonic() + 200
     while not list(tmp_path.glob("runs/asked/checkpoints/*.index")) and time.monotonic() < until:
         time.sleep(0.05)
     both[1].send_signal(signal.SIGTERM)
-    found = [done(process) for process in both]
-    steps = [re.search(r"stopped after step (\d+) of 5000", errors) for _, errors in found]
-    assert [status for status, _ in found] == [75, 75] and steps[0][1] == steps[1][1]
+    ended = [done(process) for process in both]
+    steps = [re.search(r"stopped after step (\d+) of 5000", errors) for _, errors in ended]
+    assert [status for status, _ in ended] == [75, 75] and steps[0][1] == steps[1][1]

@@ -42,7 +42,7 @@ def run_workers(count: int, words: Sequence[str]) -> int:
         raise Error(f"--local-workers {count}: expected 2 or more; leave it out to train in one process")
     if os.environ.get("TF_CONFIG", "").strip():
         raise Error("--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it")
-    addresses = _free_addresses(count)
+    addresses = free_addresses(count)
     threads = str(max(1, (os.cpu_count() or 1) // count))
     processes: list[subprocess.Popen] = []
     readers = []
@@ -66,7 +66,16 @@ def run_workers(count: int, words: Sequence[str]) -> int:
             reader.join(5.0)
 
 
-def _free_addresses(count: int) -> list[str]:
+def free_addresses(count: int) -> list[str]:
+    """Addresses on this machine whose ports nobody uses.
+
+    Args:
+        count: how many.
+
+    Example:
+        >>> len(set(free_addresses(2)))
+        2
+    """
     with contextlib.ExitStack() as held:
         sockets = [held.enter_context(socket.socket()) for _ in range(count)]
         for free in sockets:
