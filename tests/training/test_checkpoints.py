@@ -27,7 +27,11 @@ def test_everything_comes_back_into_a_model_built_later(tmp_path):
     first.layers[0].set_weights([np.full((2, 3), 5.0), np.ones(3)])
     for variable, value in zip(first.non_trainable_variables, ([7, 1], [8, 2]), strict=True):
         variable.assign(value)
-    Checkpoints(tmp_path, {"model": first.variables}).save(4, {"best": None, "list": [1.5]})
+    checkpoints = Checkpoints(tmp_path, {"model": first.variables})
+    checkpoints.save(4, {"best": None, "list": [1.5]})
+    first.layers[0].set_weights([np.zeros((2, 3)), np.zeros(3)])  # copied before
+    checkpoints.wait()
+    first.layers[0].set_weights([np.full((2, 3), 5.0), np.ones(3)])
     second = model()
     assert Checkpoints(tmp_path, {"model": second.variables}).restore() == {"best": None, "list": [1.5]}
     for a, b in zip(first.variables, second.variables, strict=True):
@@ -38,6 +42,7 @@ def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, mo
     one = model()
     checkpoints = Checkpoints(tmp_path, {"model": one.variables})
     checkpoints.save(1, {"step": 1})
+    checkpoints.wait()
     before = sorted(path.name for path in tmp_path.iterdir())
 
     def full(prefix):
@@ -45,10 +50,15 @@ def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, mo
         pathlib.Path(f"{prefix}_temp", "part").write_text("half")
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device\nmore")
 
-    monkeypatch.setattr(checkpoints._checkpoint, "write", full)
+    monkeypatch.setattr(tf.train.Checkpoint, "write", lambda self, prefix: full(prefix))
+    checkpoints.save(12, {"step": 12})
+    while checkpoints.writing:
+        pass
+    assert checkpoints.failed
     with pytest.raises(Error, match=r"the checkpoint of step 12 cannot be written \(No space left on device\); the one "
                                     "before it is kept. Make room"):
-        checkpoints.save(12, {"step": 12})
+        checkpoints.wait()
+    assert not checkpoints.failed  # it is said once
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
 
@@ -60,6 +70,7 @@ def test_the_newest_are_kept(tmp_path):
     for step in (1, 5, 30):
         one.layers[0].set_weights([np.full((2, 3), step), np.zeros(3)])
         checkpoints.save(step, {"step": step})
+    checkpoints.wait()
     assert sorted(p.name for p in tmp_path.glob("*.json")) == ["ckpt-30.json", "ckpt-5.json"]
     assert not list(tmp_path.glob("ckpt-1.*")) and not list(tmp_path.glob("*.part"))
     assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 30}
@@ -68,7 +79,9 @@ def test_the_newest_are_kept(tmp_path):
 
 def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
     one = model()
-    Checkpoints(tmp_path, {"model": one.variables}).save(1, {"step": 1})
+    before = Checkpoints(tmp_path, {"model": one.variables})
+    before.save(1, {"step": 1})
+    before.wait()
     # What a kill leaves: files that no JSON file names, under their own or the temporary name.
     (tmp_path / "ckpt-2.data-00000-of-00001").write_bytes(b"half")
     (tmp_path / "writing-3").mkdir()
@@ -79,6 +92,7 @@ def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
     assert checkpoints.restore() == {"step": 1}
     checkpoints.save(5, {"step": 5})
     checkpoints.save(6, {"step": 6})
+    checkpoints.wait()
     assert {path.name.partition(".")[0] for path in tmp_path.iterdir()} == {"ckpt-5", "ckpt-6"}
 
 
@@ -90,6 +104,7 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(tmp_path
     for step in (1, 2):
         one.layers[0].set_weights([np.full((2, 3), step), np.zeros(3)])
         checkpoints.save(step, {"step": step})
+    checkpoints.wait()
     file = tmp_path / f"ckpt-2.{end}"
     data = file.read_bytes()
     if harm == "gone":
@@ -107,7 +122,9 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(tmp_path
 
 def test_none_that_is_whole_and_one_of_a_later_tfsum(tmp_path):
     one = model()
-    Checkpoints(tmp_path, {"model": one.variables}).save(1, {})
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
+    checkpoints.save(1, {})
+    checkpoints.wait()
     described = json.loads((tmp_path / "ckpt-1.json").read_text())
     (tmp_path / "ckpt-1.json").write_text(json.dumps({**described, "format": 9}))
     with pytest.raises(CheckpointError, match="ckpt-1: its format is 9, and this tfsum reads 1 and 2"):
@@ -118,7 +135,9 @@ def test_none_that_is_whole_and_one_of_a_later_tfsum(tmp_path):
 
 
 def test_a_checkpoint_of_another_model(tmp_path):
-    Checkpoints(tmp_path, {"model": model(3).variables}).save(1, {})
+    checkpoints = Checkpoints(tmp_path, {"model": model(3).variables})
+    checkpoints.save(1, {})
+    checkpoints.wait()
     with pytest.raises(CheckpointError, match="ckpt-1: does not fit this recipe's model"):
         Checkpoints(tmp_path, {"model": model(4).variables}).restore()
 

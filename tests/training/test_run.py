@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import time
 
 import keras
 import numpy as np
@@ -10,6 +11,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.models.model import Model
+from tfsum.training.checkpoints import steps_in
 from tfsum.training.run import Run, RunSettings
 
 
@@ -131,3 +133,45 @@ def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
     run.model.place.assign(1.0)
     run.fit()
     assert capsys.readouterr().err.count("warning: the loss of step") == 1
+
+
+def test_checkpoints_by_time_come_without_a_validation(tmp_path):
+    """A run that ends between two validations resumes from the last of them, with no further validation."""
+    def every_step(run):
+        run.settings = dataclasses.replace(run.settings, validate_every=4)
+        return run
+
+    class Killed(Exception):
+        pass
+
+    run = every_step(PointRun(tmp_path, [1.0, 1.0], steps=8, checkpoint_minutes=1e-9, keep=9))
+    move = run.average.on_train_batch_end
+
+    def kill(batch, logs=None):
+        move(batch, logs)
+        while run._checkpoints.writing:  # a checkpoint that is due while one is being written comes a step later
+            time.sleep(0.01)
+        if run.steps_done == 7:
+            raise Killed
+
+    run.average.on_train_batch_end = kill
+    with pytest.raises(Killed):
+        run.fit()
+    assert sorted(steps_in(tmp_path / "checkpoints")) == [1, 2, 3, 4, 5, 6]
+    again = every_step(PointRun(tmp_path, [1.0, 1.0], steps=8, checkpoint_minutes=0))
+    again.fit()
+    assert float(again.model.place) == 8.0 and [row["step"] for row in history(again)["history"]] == [4, 8]
+    assert sorted(steps_in(tmp_path / "checkpoints")) == [6, 8]
+
+
+def test_a_checkpoint_that_cannot_be_written_stops_the_run(tmp_path, monkeypatch):
+    run = PointRun(tmp_path, [1.0, 1.0, 1.0, 1.0], steps=8, checkpoint_minutes=1e-9)
+    run.settings = dataclasses.replace(run.settings, validate_every=100)
+
+    def full(self, prefix):
+        raise tf.errors.ResourceExhaustedError(None, None, "No space left on device\nmore")
+
+    monkeypatch.setattr(tf.train.Checkpoint, "write", full)
+    with pytest.raises(Error, match="the checkpoint of step 1 cannot be written .No space left on device."):
+        run.fit()
+    assert run.steps_done < 8

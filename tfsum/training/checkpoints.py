@@ -2,7 +2,7 @@
 
 Keras's own callbacks leave out the seeds and write in place. Here a checkpoint is TensorFlow's files and a JSON file
 that names them with their checksums. It is written last, so a killed run always finds a complete checkpoint, and a
-damaged one is recognized.
+damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are written.
 """
 
 import hashlib
@@ -12,6 +12,7 @@ import pathlib
 import re
 import shutil
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import keras
@@ -43,6 +44,7 @@ class Checkpoints:
         ...     checkpoints = Checkpoints(folder, {"model": [weight]})
         ...     checkpoints.save(10, {"best": None})
         ...     _ = weight.assign([0.0, 0.0])
+        ...     checkpoints.wait()
         ...     checkpoints.restore()
         {'best': None}
         >>> weight.numpy().tolist()
@@ -57,6 +59,9 @@ class Checkpoints:
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
         self._tables, self._checkpoint = tables, tf.train.Checkpoint(**tables)
+        self._copies: dict[str, dict[str, tf.Variable]] = {}
+        self._writer = ThreadPoolExecutor(1, "checkpoint")
+        self._written: Future | None = None  # of the last `save`
 
     def restore(self) -> dict | None:
         """Restores the newest checkpoint that is whole; a damaged one is reported.
@@ -82,21 +87,58 @@ class Checkpoints:
         return None
 
     def save(self, step: int, state: dict) -> None:
-        """Writes a checkpoint of this step.
+        """Copies the variables, and begins to write a checkpoint of this step; waits for the one before it.
 
         Args:
             step: number of optimizer steps done.
             state: further state, JSON-serializable.
 
         Raises:
-            Error: it cannot be written; the checkpoint before it is kept.
+            Error: the one before it could not be written.
         """
+        self.wait()
+        self._copy()
+        self._written = self._writer.submit(self._write, step, json.dumps(state))
+
+    def wait(self) -> None:
+        """Waits until the last checkpoint is on the disk.
+
+        Raises:
+            Error: it could not be written; the checkpoint before it is kept. Once for each checkpoint.
+        """
+        written, self._written = self._written, None
+        if written is not None:
+            written.result()
+
+    @property
+    def writing(self) -> bool:
+        """Whether a checkpoint is being written."""
+        return self._written is not None and not self._written.done()
+
+    @property
+    def failed(self) -> bool:
+        """Whether the last checkpoint could not be written, which `wait` and the next `save` will raise."""
+        return self._written is not None and self._written.done() and self._written.exception() is not None
+
+    def _copy(self) -> None:
+        """Copies the variables to the memory of this machine's processors."""
+        with tf.device("CPU:0"):
+            if not self._copies:
+                self._copies = {name: {path: tf.Variable(variable.numpy(), trainable=False)
+                                       for path, variable in table.items()} for name, table in self._tables.items()}
+                return
+            for name, table in self._tables.items():
+                for path, variable in table.items():
+                    self._copies[name][path].assign(variable.numpy())
+
+    def _write(self, step: int, state: str) -> None:
+        """Writes the copies; its thread is the only one that changes the folder."""
         writing = self.folder / f"writing-{step}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob("writing-*"):  # of a killed process
                 shutil.rmtree(left)
-            self._checkpoint.write(str(writing / f"ckpt-{step}"))
+            tf.train.Checkpoint(**self._copies).write(str(writing / f"ckpt-{step}"))
             files = {}
             for file in sorted(writing.iterdir()):
                 files[file.name] = _checksum(file)
@@ -105,7 +147,7 @@ class Checkpoints:
                 os.replace(writing / name, self.folder / name)
             writing.rmdir()
             _to_disk(self.folder)
-            described = {"format": FORMAT, "state": state, "files": files}
+            described = {"format": FORMAT, "state": json.loads(state), "files": files}
             write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(described))
             _to_disk(self.folder / f"ckpt-{step}.json")  # before an older checkpoint is removed
             _to_disk(self.folder)

@@ -46,6 +46,8 @@ class RunSettings:
         micro_batches: parts of a batch whose gradients are accumulated.
         tensorboard: also write TensorBoard's event files (extra `tensorboard`).
         keep: checkpoints in the folder, the newest.
+        checkpoint_minutes: minutes between two checkpoints at the most, so that a failure loses no more; those between
+            validations are without one. 0 for none but at validations.
         worker_timeout: seconds after which workers that a lost one left behind stop, see `strategy_of`.
 
     Raises:
@@ -67,12 +69,15 @@ class RunSettings:
     micro_batches: int = 1
     tensorboard: bool = False
     keep: int = 2
+    checkpoint_minutes: float = 10.0
     worker_timeout: int = 60
 
     def __post_init__(self) -> None:
         for name in ("steps", "validate_every", "micro_batches", "keep", "worker_timeout"):
             if getattr(self, name) < 1:
                 raise Error(f"{name} is {getattr(self, name)}; expected 1 or more")
+        if not self.checkpoint_minutes >= 0:
+            raise Error(f"checkpoint_minutes is {self.checkpoint_minutes}; expected 0 or more")
         for name, key in keys_of(type(self)).items():
             if key.choices and getattr(self, name) not in key.choices:
                 raise RecipeError(f"[train] {name} is {getattr(self, name)!r}; expected {key.wants()}")
@@ -129,6 +134,7 @@ class Run:
         boards = settings.tensorboard and self.workers.is_chief
         self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if boards else []
         self._first_loss: float | None = None
+        self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
@@ -198,7 +204,8 @@ class Run:
                 "train.steps; to start over, change train.folder")
         elif done:
             log(f"resuming after step {done} of {steps}")
-        with _signals() as received:
+        self._saved, self._saved_at = done, time.monotonic()
+        with _signals() as received, self._written_at_the_end():
             while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
                 self._take_steps(done, received)
                 done = self.steps_done
@@ -229,28 +236,64 @@ class Run:
         """
         every = self.settings.validate_every
         dataset, until = self.batches(done)
-        epoch, began = done // every, time.monotonic()
+        epoch, self._counted_from = done // every, time.monotonic()
 
         def end_step(batch: int, logs: dict[str, Any]) -> None:
             self._check_loss(float(logs["loss"]))
+            self._save_by_time()
+            stop = bool(received) or self._checkpoints.failed
             if self.model.stop_requested is None:
-                self.model.stop_training = bool(received)
+                self.model.stop_training = stop
             else:  # the next step's sum over the workers says it to all of them
                 self.model.stop_training = float(logs["stop"]) > 0
-                self.model.stop_requested.assign(float(bool(received)))
+                self.model.stop_requested.assign(float(stop))
 
         def end_interval(epoch: int, logs: dict[str, Any]) -> None:
-            self.state["seconds"] += time.monotonic() - began
             step = self.steps_done
+            self._count_seconds()
             self._check_weights(step)
-            if step % every == 0 or step == self.settings.steps:
+            if self._is_validated(step):
                 logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
-            self.workers.by_chief(lambda: self._checkpoints.save(step, self.state))
+            self.workers.by_chief(lambda: self._save(step))
 
         ends = keras.callbacks.LambdaCallback(on_train_batch_end=end_step, on_epoch_end=end_interval)
         self.model.fit(dataset, steps_per_epoch=min(every - done % every, until - done), verbose=0, shuffle=False,
                        initial_epoch=epoch, epochs=epoch + 1,
                        callbacks=[self.average, *self._progress(done), ends, *self._boards])
+
+    def _is_validated(self, step: int) -> bool:
+        return step % self.settings.validate_every == 0 or step == self.settings.steps
+
+    def _count_seconds(self) -> None:
+        now = time.monotonic()
+        self.state["seconds"] += now - self._counted_from
+        self._counted_from = now
+
+    def _save(self, step: int) -> None:
+        """Begins to save a step, unless that was done at this step and nothing has changed since."""
+        if self._is_validated(step) or step != self._saved:
+            self._checkpoints.save(step, self.state)
+            self._saved, self._saved_at = step, time.monotonic()
+
+    def _save_by_time(self) -> None:
+        """Between validations, saves where `checkpoint_minutes` have passed; on the chief alone, without the others."""
+        minutes, step = self.settings.checkpoint_minutes, self.steps_done
+        due = minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes
+        if due and not self._is_validated(step) and not self._checkpoints.writing and not self._checkpoints.failed:
+            if self._broken_weight() is None:  # or else the end of the interval stops all workers
+                self._count_seconds()
+                self._save(step)
+
+    @contextlib.contextmanager
+    def _written_at_the_end(self) -> Iterator[None]:
+        """Waits after the block until the last checkpoint is on the disk; its error comes after the block's own."""
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(Error):
+                self._checkpoints.wait()
+            raise
+        self.workers.by_chief(self._checkpoints.wait)
 
     def _progress(self, done: int) -> list[keras.callbacks.Callback]:
         return [Progress(self.settings.steps, done)] if self.workers.is_chief else []
@@ -269,9 +312,12 @@ class Run:
 
     def _check_weights(self, step: int) -> None:
         """Stops the run before weights that are no finite numbers are validated or saved."""
-        for variable in self.model.trainable_variables:
-            if not np.isfinite(variable.numpy()).all():
-                raise self._broken(step, f"{variable.path} holds numbers that are not finite after step {step}")
+        if (path := self._broken_weight()) is not None:
+            raise self._broken(step, f"{path} holds numbers that are not finite after step {step}")
+
+    def _broken_weight(self) -> str | None:
+        return next((variable.path for variable in self.model.trainable_variables
+                     if not np.isfinite(variable.numpy()).all()), None)
 
     def _broken(self, step: int, what: str) -> Error:
         rows = self.rows(step)
