@@ -142,7 +142,7 @@ class Run:
         raise NotImplementedError
 
     def measure(self) -> dict[str, float]:
-        """The scores of the model, with averaged weights, on the validation data."""
+        """The scores of the model, with averaged weights, on the validation data; called on all workers."""
         raise NotImplementedError
 
     def selection_score(self, scores: dict[str, float]) -> float:
@@ -329,7 +329,7 @@ class Run:
     def _validate(self, step: int) -> dict[str, float]:
         """Validates the averaged weights, saves the best model, and writes history.json."""
         with self.average.applied():
-            scores = self.workers.by_chief(self.measure)
+            scores = self.workers.exchange(self.measure())[0]
             log(f"step {step}: {format_scores(scores)}")
             self.state["history"].append({"step": step, **scores})
             best = self.state["best"]

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -107,7 +107,8 @@ class Workers:
         if several and "chief" in jobs and resolver.task_type != "chief":
             self.index += len(jobs["chief"])
         self.is_chief = self.index == 0
-        self._run = tf.function(lambda arrays: strategy.run(self._add, args=(arrays,)), autograph=False)
+        self._run = tf.function(lambda arrays: strategy.run(self._add, args=(arrays,)), autograph=False,
+                                reduce_retracing=True)
 
     def exchange(self, value: Any) -> list[Any]:
         """Sends a value to all workers.
@@ -128,6 +129,26 @@ class Workers:
         rows[self.index, : len(data)] = data
         rows = self._sum([rows])[0]
         return [json.loads(row[:size].astype(np.uint8).tobytes()) for row, size in zip(rows, sizes)]
+
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Applies a function to items, each on one of the workers.
+
+        Args:
+            function: its results are JSON-serializable.
+            items: the same on all workers.
+
+        Returns:
+            The results in the order of the items, on all workers.
+        """
+        if self.count == 1:
+            return [function(item) for item in items]
+        total, mine = 0, []
+        for number, item in enumerate(items):
+            total = number + 1
+            if number % self.count == self.index:
+                mine.append(function(item))
+        shares = self.exchange(mine)
+        return [shares[number % self.count][number // self.count] for number in range(total)]
 
     def by_chief(self, work: Callable[[], Any]) -> Any:
         """Does some work on the chief while the others wait.

@@ -11,12 +11,13 @@ from tfsum.evaluation.rouge import METRICS, score_summaries
 from tfsum.models import Transformer
 from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.text.detokenizer import Detokenizer
+from tfsum.training.workers import Workers
 
 _IDS = tf.TensorSpec((None, None), tf.int32)
 
 
 class PairValidation:
-    """Prepared pairs, and what a model makes of them.
+    """Prepared pairs, and what a model makes of them; several workers that train it share the batches.
 
     Args:
         records: folder of the records.
@@ -46,6 +47,7 @@ class PairValidation:
         self._count = len(self._pairs) if documents is None else min(documents, len(self._pairs))
         self._references = [target for _, target in itertools.islice(pair_texts(records), self._count)]
         # Not Keras's `evaluate` and `predict`, which under a strategy deal the batches out to the replicas.
+        self._workers = Workers(model.distribute_strategy)
         self._losses = tf.function(
             lambda batch: (model.summed_loss(batch, None, training=False), model.loss_weight(batch, None)),
             input_signature=[dict.fromkeys(("source_ids", "target_ids", "target_labels"), _IDS)], autograph=False)
@@ -70,16 +72,22 @@ class PairValidation:
 
     def loss(self) -> float:
         """The loss of a target token over all pairs, label smoothing included."""
-        losses = [self._losses(self._batcher.assemble(rows)) for rows in self._batches]
-        return float(sum(loss.numpy() for loss, _ in losses) / sum(weight.numpy() for _, weight in losses))
+        losses = self._workers.map(self._loss_of, self._batches)
+        return sum(loss for loss, _ in losses) / sum(weight for _, weight in losses)
+
+    def _loss_of(self, rows: np.ndarray) -> list[float]:
+        """The summed loss of some pairs, one batch, and their number of tokens."""
+        return [float(number) for number in self._losses(self._batcher.assemble(rows))]
 
     def answers(self) -> list[str]:
         """The greedy answers to the sources that are decoded."""
         answers = [""] * self._count
-        for rows in self._batches:
-            rows = rows[rows < self._count]
-            if len(rows):
-                sources = self._batcher.assemble(rows)["source_ids"]
-                for row, text in zip(rows, self._answers(sources).numpy()):
-                    answers[row] = text.decode()
+        batches = [rows for rows in (batch[batch < self._count] for batch in self._batches) if len(rows)]
+        for rows, texts in zip(batches, self._workers.map(self._answers_of, batches)):
+            for row, text in zip(rows, texts):
+                answers[row] = text
         return answers
+
+    def _answers_of(self, rows: np.ndarray) -> list[str]:
+        """The greedy answers to some sources, one batch."""
+        return [text.decode() for text in self._answers(self._batcher.assemble(rows)["source_ids"]).numpy()]

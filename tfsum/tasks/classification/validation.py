@@ -5,10 +5,11 @@ import tensorflow as tf
 
 from tfsum.models import BertClassifier
 from tfsum.tasks.classification.batches import PackedTexts, TextBatcher
+from tfsum.training.workers import Workers
 
 
 class ClassificationValidation:
-    """Packed texts, and what a model answers to them.
+    """Packed texts, and what a model answers to them; several workers that train it share the batches.
 
     Args:
         model: a built model of C labels.
@@ -29,11 +30,13 @@ class ClassificationValidation:
         self._shape = len(texts), len(model.label_names)
         self._batcher = TextBatcher(texts, tokens_per_batch)
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
+        self._workers = Workers(model.distribute_strategy)
         self._predict = tf.function(model.predict_step, input_signature=[self._batcher.signature], autograph=False)
 
     def probabilities(self) -> np.ndarray:
         """The model's probabilities of each text's labels, float32 (N, C)."""
-        found = np.zeros(self._shape, np.float32)
-        for rows in self._batcher.plan():
-            found[rows] = self._predict(self._batcher.assemble(rows)).numpy()
+        found, batches = np.zeros(self._shape, np.float32), self._batcher.plan()
+        answers = self._workers.map(lambda rows: self._predict(self._batcher.assemble(rows)).numpy().tolist(), batches)
+        for rows, values in zip(batches, answers):
+            found[rows] = values
         return found

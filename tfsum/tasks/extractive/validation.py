@@ -13,10 +13,11 @@ from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.expected_rouge import SELECTIONS, is_word
 from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece
+from tfsum.training.workers import Workers
 
 
 class ExtractiveValidation:
-    """Prepared documents, and the ROUGE of what a model chooses from them.
+    """Prepared documents, and the ROUGE of what a model chooses from them; workers that train it share the batches.
 
     Args:
         model: a built `BertSumExt`.
@@ -49,19 +50,23 @@ class ExtractiveValidation:
         self._words, self._count = is_word(word_piece.vocabulary), min(documents or len(self._texts), len(self._texts))
         self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
+        self._workers = Workers(model.distribute_strategy)
         self._predict = tf.function(model.predict_step, input_signature=[self._batcher.signature], autograph=False)
 
     def probabilities(self) -> list[np.ndarray]:
         """The model's score of every sentence that it reads, a float array (S,) a document."""
         scores = [np.zeros(0, np.float32)] * self._count
-        for rows in self._batcher.plan():
-            rows = rows[rows < self._count]
-            if len(rows):
-                batch = self._batcher.assemble(rows)
-                counts = (batch["sentence_starts"] >= 0).sum(1)
-                for row, values, count in zip(rows, self._predict(batch).numpy(), counts):
-                    scores[row] = values[:count]
+        batches = [rows for rows in (plan[plan < self._count] for plan in self._batcher.plan()) if len(rows)]
+        for rows, found in zip(batches, self._workers.map(self._scores_of, batches)):
+            for row, values in zip(rows, found):
+                scores[row] = np.array(values, np.float32)
         return scores
+
+    def _scores_of(self, rows: np.ndarray) -> list[list[float]]:
+        """The scores of the sentences of some documents, one batch."""
+        batch = self._batcher.assemble(rows)
+        counts = (batch["sentence_starts"] >= 0).sum(1)
+        return [values[:count].tolist() for values, count in zip(self._predict(batch).numpy(), counts)]
 
     def rouge(self, scores: list[np.ndarray]) -> dict[str, float]:
         """ROUGE F (in points, 0 to 100) of the sentences chosen by these scores: rouge1, rouge2, rougeLsum."""

@@ -9,10 +9,11 @@ from keras import ops
 from tfsum.models import BertForPretraining
 from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
 from tfsum.tasks.pretraining.masking import Masking
+from tfsum.training.workers import Workers
 
 
 class PretrainingValidation:
-    """Held-out pairs, always under the same masks.
+    """Held-out pairs, always under the same masks; several workers that train the model share the batches.
 
     Args:
         model: a `BertForPretraining`.
@@ -38,6 +39,7 @@ class PretrainingValidation:
                     for folder in (records, same_document_records) if folder is not None]
         self._sets = [batcher.dataset(training=False) for batcher in batchers]
         self._weight = model.next_sentence_weight
+        self._workers = Workers(model.distribute_strategy)
         self._sums = tf.function(lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False)
 
     def scores(self) -> dict[str, float]:
@@ -48,7 +50,8 @@ class PretrainingValidation:
             of other documents, and `same_document_accuracy`, with those of the same; `loss`, that of training, on the
             pairs of the first folder.
         """
-        (masks, pairs), *others = [sum(self._sums(batch).numpy() for batch in batches) for batches in self._sets]
+        (masks, pairs), *others = [np.sum(self._workers.map(lambda batch: self._sums(batch).numpy().tolist(), batches),
+                                          axis=0) for batches in self._sets]
         scores = {"masked_lm_accuracy": _percent(masks)}
         if pairs[0]:
             scores["next_sentence_accuracy"] = _percent(pairs)
