@@ -12,6 +12,7 @@ EXAMPLES = """examples:
   tfsum train training/bert_sum_ext_news.toml
   tfsum train training/bert_sum_ext_news.toml --set train.learning_rate=1e-4
   tfsum train training/bert_sum_ext_news.toml --local-workers 2
+  tfsum train training/bert_sum_ext_news.toml --profile 20:30
 
 prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its state saved.
 """
@@ -27,11 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECTION.KEY=VALUE",
         help="override a key of the recipe, or without VALUE take it out; may be given several times",
     )
+    parser.add_argument("--profile", metavar="FIRST:LAST", help="record these steps by TensorFlow's profiler, counted "
+                        "from 1 in this process, such as 20:30; the files are in the run's folder, in profile/")
     parser.add_argument("--local-workers", type=int, metavar="N", help="start N workers on this machine, to try a "
                         "training of several machines")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.profile:
+        arguments.overrides.append(f"train.profile={arguments.profile}")
     if arguments.local_workers is not None:
         sets = [word for override in arguments.overrides for word in ("--set", override)]
         return run_workers(arguments.local_workers, ["train", arguments.recipe, *sets])

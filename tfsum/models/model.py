@@ -78,6 +78,7 @@ class Model(keras.Model):
     input_names_of_call: Sequence[str] = ()  # of the dict that `call` takes; int32 tensors (B, T) or (B, S)
     micro_batches = 1
     stop_requested: Any = None  # a variable of this worker; the step adds it up over all workers
+    seconds_waiting = 0.0  # for data, in all steps of `fit`
     loss_reduction = "mean"
     loss_terms: Sequence[keras.metrics.Mean] = ()
     measures: Sequence[keras.metrics.Mean] = ()

@@ -33,7 +33,8 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
         1
     """
     if name not in STRATEGIES:
-        raise RecipeError(f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}")
+        raise RecipeError(f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}; TPUs and parameter "
+                          "servers are not supported")
     workers = announced_workers()
     if name == "auto":
         several = len(tf.config.list_physical_devices("GPU")) > 1
@@ -62,12 +63,14 @@ def _join_workers(timeout: int) -> tf.distribute.Strategy:
                     ) from None
 
 
-def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:
+def set_precision_and_seed(precision: str = "float32", seed: int = 0, deterministic: bool = False) -> None:
     """Sets Keras's dtype policy and random seed for layers built afterwards.
 
     Args:
         precision: "float32", "bfloat16" or "float16": of products and activations; weights stay float32.
         seed: of new weights and of dropout.
+        deterministic: whether TensorFlow uses only operations that give the same bits each time, for the rest of the
+            process. On CPUs a training does so anyway; on GPUs this is slower.
 
     Raises:
         RecipeError: the name is unknown.
@@ -80,4 +83,6 @@ def set_precision_and_seed(precision: str = "float32", seed: int = 0) -> None:
     if precision not in POLICIES:
         raise RecipeError(f"[train] precision is {precision!r}; expected {', '.join(POLICIES)}")
     keras.utils.set_random_seed(seed)
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()
     keras.config.set_dtype_policy(POLICIES[precision])

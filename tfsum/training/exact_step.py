@@ -8,6 +8,7 @@ and replicas; and only then does the optimizer clip and apply them.
 These functions are the body of `tfsum.models.model.Model`'s `fit` and `evaluate` under TensorFlow.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -15,8 +16,11 @@ import keras
 import tensorflow as tf
 
 from tfsum.layers import dropout_step
+from tfsum.errors import Error
 from tfsum.models.model import Model
 
+NOT_SUPPORTED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy,
+                 tf.distribute.experimental.CentralStorageStrategy)
 SUM = tf.distribute.ReduceOp.SUM
 
 
@@ -41,8 +45,8 @@ def train_step(model: Model, data: Any) -> dict:
         data: this replica's part of the batch: a dict of tensors, or (dict, labels); dimension 0 is the batch.
 
     Returns:
-        dict of `loss_sum`, `weight` and `tokens` of this replica's part, to be summed over replicas; of several
-        workers also `stop`, above 0 where this one is to stop.
+        dict of `loss_sum`, `weight`, `tokens` and `positions` (padding included) of this replica's part, to be summed
+        over replicas; of several workers also `stop`, above 0 where this one is to stop.
 
     Example:
         >>> strategy.run(lambda batch: train_step(model, batch), args=(data,))  # doctest: +SKIP
@@ -56,7 +60,9 @@ def train_step(model: Model, data: Any) -> dict:
     gradients = context.all_reduce(SUM, gradients)
     model.optimizer.apply(gradients, model.trainable_variables)
     stop = {} if model.stop_requested is None else {"stop": tf.convert_to_tensor(model.stop_requested)}
-    return {"loss_sum": loss_sum, "weight": weight, "tokens": _tokens(x), **stop}
+    ids = x.get("token_ids", x.get("source_ids"))  # the source alone, for the progress line
+    return {"loss_sum": loss_sum, "weight": weight, "tokens": tf.math.count_nonzero(ids, dtype=tf.float32),
+            "positions": tf.cast(tf.size(ids), tf.float32), **stop}
 
 
 def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
@@ -78,8 +84,11 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
         gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return loss_sum, [tf.convert_to_tensor(g) for g in gradients]  # IndexedSlices become dense
 
+    if model.jit_compile and context.num_replicas_in_sync > 1:
+        # XLA compiles no step of several devices (it cannot reach another's variables), but one's share of it.
+        part = tf.function(part, autograph=False, jit_compile=True)
     if parts == 1:
-        return part(0, x, y)
+        return part(tf.constant(0), x, y)
     rows = tf.shape(tf.nest.flatten(x)[0])[0]
     size = -(-rows // parts)
 
@@ -93,12 +102,6 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
     start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
     _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, start, parallel_iterations=1)
     return loss_sum, total
-
-
-def _tokens(x: dict[str, tf.Tensor]) -> tf.Tensor:
-    """The number of real source tokens in a batch, for the progress line."""
-    ids = x.get("token_ids", x.get("source_ids"))
-    return tf.math.count_nonzero(ids, dtype=tf.float32)
 
 
 def _test_step(model: Model, data: Any) -> dict[str, tf.Tensor]:
@@ -152,6 +155,9 @@ def test_function(model: Model) -> Callable:
 
 def _function(model: Model, step: Callable) -> Callable:
     strategy, tracker = model.distribute_strategy, model._loss_tracker
+    if isinstance(strategy, NOT_SUPPORTED):
+        raise Error(f"{type(strategy).__name__}: training under it is not supported; expected one device, "
+                    "MirroredStrategy or MultiWorkerMirroredStrategy. Build and compile the model under one of these")
 
     def run(data: Any) -> dict[str, tf.Tensor]:
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))
@@ -172,7 +178,8 @@ def _function(model: Model, step: Callable) -> Callable:
 
     call: Any = run
     if not model.run_eagerly:
-        call = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=model.jit_compile)
+        jit = model.jit_compile and strategy.num_replicas_in_sync == 1  # of several see `_gradients`
+        call = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=jit)
     traced: Any = None
 
     def function(iterator: Any) -> dict[str, tf.Tensor]:
@@ -184,12 +191,14 @@ def _function(model: Model, step: Callable) -> Callable:
             call.get_concrete_function(traced)
         logs: Any = None
         for _ in range(model.steps_per_execution):
+            begin = time.perf_counter()
             try:
                 data = next(iterator)
             except StopIteration:
                 if logs is None:
                     raise
                 break
+            model.seconds_waiting += time.perf_counter() - begin
             logs = call(data)
         return logs
 

@@ -1,4 +1,4 @@
-"""The progress line of a run: step, loss, learning rate, tokens per second, remaining time."""
+"""The progress line of a run: step, loss, learning rate, tokens per second, padding, waiting for data, time left."""
 
 import sys
 import time
@@ -6,11 +6,11 @@ from typing import Any
 
 import keras
 
-STEPS_A_LINE = 10
+SECONDS = 60.0  # between two lines where there is no terminal
 
 
 class Progress(keras.callbacks.Callback):
-    """Prints a line to standard error every `STEPS_A_LINE` steps.
+    """Shows on standard error how far a training is: a bar on a terminal, and elsewhere a line a minute.
 
     Args:
         total: steps of the whole run.
@@ -22,23 +22,43 @@ class Progress(keras.callbacks.Callback):
 
     def __init__(self, total: int, done: int) -> None:
         super().__init__()
-        self._total, self._step = total, done
-        self._tokens, self._since = 0.0, time.monotonic()
+        self._total, self._step, self._shown = total, done, 0.0
+        self._bar: Any = None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """Restarts the measurement of tokens per second."""
-        self._tokens, self._since, self._counted = 0.0, time.monotonic(), 0
+        """Begins to measure again: what came before was a validation."""
+        from tqdm import tqdm
+
+        self._counted, self._tokens, self._positions = 0, 0.0, 0.0
+        self._since, self._waited = time.monotonic(), self.model.seconds_waiting
+        if sys.stderr.isatty():
+            self._bar = tqdm(total=self._total, initial=self._step, unit="step", file=sys.stderr, leave=False)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """Counts a step, and prints the line if it is due."""
+        """Counts a step, and shows it if that is due."""
         self._step += 1
         self._counted += 1
         self._tokens += float(logs["tokens"])
-        if self._step % STEPS_A_LINE and self._step != self._total:
-            return
-        seconds = time.monotonic() - self._since
-        left = (self._total - self._step) * seconds / self._counted
-        rate = float(self.model.optimizer.learning_rate)
-        print(f"step {self._step}/{self._total}  loss {float(logs['loss']):.4f}  rate {rate:.2e}  "
-              f"{self._tokens / seconds:,.0f} tokens/s  {int(left // 60)}:{int(left % 60):02d} to go",
-              file=sys.stderr, flush=True)
+        self._positions += float(logs["positions"])
+        if self._bar is not None:
+            self._bar.set_postfix_str(self._measured(logs), refresh=False)
+            self._bar.update()
+        elif self._step == self._total or time.monotonic() - self._shown >= SECONDS:
+            self._shown = time.monotonic()
+            seconds = (self._total - self._step) * (self._shown - self._since) / self._counted
+            left = f"{int(seconds // 3600)}:{int(seconds // 60 % 60):02d}:{int(seconds % 60):02d} to go"
+            print(f"step {self._step}/{self._total}  {self._measured(logs)}  {left}", file=sys.stderr, flush=True)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Removes the bar: the log goes on below it."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def _measured(self, logs: Any) -> str:
+        """The loss and the rate of this step; tokens, padding and waiting since the last validation."""
+        seconds = max(time.monotonic() - self._since, 1e-9)
+        padding = 1 - self._tokens / max(self._positions, 1.0)
+        waiting = (self.model.seconds_waiting - self._waited) / seconds
+        return (f"loss {float(logs['loss']):.4f}  rate {float(self.model.optimizer.learning_rate):.2e}  "
+                f"{self._tokens / seconds:,.0f} tokens/s  padding {padding:.0%}  waiting for data {waiting:.0%}")

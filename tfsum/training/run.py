@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib.util
 import json
 import math
 import pathlib
@@ -22,8 +23,10 @@ from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.environment import Strategy
 from tfsum.training.log import format_scores, log
+from tfsum.training.profile import Profile, profiled_steps
 from tfsum.training.progress import Progress
 from tfsum.training.recipe_file import keys_of
+from tfsum.training.start_report import layout
 from tfsum.training.workers import Workers
 
 EXPLODED = 1e6  # times the first loss
@@ -40,11 +43,15 @@ class RunSettings:
         strategy: the devices and machines that train, see `strategy_of`; a batch is shared among them.
         precision: see `set_precision_and_seed`.
         seed: of new weights, of dropout and of the order of the data.
+        deterministic: see `set_precision_and_seed`.
+        jit_compile: whether XLA compiles the steps, each shape of a batch anew: worth it on a GPU for long runs.
         validate_every: steps between two checkpoints with a validation.
         patience: validations without improvement after which the run ends; 0 for none.
         average_decay: of the moving average of the weights, which is validated and saved; 0 for the weights themselves.
         micro_batches: parts of a batch whose gradients are accumulated.
         tensorboard: also write TensorBoard's event files (extra `tensorboard`).
+        profile: "20:30" records the work of the steps 20 to 30 of this process by TensorFlow's profiler, in the run
+            folder's `profile`; "" records nothing.
         keep: checkpoints in the folder, the newest.
         checkpoint_minutes: minutes between two checkpoints at the most, so that a failure loses no more; those between
             validations are without one. 0 for none but at validations.
@@ -63,11 +70,14 @@ class RunSettings:
     strategy: Strategy = "auto"
     precision: str = "float32"
     seed: int = 0
+    deterministic: bool = False
+    jit_compile: bool = False
     validate_every: int = 100
     patience: int = 0
     average_decay: float = 0.99
     micro_batches: int = 1
     tensorboard: bool = False
+    profile: str = ""
     keep: int = 2
     checkpoint_minutes: float = 10.0
     worker_timeout: int = 60
@@ -78,6 +88,9 @@ class RunSettings:
                 raise Error(f"{name} is {getattr(self, name)}; expected 1 or more")
         if not self.checkpoint_minutes >= 0:
             raise Error(f"checkpoint_minutes is {self.checkpoint_minutes}; expected 0 or more")
+        if self.deterministic and self.jit_compile:
+            raise Error("deterministic and jit_compile are both true, and XLA does not promise the same bits; leave one out")
+        profiled_steps(self.profile)
         for name, key in keys_of(type(self)).items():
             if key.choices and getattr(self, name) not in key.choices:
                 raise RecipeError(f"[train] {name} is {getattr(self, name)!r}; expected {key.wants()}")
@@ -95,6 +108,7 @@ class Run:
         settings: see `RunSettings`.
 
     Attributes:
+        variables: of the model, the optimizer and the average, which a checkpoint holds.
         state: restored on resume beside the variables: `best` (step and scores), `seconds` of training and
             `history` (a dict of step and scores a validation); subclasses may add to it before `fit`.
 
@@ -125,14 +139,19 @@ class Run:
         if self.workers.count > 1:  # before the graph of the step is traced
             model.stop_requested = tf.Variable(0.0)
         with model.distribute_strategy.scope():
-            model.compile(optimizer=optimizer, jit_compile=False)
+            model.compile(optimizer=optimizer, jit_compile=settings.jit_compile)
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
         variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
         self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep)
-        self._variables = [variable for group in variables.values() for variable in group]
+        self.variables = [variable for group in variables.values() for variable in group]
         boards = settings.tensorboard and self.workers.is_chief
-        self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"))] if boards else []
+        if settings.tensorboard and importlib.util.find_spec("tensorboard") is None:
+            raise Error("[train] tensorboard is true, and the package is not installed: pip install 'tfsum[tensorboard]'")
+        self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"), write_graph=False)] if boards else []
+        if settings.profile and self.workers.is_chief:
+            self._boards.append(Profile(settings.profile, self.folder / "profile"))
+        self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
         self._first_loss: float | None = None
         self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
@@ -197,13 +216,15 @@ class Run:
             Error: a loss or a weight is no finite number; the last checkpoint and the best model are kept.
         """
         self.state = self.workers.by_chief(self._checkpoints.restore) or self.state
-        self.workers.take_from_chief(self._variables)
+        self.workers.take_from_chief(self.variables)
         done, steps = self.steps_done, self.settings.steps
         if done >= steps:
             log(f"{done} steps are done and {steps} were asked for, so nothing is trained; to continue, raise "
                 "train.steps; to start over, change train.folder")
         elif done:
             log(f"resuming after step {done} of {steps}")
+            self._note_other_layout()
+        self.state["layout"] = self._layout
         self._saved, self._saved_at = done, time.monotonic()
         with _signals() as received, self._written_at_the_end():
             while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
@@ -215,6 +236,12 @@ class Run:
         elif done < steps:
             raise Stopped(f"stopped after step {done} of {steps}; run the same command to resume")
         return self.folder / "best"
+
+    def _note_other_layout(self) -> None:
+        before = self.state.get("layout", self._layout)
+        if before != self._layout:
+            log(f"before, this run was on {before}, and now it is on {self._layout}: the batches stay the same, and the "
+                "weights differ by rounding alone, unless there is dropout, which draws other numbers")
 
     @property
     def steps_done(self) -> int:

@@ -15,6 +15,7 @@ from tfsum.training.log import log, muted
 from tfsum.training.recipe_writer import compare_with_started_run, write_recipe
 from tfsum.training.run import Run
 from tfsum.training.same_training import check_same_training
+from tfsum.training.start_report import start_report
 from tfsum.training.workers import LOST, Workers, lost_worker
 
 Recipe = Mapping[str, Mapping[str, Any]]
@@ -81,12 +82,14 @@ def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy,
     data = _after_chief(workers, lambda: task.prepare_data(recipe))
     train, policy = recipe["train"], keras.config.dtype_policy()
     try:
-        set_precision_and_seed(train["precision"], train["seed"])
+        set_precision_and_seed(train["precision"], train["seed"], train["deterministic"])
         with strategy.scope():
             model = task.build_model(recipe, data)
         run = task.make_run(recipe, data, model)
         if workers.is_chief:
             write_recipe(recipe, run.folder / "recipe.toml")
+        for line in start_report(recipe, model, workers, run.variables):
+            log(line)
         return run.fit()
     finally:
         keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision

@@ -107,8 +107,8 @@ class Workers:
         if several and "chief" in jobs and resolver.task_type != "chief":
             self.index += len(jobs["chief"])
         self.is_chief = self.index == 0
-        self._run = tf.function(lambda arrays: strategy.run(self._add, args=(arrays,)), autograph=False,
-                                reduce_retracing=True)
+        self._run = tf.function(lambda vector: strategy.run(self._add, args=(vector,)), autograph=False,
+                                input_signature=[tf.TensorSpec([None], tf.int32)])
 
     def exchange(self, value: Any) -> list[Any]:
         """Sends a value to all workers.
@@ -124,10 +124,10 @@ class Workers:
         data = np.frombuffer(json.dumps(value).encode(), np.uint8).astype(np.int32)
         sizes = np.zeros(self.count, np.int32)
         sizes[self.index] = len(data)
-        sizes = self._sum([sizes])[0]
+        sizes = self._sum(sizes)
         rows = np.zeros((self.count, sizes.max()), np.int32)
         rows[self.index, : len(data)] = data
-        rows = self._sum([rows])[0]
+        rows = self._sum(rows.reshape(-1)).reshape(rows.shape)
         return [json.loads(row[:size].astype(np.uint8).tobytes()) for row, size in zip(rows, sizes)]
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
@@ -180,19 +180,18 @@ class Workers:
         """Assigns the chief's values of Keras variables on all workers, bit by bit."""
         if self.count == 1:
             return
-        values = [variable.numpy() for variable in variables]
-        bits = [np.ascontiguousarray(value).reshape(-1).view(np.uint8).astype(np.int32) for value in values]
-        found = self._sum([part if self.is_chief else np.zeros_like(part) for part in bits])
-        for variable, value, part in zip(variables, values, found):
-            variable.assign(part.astype(np.uint8).view(value.dtype).reshape(value.shape))
+        for variable in variables:  # one after another, so that one alone is in memory twice
+            value = np.asarray(variable.numpy())
+            content = value.tobytes() if self.is_chief else bytes(value.nbytes)
+            found = self._sum(np.frombuffer(content + bytes(-value.nbytes % 4), np.int32)).tobytes()[: value.nbytes]
+            variable.assign(np.frombuffer(found, value.dtype).reshape(value.shape))
 
-    def _sum(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
-        """The sums of int32 arrays over the workers."""
-        summed = self._run([tf.constant(array) for array in arrays])
-        return [self._strategy.experimental_local_results(value)[0].numpy() for value in summed]
+    def _sum(self, vector: np.ndarray) -> np.ndarray:
+        """The sum of an int32 vector over the workers."""
+        return self._strategy.experimental_local_results(self._run(tf.constant(vector)))[0].numpy()
 
-    def _add(self, arrays: list[tf.Tensor]) -> list[tf.Tensor]:
+    def _add(self, vector: tf.Tensor) -> tf.Tensor:
         context = tf.distribute.get_replica_context()
         devices = context.num_replicas_in_sync // self.count
         first = context.replica_id_in_sync_group % devices == 0  # of several devices of a worker one counts
-        return context.all_reduce(SUM, [tf.where(first, array, 0) for array in arrays])
+        return context.all_reduce(SUM, tf.where(first, vector, 0))

@@ -1,0 +1,92 @@
+"""What a training is about to do, as the first lines of its log."""
+
+import hashlib
+import importlib.metadata
+import platform
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.models.model import Model
+from tfsum.training.recipe_writer import to_toml, without_folders
+from tfsum.training.workers import Workers
+
+PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
+
+
+def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers: Workers,
+                 variables: Sequence[Any]) -> list[str]:
+    """Describes a training.
+
+    Args:
+        recipe: section -> key -> value.
+        model: the built model, under the strategy of the training.
+        workers: of the training.
+        variables: the Keras variables that a device holds: of the model, the optimizer and the average.
+
+    Returns:
+        Lines: recipe and versions, devices, precision and batch, parameters, memory.
+
+    Example:
+        >>> from tfsum.models import Bert
+        >>> bert = Bert(10, 8, 1, 2, 16)
+        >>> bert.build()
+        >>> recipe = {"train": {"tokens_per_batch": 512, "micro_batches": 1, "precision": "float32"}}
+        >>> for line in start_report(recipe, bert, Workers(bert.distribute_strategy), bert.variables):
+        ...     print(line)  # doctest: +ELLIPSIS
+        recipe ...; tfsum ..., tensorflow ..., keras ..., numpy ..., Python ...
+        devices: 1 CPU
+        precision float32; 512 tokens a step, padding included, in 1 part
+        parameters: 4,872, of which 4,872 are trained
+        memory of a device: 0.04 MB for weights, gradients, optimizer and average; the activations of a part come on top
+    """
+    train = recipe["train"]
+    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    devices, parts = model.distribute_strategy.num_replicas_in_sync, train["micro_batches"]
+    trained = [v for v in model.variables if v.trainable]
+    memory = _bytes(variables) + _bytes(trained)
+    shared = f", shared among {devices} devices" if devices > 1 else ""
+    return [f"recipe {recipe_hash(recipe)}; {versions}, Python {platform.python_version()}",
+            f"devices: {layout(workers, devices)}",
+            f"precision {train['precision']}; {train['tokens_per_batch']:,} tokens a step, padding included{shared}, in "
+            f"{parts} part{'s' if parts > 1 else ''}",
+            f"parameters: {_size(model.variables):,}, of which {_size(trained):,} are trained",
+            f"memory of a device: {memory / 2**20:,.{2 if memory < 2**20 else 0}f} MB for weights, gradients, optimizer "
+            "and average; the activations of a part come on top"]
+
+
+def layout(workers: Workers, devices: int) -> str:
+    """The devices of a training in words.
+
+    Args:
+        workers: of the training.
+        devices: of all of them together.
+
+    Example:
+        >>> layout(Workers(tf.distribute.get_strategy()), 1)  # without a GPU
+        '1 CPU'
+    """
+    kind = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+    each = devices // workers.count
+    here = f"{each} {kind}{'s' if each > 1 else ''}"
+    return f"{workers.count} workers with {here} each" if workers.count > 1 else here
+
+
+def recipe_hash(recipe: Mapping[str, Mapping[str, Any]]) -> str:
+    """A short hash of a recipe, without its folders: two runs of the same hash have the same keys and values.
+
+    Example:
+        >>> recipe_hash({"train": {"steps": 1, "folder": "a"}}) == recipe_hash({"train": {"steps": 1, "folder": "b"}})
+        True
+    """
+    return hashlib.blake2b(to_toml(without_folders(recipe)).encode(), digest_size=6).hexdigest()
+
+
+def _size(variables: Sequence[Any]) -> int:
+    return sum(int(np.prod(v.shape)) for v in variables)
+
+
+def _bytes(variables: Sequence[Any]) -> int:
+    return sum(int(np.prod(v.shape)) * tf.as_dtype(v.dtype).size for v in variables)
