@@ -15,8 +15,8 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tfsum.layers import dropout_step
 from tfsum.errors import Error
+from tfsum.layers import dropout_step
 from tfsum.models.model import Model
 
 NOT_SUPPORTED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy,

@@ -59,9 +59,9 @@ class Profile(keras.callbacks.Callback):
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Ends after the last one."""
         if self._on and self._step == self._steps[-1]:
-            self.on_train_end()
+            self.on_epoch_end(0)
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Ends also where the steps go beyond a validation, which is not recorded, or beyond the run."""
         if self._on:
             self._on = False

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib.util
 import json
 import math
 import pathlib
@@ -23,8 +22,8 @@ from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.environment import Strategy
 from tfsum.training.log import format_scores, log
-from tfsum.training.profile import Profile, profiled_steps
-from tfsum.training.progress import Progress
+from tfsum.training.observers import observed
+from tfsum.training.profile import profiled_steps
 from tfsum.training.recipe_file import keys_of
 from tfsum.training.start_report import layout
 from tfsum.training.workers import Workers
@@ -89,7 +88,8 @@ class RunSettings:
         if not self.checkpoint_minutes >= 0:
             raise Error(f"checkpoint_minutes is {self.checkpoint_minutes}; expected 0 or more")
         if self.deterministic and self.jit_compile:
-            raise Error("deterministic and jit_compile are both true, and XLA does not promise the same bits; leave one out")
+            raise Error("deterministic and jit_compile are both true, and XLA does not promise the same bits; leave "
+                        "one out")
         profiled_steps(self.profile)
         for name, key in keys_of(type(self)).items():
             if key.choices and getattr(self, name) not in key.choices:
@@ -145,12 +145,6 @@ class Run:
         variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
         self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep)
         self.variables = [variable for group in variables.values() for variable in group]
-        boards = settings.tensorboard and self.workers.is_chief
-        if settings.tensorboard and importlib.util.find_spec("tensorboard") is None:
-            raise Error("[train] tensorboard is true, and the package is not installed: pip install 'tfsum[tensorboard]'")
-        self._boards = [keras.callbacks.TensorBoard(str(self.folder / "tensorboard"), write_graph=False)] if boards else []
-        if settings.profile and self.workers.is_chief:
-            self._boards.append(Profile(settings.profile, self.folder / "profile"))
         self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
         self._first_loss: float | None = None
         self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
@@ -227,8 +221,14 @@ class Run:
         self.state["layout"] = self._layout
         self._saved, self._saved_at = done, time.monotonic()
         with _signals() as received, self._written_at_the_end():
+            ends = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: self._end_step(logs, received),
+                                                  on_epoch_end=lambda _, logs: self._end_interval(logs))
+            callbacks = [self.average, ends]
+            if self.workers.is_chief:
+                callbacks = [self.average, *observed(ends, self.folder, steps, done, self.settings.tensorboard,
+                                                     self.settings.profile)]
             while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
-                self._take_steps(done, received)
+                self._take_steps(done, callbacks)
                 done = self.steps_done
         if self.out_of_patience:
             log(f"ended early, at step {done} of {steps}: {self.settings.patience} validations in a row were no better "
@@ -240,8 +240,8 @@ class Run:
     def _note_other_layout(self) -> None:
         before = self.state.get("layout", self._layout)
         if before != self._layout:
-            log(f"before, this run was on {before}, and now it is on {self._layout}: the batches stay the same, and the "
-                "weights differ by rounding alone, unless there is dropout, which draws other numbers")
+            log(f"before, this run was on {before}, and now it is on {self._layout}: the batches stay the same, and "
+                "the weights differ by rounding alone, unless there is dropout, which draws other numbers")
 
     @property
     def steps_done(self) -> int:
@@ -256,7 +256,7 @@ class Run:
         later = sum(scores["step"] > self.state["best"]["step"] for scores in self.state["history"])
         return later >= self.settings.patience
 
-    def _take_steps(self, done: int, received: list[int]) -> None:
+    def _take_steps(self, done: int, callbacks: list[keras.callbacks.Callback]) -> None:
         """One interval: steps up to the next checkpoint, then validation and checkpoint, as one Keras epoch.
 
         After a stop between two validations the first interval only goes up to the next one.
@@ -264,29 +264,26 @@ class Run:
         every = self.settings.validate_every
         dataset, until = self.batches(done)
         epoch, self._counted_from = done // every, time.monotonic()
-
-        def end_step(batch: int, logs: dict[str, Any]) -> None:
-            self._check_loss(float(logs["loss"]))
-            self._save_by_time()
-            stop = bool(received) or self._checkpoints.failed
-            if self.model.stop_requested is None:
-                self.model.stop_training = stop
-            else:  # the next step's sum over the workers says it to all of them
-                self.model.stop_training = float(logs["stop"]) > 0
-                self.model.stop_requested.assign(float(stop))
-
-        def end_interval(epoch: int, logs: dict[str, Any]) -> None:
-            step = self.steps_done
-            self._count_seconds()
-            self._check_weights(step)
-            if self._is_validated(step):
-                logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
-            self.workers.by_chief(lambda: self._save(step))
-
-        ends = keras.callbacks.LambdaCallback(on_train_batch_end=end_step, on_epoch_end=end_interval)
         self.model.fit(dataset, steps_per_epoch=min(every - done % every, until - done), verbose=0, shuffle=False,
-                       initial_epoch=epoch, epochs=epoch + 1,
-                       callbacks=[self.average, *self._progress(done), ends, *self._boards])
+                       initial_epoch=epoch, epochs=epoch + 1, callbacks=callbacks)
+
+    def _end_step(self, logs: dict[str, Any], received: list[int]) -> None:
+        self._check_loss(float(logs["loss"]))
+        self._save_by_time()
+        stop = bool(received) or self._checkpoints.failed
+        if self.model.stop_requested is None:
+            self.model.stop_training = stop
+        else:  # the next step's sum over the workers says it to all of them
+            self.model.stop_training = float(logs["stop"]) > 0
+            self.model.stop_requested.assign(float(stop))
+
+    def _end_interval(self, logs: dict[str, Any]) -> None:
+        step = self.steps_done
+        self._count_seconds()
+        self._check_weights(step)
+        if self._is_validated(step):
+            logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
+        self.workers.by_chief(lambda: self._save(step))
 
     def _is_validated(self, step: int) -> bool:
         return step % self.settings.validate_every == 0 or step == self.settings.steps
@@ -298,7 +295,7 @@ class Run:
 
     def _save(self, step: int) -> None:
         """Begins to save a step, unless that was done at this step and nothing has changed since."""
-        if self._is_validated(step) or step != self._saved:
+        if self._is_validated(step) or step != self._saved or self._checkpoints.failed:
             self._checkpoints.save(step, self.state)
             self._saved, self._saved_at = step, time.monotonic()
 
@@ -306,10 +303,11 @@ class Run:
         """Between validations, saves where `checkpoint_minutes` have passed; on the chief alone, without the others."""
         minutes, step = self.settings.checkpoint_minutes, self.steps_done
         due = minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes
-        if due and not self._is_validated(step) and not self._checkpoints.writing and not self._checkpoints.failed:
-            if self._broken_weight() is None:  # or else the end of the interval stops all workers
-                self._count_seconds()
-                self._save(step)
+        if not due or self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
+            return
+        if self._broken_weight() is None:  # or else the end of the interval stops all workers
+            self._count_seconds()
+            self._save(step)
 
     @contextlib.contextmanager
     def _written_at_the_end(self) -> Iterator[None]:
@@ -321,9 +319,6 @@ class Run:
                 self._checkpoints.wait()
             raise
         self.workers.by_chief(self._checkpoints.wait)
-
-    def _progress(self, done: int) -> list[keras.callbacks.Callback]:
-        return [Progress(self.settings.steps, done)] if self.workers.is_chief else []
 
     def _check_loss(self, loss: float) -> None:
         """Stops the run at a loss that is no finite number, and warns once of one that explodes."""

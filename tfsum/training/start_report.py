@@ -50,11 +50,11 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
     shared = f", shared among {devices} devices" if devices > 1 else ""
     return [f"recipe {recipe_hash(recipe)}; {versions}, Python {platform.python_version()}",
             f"devices: {layout(workers, devices)}",
-            f"precision {train['precision']}; {train['tokens_per_batch']:,} tokens a step, padding included{shared}, in "
-            f"{parts} part{'s' if parts > 1 else ''}",
+            f"precision {train['precision']}; {train['tokens_per_batch']:,} tokens a step, padding included{shared}, "
+            f"in {parts} part{'s' if parts > 1 else ''}",
             f"parameters: {_size(model.variables):,}, of which {_size(trained):,} are trained",
-            f"memory of a device: {memory / 2**20:,.{2 if memory < 2**20 else 0}f} MB for weights, gradients, optimizer "
-            "and average; the activations of a part come on top"]
+            f"memory of a device: {memory / 2**20:,.{2 if memory < 2**20 else 0}f} MB for weights, gradients, "
+            "optimizer and average; the activations of a part come on top"]
 
 
 def layout(workers: Workers, devices: int) -> str:
