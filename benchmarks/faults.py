@@ -4,10 +4,10 @@ python benchmarks/faults.py --workers 1 --kills 20
 python benchmarks/faults.py --workers 2 --kills 20 --seed 1
 
 The training shuffles, has dropout and micro-batches, and writes a checkpoint about every second. Of the kills (SIGKILL,
-of all workers at once, as when the power fails) some come while a checkpoint is written, some as a validation ends, some
-in preparation, and the others after a random time. Where a training ends before all kills are made, another is begun.
-Prints the moments, and whether the weights, the optimizer, the average, the best model and the history are equal bit for
-bit. `--late SECONDS` starts the last worker so much later than the others, without a kill.
+of all workers at once, as when the power fails) some come while a checkpoint is written, some as a validation ends,
+some in preparation, and the others after a random time. Where a training ends before all kills are made, another is
+begun. Prints the moments, and whether the weights, the optimizer, the average, the best model and the history are equal
+bit for bit. `--late SECONDS` starts the last worker so much later than the others, without a kill.
 """
 
 import argparse
@@ -27,7 +27,8 @@ import numpy as np
 
 FIXTURE = pathlib.Path(__file__).parents[1] / "tests" / "fixtures" / "version_0_1_0"
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
-MOMENTS = ("random", "saving", "random", "validation", "random", "preparation", "random", "saving", "random", "validation")
+MOMENTS = ("random", "saving", "random", "validation", "random", "preparation", "random", "saving", "random",
+           "validation")
 
 
 class Training:
@@ -59,19 +60,21 @@ class Training:
     def kill_at(self, moment: str, seconds: float) -> str:
         """Kills all processes at a moment; says when that was, or "" where the training ended before it."""
         begin, last = time.monotonic(), None
+        left = {path.name for path in self.run.glob("checkpoints/writing-*")}  # by a training that was killed
         while any(process.poll() is None for process in self.processes):
             now, lines = time.monotonic() - begin, len(self.lines)
             new = self.lines[last or 0 : lines]
             last = lines
             if {"random": now >= seconds,
-                "saving": now > 3 and bool(list(self.run.glob("checkpoints/writing-*"))),
+                "saving": any(path.name not in left for path in self.run.glob("checkpoints/writing-*")),
                 "validation": any(": rouge1" in line and line.startswith("step") for line in new),
                 "preparation": self.records.exists() and not (self.run / "history.json").exists()}[moment]:
                 for process in self.processes:
                     process.send_signal(signal.SIGKILL)
                 for process in self.processes:
                     process.wait()
-                writing = " while a checkpoint was written" if list(self.run.glob("checkpoints/writing-*")) else ""
+                new = {path.name for path in self.run.glob("checkpoints/writing-*")} - left
+                writing = " while a checkpoint was written" if new else ""
                 steps = [int(path.stem[5:]) for path in self.run.glob("checkpoints/ckpt-*.json")]
                 return f"{moment}: after {now:.2f} s, last checkpoint {max(steps, default='none')}{writing}"
             time.sleep(0.001)
@@ -89,7 +92,8 @@ def end_of(run: pathlib.Path) -> dict:
     import tensorflow as tf
     steps = [int(path.stem[5:]) for path in run.glob("checkpoints/ckpt-*.json")]
     reader = tf.train.load_checkpoint(str(run / "checkpoints" / f"ckpt-{max(steps)}"))
-    arrays = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name}
+    arrays = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()
+              if "OBJECT_GRAPH" not in name}
     history = json.loads((run / "history.json").read_text(encoding="utf-8"))
     history.pop("seconds")
     return {"arrays": arrays, "best": (run / "best" / "model.safetensors").read_bytes(), "history": history}
@@ -140,8 +144,9 @@ def main() -> int:
                     print(f"kill {kills}: {when}", flush=True)
             statuses = training.statuses()
             found = ["an exit status"] if any(statuses) else differences(expected, end_of(training.run))
-            print(f"training {trainings}: exit statuses {statuses}; {'differs: ' + str(found) if found else ''}"
-                  f"{'' if found else 'weights, optimizer, average, best model and history equal bit for bit'}", flush=True)
+            result = f"differs: {found}" if found else (
+                "weights, optimizer, average, best model and history equal bit for bit")
+            print(f"training {trainings}: exit statuses {statuses}; {result}", flush=True)
             if found:
                 print("".join(training.lines[-20:]))
             good &= not found

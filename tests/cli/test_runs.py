@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from tfsum.cli.main import main
+from tfsum.training.lock import locked
 
 OLD = pathlib.Path(__file__).parents[1] / "fixtures" / "version_0_1_0" / "runs" / "extractive"
 
@@ -34,8 +35,9 @@ def test_a_line_for_each_run(runs, capsys):
     assert head[:4] == ["run", "state", "step", "best"]
     assert one[:4] == [str(runs / "one"), "stopped", "2/4", "2"]
     assert two[:4] == [str(runs / "two"), "finished", "4/4", "4"] and "50.00" in two
-    (runs / "one" / "lock").write_text("process 3 on here")
-    assert main(["runs", str(runs), "--format", "json"]) == 0
+    (runs / "two" / "lock").write_text("process 3 on here")  # which was killed
+    with locked(runs / "one"):
+        assert main(["runs", str(runs), "--format", "json"]) == 0
     assert [run["state"] for run in json.loads(capsys.readouterr().out)] == ["running", "finished"]
 
 
@@ -47,6 +49,17 @@ def test_two_runs_are_compared(runs, capsys):
     assert main(["runs", "--compare", str(runs / "one"), str(runs / "two")]) == 0
     lines = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert ["[train]", "seed", "0", "7"] in lines and ["rouge1", "4", "-", "50.00"] in lines
+
+
+def test_the_curves_of_two_runs_are_drawn(runs, capsys):
+    pytest.importorskip("matplotlib", reason="pip install 'tfsum[plots]'")
+    names = [str(runs / "one"), str(runs / "two")]
+    assert main(["runs", "--compare", *names, "--plot", str(runs / "curves.svg")]) == 0
+    drawn = (runs / "curves.svg").read_text()
+    assert "<svg" in drawn and capsys.readouterr().out.count("[train] seed") == 1
+    assert main(["runs", "--compare", *names, "--plot", str(runs / "curves.txt")]) == 1
+    assert "curves.txt: cannot be drawn" in capsys.readouterr().err
+    assert main(["runs", str(runs), "--plot", "curves.svg"]) == 2
 
 
 def test_what_is_no_run(tmp_path, capsys):

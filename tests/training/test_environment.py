@@ -1,5 +1,7 @@
 """Which strategy a recipe gets where there are workers, and where there are none."""
 
+import os
+
 import pytest
 import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
@@ -20,6 +22,8 @@ def announce(monkeypatch):
 
 def test_workers_are_counted(announce):
     assert announced_workers() == 1
+    announce(" ")  # as good as none, which TensorFlow's strategies would not read
+    assert announced_workers() == 1 and "TF_CONFIG" not in os.environ
     announce('{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}')
     assert announced_workers() == 1 and strategy_of("auto") is tf.distribute.get_strategy()
     announce('{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}')

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tfsum.errors import Error
-from tfsum.training.lock import locked
+from tfsum.training.lock import is_locked, locked
 
 HOLD = """
 import sys, time
@@ -35,8 +35,10 @@ def test_a_second_run_is_refused_and_a_killed_one_holds_nothing(holder, tmp_path
     with pytest.raises(Error, match=rf"run: is in use by process {holder.pid} on .*, since 20.*; wait until"), \
             locked(tmp_path / "run"):
         pass
+    assert is_locked(tmp_path / "run")
     holder.send_signal(signal.SIGKILL)
     holder.wait()
+    assert (tmp_path / "run" / "lock").exists() and not is_locked(tmp_path / "run")
     with locked(tmp_path / "run"):
         assert str(os.getpid()) in (tmp_path / "run" / "lock").read_text()
     assert not (tmp_path / "run").exists()  # it was empty

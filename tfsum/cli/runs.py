@@ -5,11 +5,13 @@ import dataclasses
 import json
 from collections.abc import Sequence
 
+from tfsum.errors import Error, RecipeError
 from tfsum.training.run_list import RunSummary, differences, find_runs, read_run
 
 EXAMPLES = """examples:
   tfsum runs runs
   tfsum runs --compare runs/news runs/news_longer
+  tfsum runs --compare runs/news runs/news_longer --plot curves.png
 """
 
 
@@ -18,18 +20,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument("folder", nargs="?", metavar="FOLDER", help="the folder that runs are in, or that of one")
     which.add_argument("--compare", nargs=2, metavar=("RUN", "OTHER"), help="the differences of two runs: keys of "
                        "their recipes, and scores at each validation")
+    parser.add_argument("--plot", metavar="FILE", help="with --compare: also draw the scores, as .png, .svg or .pdf "
+                        "(extra `plots`)")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default text")
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.plot and not arguments.compare:
+        raise RecipeError("--plot draws the runs that --compare names; add --compare RUN OTHER")
     if arguments.compare:
         one, other = map(read_run, arguments.compare)
+        if arguments.plot:
+            draw(one, other, arguments.plot)
         compared = {"recipes": differences(one, other), "scores": curves(one, other)}
         print(json.dumps(compared) if arguments.format == "json" else comparison(one, other))
         return 0
     found = find_runs(arguments.folder)
     print(json.dumps([dataclasses.asdict(row) for row in found]) if arguments.format == "json" else listing(found))
     return 0
+
+
+def draw(one: RunSummary, other: RunSummary, file: str) -> None:
+    """Draws the scores of two runs into a file."""
+    from tfsum.visualization import plot_curves
+
+    figure = plot_curves({found.folder: found.history for found in (one, other)})
+    try:
+        figure.savefig(file)
+    except (OSError, ValueError) as error:
+        raise Error(f"{file}: cannot be drawn ({error}); name a file that can be written, such as curves.png") from None
 
 
 def listing(runs: list[RunSummary]) -> str:

@@ -55,6 +55,26 @@ def locked(folder: str | pathlib.Path) -> Iterator[None]:
             folder.rmdir()
 
 
+def is_locked(folder: str | pathlib.Path) -> bool:
+    """Whether a process holds the lock of a run folder; a file that a killed process left does not count.
+
+    Example:
+        >>> is_locked("no_such_folder")
+        False
+    """
+    path = pathlib.Path(folder) / NAME
+    try:
+        with path.open("rb") as file:
+            if fcntl is None:
+                return True
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:  # there is none
+        pass
+    return False
+
+
 def _lock(path: pathlib.Path) -> IO[str]:
     """The open file that holds the lock, with the name of this process in it."""
     while True:

@@ -8,7 +8,7 @@ import tomllib
 from typing import Any
 
 from tfsum.errors import DataError
-from tfsum.training.lock import NAME as LOCK
+from tfsum.training.lock import is_locked
 
 _CHECKPOINT = re.compile(r"ckpt-(\d+)\.json")
 
@@ -92,7 +92,7 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
     steps = recipe.get("train", {}).get("steps", 0)
     names = [_CHECKPOINT.fullmatch(path.name) for path in (folder / "checkpoints").glob("*.json")]
     step = max((int(name[1]) for name in names if name), default=0)
-    state = ("running" if (folder / LOCK).exists() else "ended early" if history.get("ended_early") else
+    state = ("running" if is_locked(folder) else "ended early" if history.get("ended_early") else
              "finished" if step >= steps else "stopped")
     seconds = history.get("seconds") or 0
     rows = history.get("history") or []

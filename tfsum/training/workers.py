@@ -56,6 +56,7 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
             raise RecipeError(f"TF_CONFIG has the job {others[0]!r}; expected \"worker\" (and \"chief\") alone: "
                               "parameter servers, evaluators and TPUs are not supported")
         return tf.distribute.cluster_resolver.TFConfigClusterResolver() if workers > 1 else None
+    os.environ.pop("TF_CONFIG", None)  # an empty one, which TensorFlow's strategies take for broken JSON
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
         return tf.distribute.cluster_resolver.SlurmClusterResolver()
     return None

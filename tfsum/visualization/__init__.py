@@ -19,6 +19,7 @@ _LAZY = {  # public name -> its module; TensorFlow is loaded by the first use
     "html_report": "tfsum.tasks.extractive.explain",
     "written_report": "tfsum.tasks.abstractive.explain",
     "write_page": "tfsum.visualization.html_page",
+    "plot_curves": "tfsum.visualization.curves",
     "plot_learning_rate": "tfsum.visualization.learning_rate",
     "plot_look_ahead_mask": "tfsum.visualization.masks",
     "plot_padding_mask": "tfsum.visualization.masks",
