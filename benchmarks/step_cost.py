@@ -1,0 +1,134 @@
+"""What the exact step costs: tfsum's `fit` against Keras's on one device, and against a loop by hand on two.
+
+python benchmarks/step_cost.py --rounds 12
+python benchmarks/step_cost.py --devices 2 --rounds 12
+
+A BertClassifier of 2 layers, width 128 and BERT's 30,522 pieces, batches of 32 texts of 64 pieces, Keras's Adam.
+Theirs on one device: the same layers in a plain `keras.Model`, compiled with SparseCategoricalCrossentropy. On two
+logical CPUs: the loop of TensorFlow's guide "Custom training with tf.distribute.Strategy", with the same layers. The
+three are timed in turns, in an order that changes; a ratio is that of two times of the same round. Prints the medians,
+and the paired ratio with its 95 % interval (of the mean of its logarithm, Student's t).
+"""
+
+import argparse
+import math
+import statistics
+import sys
+import time
+
+import numpy as np
+
+ROWS, LENGTH, VOCABULARY = 32, 64, 30522
+T = {5: 2.571, 7: 2.365, 9: 2.262, 11: 2.201, 15: 2.131, 19: 2.093, 23: 2.069, 29: 2.045}  # 97.5 %, degrees of freedom
+
+
+def interval(ratios: list[float]) -> tuple[float, float, float]:
+    """The geometric mean of ratios, and its 95 % interval."""
+    logs = [math.log(ratio) for ratio in ratios]
+    mean = statistics.mean(logs)
+    freedom = max(known for known in T if known <= len(logs) - 1)
+    half = T[freedom] * statistics.stdev(logs) / math.sqrt(len(logs))
+    return math.exp(mean), math.exp(mean - half), math.exp(mean + half)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--devices", type=int, default=1, choices=(1, 2))
+    parser.add_argument("--rounds", type=int, default=12, help="6 or more; default 12")
+    parser.add_argument("--steps", type=int, default=20, help="of a round; default 20")
+    arguments = parser.parse_args()
+
+    import keras
+    import tensorflow as tf
+    if arguments.devices == 2:
+        tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0],
+                                                   [tf.config.LogicalDeviceConfiguration()] * 2)
+    from tfsum.models import BertClassifier
+    from tfsum.training.environment import strategy_of
+
+    strategy = strategy_of("mirrored" if arguments.devices == 2 else "one")
+    random = np.random.default_rng(0)
+    ids = random.integers(1, VOCABULARY, (ROWS * 8, LENGTH)).astype("int32")
+    labels = random.integers(0, 2, ROWS * 8).astype("int32")
+    inputs = {"token_ids": ids, "segment_ids": np.zeros_like(ids)}
+
+    def classifier():
+        model = BertClassifier({"vocab_size": VOCABULARY, "hidden_size": 128, "num_hidden_layers": 2,
+                                "num_attention_heads": 2, "intermediate_size": 512, "max_position_embeddings": 64},
+                               ["a", "b"])
+        model.build()
+        return model
+
+    class Plain(keras.Model):
+        """The same layers, trained by Keras's own step."""
+
+        def __init__(self):
+            super().__init__()
+            self.classifier = classifier()
+            self.built = True
+
+        def call(self, inputs, training=None):
+            return self.classifier(inputs, training=training)
+
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    with strategy.scope():
+        ours, theirs = classifier(), Plain()
+        ours.compile(keras.optimizers.Adam(1e-4), jit_compile=False)
+        if arguments.devices == 1:
+            theirs.compile(keras.optimizers.Adam(1e-4), loss=loss, jit_compile=False)
+        else:
+            optimizer = keras.optimizers.Adam(1e-4)
+            optimizer.build(theirs.trainable_variables)
+
+    def our_data():
+        return tf.data.Dataset.from_tensor_slices({**inputs, "labels": labels}).repeat().batch(ROWS)
+
+    def their_data():
+        return tf.data.Dataset.from_tensor_slices((inputs, labels)).repeat().batch(ROWS)
+
+    def our_steps(steps):
+        ours.fit(our_data(), steps_per_epoch=steps, epochs=1, verbose=0, shuffle=False)
+
+    def keras_steps(steps):
+        theirs.fit(their_data(), steps_per_epoch=steps, epochs=1, verbose=0, shuffle=False)
+
+    def replica_step(batch):
+        x, y = batch
+        each = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
+        with tf.GradientTape() as tape:
+            value = tf.nn.compute_average_loss(each(y, theirs(x, training=True)), global_batch_size=ROWS)
+        gradients = tape.gradient(value, [v.value for v in theirs.trainable_variables],
+                                  unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        optimizer.apply(gradients, theirs.trainable_variables)
+        return value
+
+    @tf.function(autograph=False)
+    def distributed_step(batch):
+        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(replica_step, args=(batch,)), axis=None)
+
+    def loop_steps(steps):
+        batches = iter(strategy.experimental_distribute_dataset(their_data()))
+        for _ in range(steps):
+            distributed_step(next(batches)).numpy()
+
+    systems = {"tfsum": our_steps, "Keras" if arguments.devices == 1 else "loop": (
+        keras_steps if arguments.devices == 1 else loop_steps)}
+    for run in systems.values():
+        run(3)  # traces
+    times: dict[str, list[float]] = {name: [] for name in systems}
+    for number in range(arguments.rounds):
+        for name in (list(systems) if number % 2 else list(systems)[::-1]):
+            begin = time.perf_counter()
+            systems[name](arguments.steps)
+            times[name].append((time.perf_counter() - begin) / arguments.steps)
+    ours_times, (name, theirs_times) = times["tfsum"], list(times.items())[1]
+    mean, low, high = interval([a / b for a, b in zip(ours_times, theirs_times)])
+    medians = [1000 * statistics.median(found) for found in (ours_times, theirs_times)]
+    print(f"{arguments.devices} device(s), {arguments.rounds} rounds of {arguments.steps} steps: tfsum "
+          f"{medians[0]:.1f} ms a step, {name} {medians[1]:.1f} ms (medians); ratio {mean:.3f}, 95 % interval "
+          f"{low:.3f} to {high:.3f}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
