@@ -1,6 +1,6 @@
 """fit, evaluate, predict and export of each model over all GPUs, or over two logical CPUs where there is none.
 
-python all_devices.py FOLDER PRECISION JIT
+python all_devices.py FOLDER PRECISION JIT MODEL...
 """
 
 import json
@@ -53,7 +53,7 @@ if __name__ == "__main__":
     set_precision_and_seed(precision, 0)
     found = {}
     strategy = strategy_of("mirrored")
-    for name in empty_replica.CASES:
+    for name in sys.argv[4:]:
         found[name] = {"all": run(strategy, name, f"{folder}/all", jit),
                        "one": run(tf.distribute.get_strategy(), name, f"{folder}/one", jit)}
     found["devices"] = strategy.num_replicas_in_sync

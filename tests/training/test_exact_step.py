@@ -97,6 +97,24 @@ def test_a_step_by_hand(micro_batches, clip):
     assert int(model.optimizer.iterations) == 1
 
 
+@pytest.mark.parametrize("micro_batches", [1, 2])
+def test_a_step_that_xla_compiles(micro_batches):
+    """Of 3 rows in 2 parts the second has one; a slice that XLA compiles has two, and the other one is of zeros."""
+    class Padded(Table):
+        def summed_loss(self, x, y, training):
+            return tf.reduce_sum(self(x) ** 2) / 2
+
+        def loss_weight(self, x, y):
+            return tf.cast(tf.size(x["token_ids"]), tf.float32)
+
+    model = Padded()
+    model.micro_batches = micro_batches
+    model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=True)
+    model.fit(tf.data.Dataset.from_tensor_slices({"token_ids": np.zeros((3, 2), np.int32)}).batch(3), verbose=0,
+              shuffle=False)
+    np.testing.assert_allclose(model.table.get_weights()[0][0], [0.0, 0.9], rtol=1e-6)
+
+
 def test_the_loss_of_an_epoch_weighs_each_target_alike():
     model = Table()
     model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)

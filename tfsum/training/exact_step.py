@@ -84,8 +84,7 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
         gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
         return loss_sum, [tf.convert_to_tensor(g) for g in gradients]  # IndexedSlices become dense
 
-    if model.jit_compile and context.num_replicas_in_sync > 1:
-        # XLA compiles no step of several devices (it cannot reach another's variables), but one's share of it.
+    if model.jit_compile and not _is_compiled_whole(model, context.num_replicas_in_sync):
         part = tf.function(part, autograph=False, jit_compile=True)
     if parts == 1:
         return part(tf.constant(0), x, y)
@@ -102,6 +101,15 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
     start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
     _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, start, parallel_iterations=1)
     return loss_sum, total
+
+
+def _is_compiled_whole(model: Model, replicas: int) -> bool:
+    """Whether XLA compiles a step as one, and not the loss and the gradients of each part alone.
+
+    It cannot reach the variables of another device; and a slice of as many rows as are left, as the last part is, has
+    as many as the others under XLA, filled up by zeros, which would count as rows.
+    """
+    return replicas == 1 and model.micro_batches == 1
 
 
 def _test_step(model: Model, data: Any) -> dict[str, tf.Tensor]:
@@ -178,7 +186,7 @@ def _function(model: Model, step: Callable) -> Callable:
 
     call: Any = run
     if not model.run_eagerly:
-        jit = model.jit_compile and strategy.num_replicas_in_sync == 1  # of several see `_gradients`
+        jit = model.jit_compile and _is_compiled_whole(model, strategy.num_replicas_in_sync)
         call = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=jit)
     traced: Any = None
 
