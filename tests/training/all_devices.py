@@ -20,7 +20,10 @@ def build(strategy, name, jit):
         keras.utils.set_random_seed(3)
         model = make()
         model.build()
-        model.compile(keras.optimizers.SGD(0.1, momentum=0.9, global_clipnorm=1.0), jit_compile=jit)
+        optimizer = keras.optimizers.SGD(0.1, momentum=0.9, global_clipnorm=1.0)
+        if keras.config.dtype_policy().name == "mixed_float16":  # a scale at which no part of the sum overflows
+            optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=256.0)
+        model.compile(optimizer, jit_compile=jit)
     model.micro_batches = 2
     return model
 
