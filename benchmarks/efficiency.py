@@ -6,7 +6,8 @@ A step computes the gradients of its part of the batch, sums them over all GPUs 
 backward pass and not beside it), and applies them.
 
 - Computing: 6 operations for a weight of the encoder and a token, forward and backward (Kaplan et al. 2020, section
-  2.1), and 12 T H more for the attention of a token to T others in a layer, at 40 % of an A100's 312 TFLOPS in bfloat16.
+  2.1), and 12 T H more for the attention of a token to T others in a layer, at 40 % of an A100's 312 TFLOPS in
+  bfloat16.
 - Summing: a ring sends and receives 2 (N - 1) / N of the gradients' bytes (Patarasuk and Yuan 2009). The bus of 8 A100s
   with NVLink gives about 230 GB/s (NCCL's own tests, all_reduce_perf); between machines, 100 Gbit/s Ethernet about 11
   GB/s for a machine, 8 InfiniBand adapters of 200 Gbit/s about 160 GB/s. Within the machines and between them one after

@@ -7,10 +7,13 @@ The training shuffles, has dropout and micro-batches, and writes a checkpoint ab
 of all workers at once, as when the power fails) some come while a checkpoint is written, some as a validation ends,
 some in preparation, and the others after a random time. Where a training ends before all kills are made, another is
 begun. Prints the moments, and whether the weights, the optimizer, the average, the best model and the history are equal
-bit for bit. `--late SECONDS` starts the last worker so much later than the others, without a kill.
+bit for bit. `--late SECONDS` starts the last worker so much later than the others, without a kill. `--small FOLDER`, an
+empty file system of a few MB (`mount -t tmpfs -o size=4m tmpfs FOLDER`), fills it once the first checkpoint is there,
+makes room again when the training has ended, and resumes.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -106,12 +109,33 @@ def differences(one: dict, other: dict) -> list[str]:
     return sorted(names) + [part for part in ("best", "history") if one[part] != other[part]]
 
 
+def fill(folder: pathlib.Path, arguments: argparse.Namespace, expected: dict) -> int:
+    """Lets the disk be full in a training, and resumes it when there is room again."""
+    (folder / "runs" / "full").symlink_to(arguments.small.resolve())
+    training, filler = Training(folder, "full", arguments.workers, arguments.steps), arguments.small / "filler"
+    while not list(arguments.small.glob("checkpoints/ckpt-*.json")) and training.processes[0].poll() is None:
+        time.sleep(0.01)
+    with contextlib.suppress(OSError), filler.open("wb") as file:
+        while True:
+            file.write(b"0" * 1024)
+            file.flush()
+    print("full disk: exit statuses", training.statuses(), "".join(training.lines[-1:]).strip())
+    kept = sorted(path.name for path in arguments.small.glob("checkpoints/*"))
+    print("left in the folder:", ", ".join(kept))
+    filler.unlink()
+    again = Training(folder, "full", arguments.workers, arguments.steps)
+    found = differences(expected, end_of(again.run)) if not any(again.statuses()) else ["an exit status"]
+    print("resumed:", found or "equal bit for bit")
+    return 1 if found else 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--small", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--late", type=float, default=0.0, metavar="SECONDS")
     arguments = parser.parse_args()
     chance, good = random.Random(arguments.seed), True
@@ -127,6 +151,8 @@ def main() -> int:
             found = differences(expected, end_of(late.run)) if not any(late.statuses()) else ["an exit status"]
             print(f"the last worker {arguments.late:.0f} s late:", found or "equal bit for bit")
             return 1 if found else 0
+        if arguments.small:
+            return fill(folder, arguments, expected)
         kills = trainings = 0
         while kills < arguments.kills:
             trainings += 1

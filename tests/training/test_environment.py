@@ -8,7 +8,7 @@ from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import RecipeError
 from tfsum.training.environment import strategy_of
-from tfsum.training.workers import announced_workers
+from tfsum.training.workers import announced_workers, cluster_resolver
 
 TWO = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
 
@@ -27,6 +27,19 @@ def test_workers_are_counted(announce):
     announce('{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}')
     assert announced_workers() == 1 and strategy_of("auto") is tf.distribute.get_strategy()
     announce('{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}')
+    assert announced_workers() == 2
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_tasks_of_a_slurm_step_without_gpus(monkeypatch, rank):
+    """TensorFlow's own resolver asks nvidia-smi, and fails where there is none."""
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    for name, value in {"TF_CONFIG": "", "SLURM_STEP_NODELIST": "n[1-2]", "SLURM_STEP_NUM_TASKS": "2",
+                        "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_PROCID": str(rank)}.items():
+        monkeypatch.setenv(name, value)
+    resolver = cluster_resolver()
+    assert resolver.cluster_spec().as_dict() == {"worker": ["n1:8888", "n2:8888"]}
+    assert (resolver.task_type, resolver.task_id) == ("worker", rank) and not resolver.num_accelerators()
     assert announced_workers() == 2
 
 

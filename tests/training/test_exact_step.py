@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfsum.errors import Error
 from tfsum.models.model import Model
 from tfsum.training import exact_step
 
@@ -148,3 +149,12 @@ def test_a_replica_without_rows_changes_nothing(on_two_devices, tmp_path):
         one, two = (dict(np.load(tmp_path / f"{model}_{parts}.npz")) for parts in (1, 2))
         for name, value in one.items():
             np.testing.assert_allclose(two[name], value, atol=1e-6, rtol=1e-6, err_msg=f"{model} {name}")
+
+
+def test_a_strategy_that_is_not_supported():
+    with tf.distribute.experimental.CentralStorageStrategy().scope():
+        model = Table()
+        model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
+    with pytest.raises(Error, match="CentralStorageStrategy.*: training under it is not supported; expected one device, "
+                                    "MirroredStrategy or"):
+        model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -58,8 +59,19 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
         return tf.distribute.cluster_resolver.TFConfigClusterResolver() if workers > 1 else None
     os.environ.pop("TF_CONFIG", None)  # an empty one, which TensorFlow's strategies take for broken JSON
     if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
-        return tf.distribute.cluster_resolver.SlurmClusterResolver()
+        return _slurm()
     return None
+
+
+def _slurm() -> tf.distribute.cluster_resolver.ClusterResolver:
+    slurm, simple = (getattr(tf.distribute.cluster_resolver, f"{name}ClusterResolver") for name in ("Slurm", "Simple"))
+    if shutil.which("nvidia-smi"):
+        return slurm()
+    # SLURM's resolver counts GPUs by that program, and knows no nodes without a GPU; so their tasks get some that are
+    # not used.
+    named = slurm(gpus_per_node=1 << 20, gpus_per_task=1, auto_set_gpu=False)
+    cluster = named.cluster_spec()  # which also finds out who this one is
+    return simple(cluster, task_type=named.task_type, task_id=named.task_id, num_accelerators={}, rpc_layer="grpc")
 
 
 def lost_worker(error: Exception) -> Stopped:
