@@ -155,6 +155,6 @@ def test_a_strategy_that_is_not_supported():
     with tf.distribute.experimental.CentralStorageStrategy().scope():
         model = Table()
         model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
-    with pytest.raises(Error, match="CentralStorageStrategy.*: training under it is not supported; expected one device, "
-                                    "MirroredStrategy or"):
+    with pytest.raises(Error, match="CentralStorageStrategy.*: training under it is not supported; expected one "
+                                    "device, MirroredStrategy or"):
         model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)
