@@ -1,6 +1,5 @@
 """What watches a training: the progress line, the profiler, TensorBoard."""
 
-import pathlib
 import types
 
 import keras
@@ -8,10 +7,10 @@ import pytest
 import tensorflow as tf
 
 from tfsum.errors import Error, RecipeError
-from tfsum.training import observers, progress
-from tfsum.training.observers import observed
+from tfsum.training import progress
 from tfsum.training.profile import Profile, profiled_steps
 from tfsum.training.progress import Progress
+from tfsum.training.run import RunSettings
 
 
 @pytest.fixture
@@ -82,6 +81,6 @@ def test_the_profiler_writes_its_file(tmp_path, capsys):
 
 
 def test_tensorboard_that_is_not_installed_is_one_error(monkeypatch):
-    monkeypatch.setattr(observers.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(Error, match=r"tensorboard is true, .* pip install 'tfsum\[tensorboard\]', or leave"):
-        observed(keras.callbacks.Callback(), pathlib.Path("run"), 10, 0, True, "")
+        RunSettings(folder="run", steps=10, tensorboard=True)

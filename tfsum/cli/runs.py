@@ -41,7 +41,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def draw(one: RunSummary, other: RunSummary, file: str) -> None:
-    """Draws the scores of two runs into a file."""
+    """Draws the scores of two runs into a file.
+
+    Example:
+        >>> draw(read_run("runs/news"), read_run("runs/news_longer"), "curves.png")  # doctest: +SKIP
+    """
     from tfsum.visualization import plot_curves
 
     figure = plot_curves({found.folder: found.history for found in (one, other)})

@@ -1,11 +1,9 @@
 """What watches a run and changes nothing: the progress line, TensorBoard, the profiler."""
 
-import importlib.util
 import pathlib
 
 import keras
 
-from tfsum.errors import Error
 from tfsum.training.profile import Profile
 from tfsum.training.progress import Progress
 
@@ -23,9 +21,6 @@ def observed(ends: keras.callbacks.Callback, folder: pathlib.Path, steps: int, d
         tensorboard: whether TensorBoard's event files are written.
         profile: see `profiled_steps`.
 
-    Raises:
-        Error: TensorBoard is asked for and not installed.
-
     Example:
         >>> made = observed(keras.callbacks.Callback(), pathlib.Path("runs/a"), 100, 0, False, "20:30")
         >>> [type(callback).__name__ for callback in made]
@@ -36,7 +31,4 @@ def observed(ends: keras.callbacks.Callback, folder: pathlib.Path, steps: int, d
         before.append(Profile(profile, folder / "profile"))
     if not tensorboard:
         return [*before, ends]
-    if importlib.util.find_spec("tensorboard") is None:
-        raise Error("[train] tensorboard is true, and its package is not installed: run pip install "
-                    "'tfsum[tensorboard]', or leave the key out")
     return [*before, ends, keras.callbacks.TensorBoard(str(folder / "tensorboard"), write_graph=False)]

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import importlib.util
 import json
 import math
 import pathlib
@@ -57,7 +58,7 @@ class RunSettings:
         worker_timeout: seconds after which workers that a lost one left behind stop, see `strategy_of`.
 
     Raises:
-        Error: a number is too small, or a value is not among the choices of its key.
+        Error: a number is too small, a value is not among the choices of its key, or TensorBoard is not installed.
 
     Example:
         >>> RunSettings(folder="runs/news", steps=1000).validate_every
@@ -90,6 +91,9 @@ class RunSettings:
         if self.deterministic and self.jit_compile:
             raise Error("deterministic and jit_compile are both true, and XLA does not promise the same bits; leave "
                         "one out")
+        if self.tensorboard and importlib.util.find_spec("tensorboard") is None:
+            raise Error("[train] tensorboard is true, and its package is not installed: run pip install "
+                        "'tfsum[tensorboard]', or leave the key out")
         profiled_steps(self.profile)
         for name, key in keys_of(type(self)).items():
             if key.choices and getattr(self, name) not in key.choices:
@@ -223,10 +227,8 @@ class Run:
         with _signals() as received, self._written_at_the_end():
             ends = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: self._end_step(logs, received),
                                                   on_epoch_end=lambda _, logs: self._end_interval(logs))
-            callbacks = [self.average, ends]
-            if self.workers.is_chief:
-                callbacks = [self.average, *observed(ends, self.folder, steps, done, self.settings.tensorboard,
-                                                     self.settings.profile)]
+            watched = observed(ends, self.folder, steps, done, self.settings.tensorboard, self.settings.profile)
+            callbacks = [self.average, *(watched if self.workers.is_chief else [ends])]
             while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
                 self._take_steps(done, callbacks)
                 done = self.steps_done
