@@ -36,19 +36,21 @@ def test_without_a_terminal_a_line_a_minute_and_the_last(clock, capsys):
         callback.on_train_batch_end(0, {"loss": 2.5, "tokens": 60.0, "positions": 80.0})
     lines = capsys.readouterr().err.splitlines()
     assert [line.split()[1] for line in lines] == ["101/110", "104/110", "107/110", "110/110"]
+    assert lines[0] == "step 101/110  loss 2.5000  rate 1.00e-03  first step after 20 s"  # no measure of the others
     assert lines[1] == ("step 104/110  loss 2.5000  rate 1.00e-03  3 tokens/s  padding 25%  waiting for data 25%  "
                         "0:02:00 to go")
 
 
 def test_a_validation_is_no_part_of_the_speed(clock, capsys):
-    callback = watched(total=2, done=0)
-    for _ in range(2):
+    callback = watched(total=3, done=0)
+    for _ in range(3):
         callback.on_epoch_begin(0)
         clock[0] += 10
         callback.on_train_batch_end(0, {"loss": 1.0, "tokens": 100.0, "positions": 100.0})
         callback.on_epoch_end(0)
         clock[0] += 500
-    assert [line.split("  ")[3] for line in capsys.readouterr().err.splitlines()] == ["10 tokens/s"] * 2
+    assert [line.split("  ")[3] for line in capsys.readouterr().err.splitlines()] == [
+        "first step after 10 s", "10 tokens/s", "10 tokens/s"]
 
 
 @pytest.mark.parametrize("text", ["20", "0:3", "9:8", "a:b", "1:2:3", "-1:4"])

@@ -22,15 +22,14 @@ class Progress(keras.callbacks.Callback):
 
     def __init__(self, total: int, done: int) -> None:
         super().__init__()
-        self._total, self._step, self._shown = total, done, 0.0
+        self._total, self._first, self._step, self._shown = total, done + 1, done, 0.0
         self._bar: Any = None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """Begins to measure again: what came before was a validation."""
         from tqdm import tqdm
 
-        self._counted, self._tokens, self._positions = 0, 0.0, 0.0
-        self._since, self._waited = time.monotonic(), self.model.seconds_waiting
+        self._restart()
         if sys.stderr.isatty():
             self._bar = tqdm(total=self._total, initial=self._step, unit="step", file=sys.stderr, leave=False)
 
@@ -40,14 +39,22 @@ class Progress(keras.callbacks.Callback):
         self._counted += 1
         self._tokens += float(logs["tokens"])
         self._positions += float(logs["positions"])
+        shown = f"loss {float(logs['loss']):.4f}  rate {float(self.model.optimizer.learning_rate):.2e}  "
+        now = time.monotonic()
+        if self._step == self._first:  # in which TensorFlow traces the graph: no measure of the others
+            shown += f"first step after {now - self._since:.0f} s"
+            self._restart()
+        else:
+            shown += self._measured(max(now - self._since, 1e-9))
         if self._bar is not None:
-            self._bar.set_postfix_str(self._measured(logs), refresh=False)
+            self._bar.set_postfix_str(shown, refresh=False)
             self._bar.update()
-        elif self._step == self._total or time.monotonic() - self._shown >= SECONDS:
-            self._shown = time.monotonic()
-            seconds = (self._total - self._step) * (self._shown - self._since) / self._counted
-            left = f"{int(seconds // 3600)}:{int(seconds // 60 % 60):02d}:{int(seconds % 60):02d} to go"
-            print(f"step {self._step}/{self._total}  {self._measured(logs)}  {left}", file=sys.stderr, flush=True)
+        elif self._step == self._total or now - self._shown >= SECONDS:
+            self._shown = now
+            seconds = (self._total - self._step) * (now - self._since) / max(1, self._counted)
+            left = f"  {int(seconds // 3600)}:{int(seconds // 60 % 60):02d}:{int(seconds % 60):02d} to go"
+            line = f"step {self._step}/{self._total}  {shown}{left if self._counted else ''}"
+            print(line, file=sys.stderr, flush=True)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Removes the bar: the log goes on below it."""
@@ -55,10 +62,12 @@ class Progress(keras.callbacks.Callback):
             self._bar.close()
             self._bar = None
 
-    def _measured(self, logs: Any) -> str:
-        """The loss and the rate of this step; tokens, padding and waiting since the last validation."""
-        seconds = max(time.monotonic() - self._since, 1e-9)
+    def _restart(self) -> None:
+        self._counted, self._tokens, self._positions = 0, 0.0, 0.0
+        self._since, self._waited = time.monotonic(), self.model.seconds_waiting
+
+    def _measured(self, seconds: float) -> str:
+        """Tokens, padding and waiting since the last validation."""
         padding = 1 - self._tokens / max(self._positions, 1.0)
         waiting = (self.model.seconds_waiting - self._waited) / seconds
-        return (f"loss {float(logs['loss']):.4f}  rate {float(self.model.optimizer.learning_rate):.2e}  "
-                f"{self._tokens / seconds:,.0f} tokens/s  padding {padding:.0%}  waiting for data {waiting:.0%}")
+        return f"{self._tokens / seconds:,.0f} tokens/s  padding {padding:.0%}  waiting for data {waiting:.0%}"

@@ -360,11 +360,16 @@ class Run:
             if best is None or self.selection_score(scores) > self.selection_score(best):
                 self.state["best"] = {"step": step, **scores}
                 self.workers.by_chief(lambda: self.save_best(self.folder / "best"))
-        history = {**self.state, "seconds": round(self.state["seconds"]), "ended_early": self.out_of_patience}
-        text = json.dumps(history, indent=1)
-        if self.workers.is_chief:
-            write_atomically(self.folder / "history.json", text)
+        self.workers.by_chief(self._write_history)
         return scores
+
+    def _write_history(self) -> None:
+        history = {**self.state, "seconds": round(self.state["seconds"]), "ended_early": self.out_of_patience}
+        try:
+            write_atomically(self.folder / "history.json", json.dumps(history, indent=1))
+        except OSError as error:
+            raise Error(f"{self.folder / 'history.json'}: cannot be written ({error.strerror}); the last checkpoint is "
+                        "kept. Make room, and run the command again to resume") from None
 
 
 @contextlib.contextmanager
