@@ -70,7 +70,7 @@ def main() -> int:
     print(f"{counted[-1, 0] - counted[0, 0]:.0f} minutes counted, {len(counted)} samples: {counted[0, 1]:.0f} MB at "
           f"first, {counted[-1, 1]:.0f} MB at last, {counted[:, 1].max():.0f} MB at the most; "
           f"{slope(*counted.T):+.3f} MB a minute")
-    return 0
+    return 0 if status == 75 and checkpoints else 1
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -21,8 +22,8 @@ def check(found, precision):
         many, one = found[name]["all"], found[name]["one"]
         assert many["predicted"] and one["predicted"]
         assert many["losses"][1] < many["losses"][0], f"{name} does not learn"
-        # The same batches per device: the loss of a global batch of equal parts is that of one part.
         assert many["losses"] == pytest.approx(one["losses"], abs=TOLERANCE[precision]), name
+        np.testing.assert_allclose(many["weights"], one["weights"], atol=10 * TOLERANCE[precision], err_msg=name)
         assert many["evaluated"] == pytest.approx(one["evaluated"], abs=TOLERANCE[precision]), name
         assert many["exported"] <= TOLERANCE[precision], name
 

@@ -7,8 +7,8 @@ import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import RecipeError
+from tfsum.training.cluster import announced_workers, cluster_resolver
 from tfsum.training.environment import strategy_of
-from tfsum.training.workers import announced_workers, cluster_resolver
 
 TWO = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
 
@@ -30,13 +30,34 @@ def test_workers_are_counted(announce):
     assert announced_workers() == 2
 
 
+def slurm(monkeypatch, nodes, tasks, tasks_per_node, rank):
+    """Sets what srun sets."""
+    for name, value in {"TF_CONFIG": "", "SLURM_STEP_NODELIST": nodes, "SLURM_STEP_NUM_TASKS": str(tasks),
+                        "SLURM_STEP_TASKS_PER_NODE": tasks_per_node, "SLURM_PROCID": str(rank)}.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("rank", [0, 1, 2, 3])
+def test_the_tasks_of_a_node_share_its_gpus(monkeypatch, rank, own):
+    """Four to a node of eight; unless SLURM gives each task its own, two of them."""
+    seen, found = [f"GPU:{i}" for i in range(2 if own else 4)], []
+    slurm(monkeypatch, "n[1-2]", 4, "2(x2)", rank)
+    if own:
+        monkeypatch.setenv("SLURM_GPUS_PER_TASK", "2")
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: seen)
+    monkeypatch.setattr(tf.config, "set_visible_devices", lambda devices, kind: found.append(devices))
+    for _ in range(2):  # it is asked more than once
+        resolver = cluster_resolver()
+        assert resolver.cluster_spec().as_dict() == {"worker": ["n1:8888", "n1:8889", "n2:8888", "n2:8889"]}
+        assert resolver.task_id == rank and resolver.num_accelerators() == {"GPU": 2}
+    assert found == ([] if own else [seen[rank % 2 * 2 :][:2]] * 2)
+
+
 @pytest.mark.parametrize("rank", [0, 1])
 def test_the_tasks_of_a_slurm_step_without_gpus(monkeypatch, rank):
     """TensorFlow's own resolver asks nvidia-smi, and fails where there is none."""
-    monkeypatch.setattr("shutil.which", lambda program: None)
-    for name, value in {"TF_CONFIG": "", "SLURM_STEP_NODELIST": "n[1-2]", "SLURM_STEP_NUM_TASKS": "2",
-                        "SLURM_STEP_TASKS_PER_NODE": "1(x2)", "SLURM_PROCID": str(rank)}.items():
-        monkeypatch.setenv(name, value)
+    slurm(monkeypatch, "n[1-2]", 2, "1(x2)", rank)
     resolver = cluster_resolver()
     assert resolver.cluster_spec().as_dict() == {"worker": ["n1:8888", "n2:8888"]}
     assert (resolver.task_type, resolver.task_id) == ("worker", rank) and not resolver.num_accelerators()

@@ -5,6 +5,7 @@ that names them with their checksums. It is written last, so a killed run always
 damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are written.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -153,14 +154,16 @@ class Checkpoints:
             _to_disk(self.folder)
         except (OSError, tf.errors.OpError) as error:
             shutil.rmtree(writing, ignore_errors=True)
-            _remove(self.folder, step)
+            with contextlib.suppress(OSError):
+                _remove(self.folder, step)
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
             raise Error(f"{self.folder}: the checkpoint of step {step} cannot be written ({reason}); the one before it "
                         "is kept. Make room, and run the command again to resume") from None
-        (self.folder / "checkpoint").unlink(missing_ok=True)  # format 1's
-        kept = sorted(steps_in(self.folder))[-self._keep :]
-        for old in {int(found[1]) for file in self.folder.iterdir() if (found := _NAME.match(file.name))} - {*kept}:
-            _remove(self.folder, old)
+        with contextlib.suppress(OSError):  # this checkpoint is whole, even where an older one cannot be removed
+            (self.folder / "checkpoint").unlink(missing_ok=True)  # format 1's
+            kept = sorted(steps_in(self.folder))[-self._keep :]
+            for old in {int(found[1]) for file in self.folder.iterdir() if (found := _NAME.match(file.name))} - {*kept}:
+                _remove(self.folder, old)
 
     def _read(self, prefix: pathlib.Path) -> dict:
         """Restores a checkpoint and returns its state."""

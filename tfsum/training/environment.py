@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
-from tfsum.training.workers import announced_workers, cluster_resolver
+from tfsum.training.cluster import announced_workers, cluster_resolver
 
 Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
 STRATEGIES = get_args(Strategy)
@@ -20,7 +20,7 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
     Args:
         name: "one" device; "mirrored" over all GPUs of this machine (all logical CPUs where there is no GPU);
             "multi_worker" over all GPUs of several machines, which TF_CONFIG or SLURM announce, see
-            `tfsum.training.workers`; "auto", which is the first of these three that uses all there is: one for a
+            `tfsum.training.cluster`; "auto", which is the first of these three that uses all there is: one for a
             machine with no more than a GPU.
         worker_timeout: seconds after which the other workers notice at the latest that one does not answer.
 

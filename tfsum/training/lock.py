@@ -16,6 +16,7 @@ except ImportError:  # Windows, where a folder is not locked
     fcntl = None  # type: ignore[assignment]
 
 NAME = "lock"
+PATIENCE = 0.5  # seconds: who only asks whether it is held (`is_locked`) holds it for a moment
 
 
 @contextlib.contextmanager
@@ -80,8 +81,7 @@ def _lock(path: pathlib.Path) -> IO[str]:
     while True:
         file = path.open("a+", encoding="utf-8")
         try:
-            if fcntl is not None:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _take(file)
             if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
                 break
         except BaseException:
@@ -92,6 +92,17 @@ def _lock(path: pathlib.Path) -> IO[str]:
     file.write(f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
     file.flush()
     return file
+
+
+def _take(file: IO[str]) -> None:
+    until = time.monotonic() + PATIENCE
+    while fcntl is not None:
+        try:
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def _holder(path: pathlib.Path) -> str:

@@ -4,6 +4,8 @@ import contextlib
 import sys
 from collections.abc import Iterator, Mapping
 
+from tqdm import tqdm
+
 _muted = False
 
 
@@ -17,7 +19,8 @@ def log(line: str) -> None:
         >>> log("step 100")
     """
     if not _muted:
-        print(line, file=sys.stderr, flush=True)
+        tqdm.write(line, file=sys.stderr)  # above a progress bar, if there is one
+        sys.stderr.flush()
 
 
 @contextlib.contextmanager

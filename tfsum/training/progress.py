@@ -57,7 +57,11 @@ class Progress(keras.callbacks.Callback):
             print(line, file=sys.stderr, flush=True)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Removes the bar: the log goes on below it."""
+        """Removes the bar: a validation is no part of it."""
+        self.close()
+
+    def close(self) -> None:
+        """Removes the bar, also where a training ends in an error."""
         if self._bar is not None:
             self._bar.close()
             self._bar = None

@@ -25,6 +25,7 @@ from tfsum.training.environment import Strategy
 from tfsum.training.log import format_scores, log
 from tfsum.training.observers import observed
 from tfsum.training.profile import profiled_steps
+from tfsum.training.progress import Progress
 from tfsum.training.recipe_file import keys_of
 from tfsum.training.start_report import layout
 from tfsum.training.workers import Workers
@@ -45,7 +46,7 @@ class RunSettings:
         seed: of new weights, of dropout and of the order of the data.
         deterministic: see `set_precision_and_seed`.
         jit_compile: whether XLA compiles the steps, each shape of a batch anew: worth it on a GPU for long runs.
-        validate_every: steps between two checkpoints with a validation.
+        validate_every: steps between two validations, each with a checkpoint.
         patience: validations without improvement after which the run ends; 0 for none.
         average_decay: of the moving average of the weights, which is validated and saved; 0 for the weights themselves.
         micro_batches: parts of a batch whose gradients are accumulated.
@@ -53,8 +54,8 @@ class RunSettings:
         profile: "20:30" records the work of the steps 20 to 30 of this process by TensorFlow's profiler, in the run
             folder's `profile`; "" records nothing.
         keep: checkpoints in the folder, the newest.
-        checkpoint_minutes: minutes between two checkpoints at the most, so that a failure loses no more; those between
-            validations are without one. 0 for none but at validations.
+        checkpoint_minutes: minutes of training after which a checkpoint is written also between validations; 0 for
+            never. A validation is not interrupted: its step is saved after it.
         worker_timeout: seconds after which workers that a lost one left behind stop, see `strategy_of`.
 
     Raises:
@@ -201,8 +202,9 @@ class Run:
     def fit(self) -> pathlib.Path:
         """Trains to the last step, from the newest checkpoint if there is one.
 
-        Order of events: steps up to the next multiple of `validate_every` (or until a signal
-        is received); there a validation of the averaged weights, the best model, the history; then the checkpoint.
+        Order of events: steps up to the next multiple of `validate_every` (or until a signal is received), with a
+        checkpoint every `checkpoint_minutes`; there a validation of the averaged weights, the best model, the history;
+        then the checkpoint. Checkpoints are written beside training.
         Of several workers the chief alone reads and writes the folder; all take its state on resume, and a signal to
         any of them stops all after the same step.
 
@@ -211,7 +213,8 @@ class Run:
 
         Raises:
             Stopped: SIGINT or SIGTERM was received; the state is saved.
-            Error: a loss or a weight is no finite number; the last checkpoint and the best model are kept.
+            Error: a loss or a weight is no finite number, or a checkpoint cannot be written; the last checkpoint and
+                the best model are kept.
         """
         self.state = self.workers.by_chief(self._checkpoints.restore) or self.state
         self.workers.take_from_chief(self.variables)
@@ -224,10 +227,11 @@ class Run:
             self._note_other_layout()
         self.state["layout"] = self._layout
         self._saved, self._saved_at = done, time.monotonic()
-        with _signals() as received, self._written_at_the_end():
+        progress = Progress(steps, done)
+        with _signals() as received, self._written_at_the_end(), contextlib.closing(progress):
             ends = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: self._end_step(logs, received),
                                                   on_epoch_end=lambda _, logs: self._end_interval(logs))
-            watched = observed(ends, self.folder, steps, done, self.settings.tensorboard, self.settings.profile)
+            watched = observed(progress, ends, self.folder, self.settings.tensorboard, self.settings.profile)
             callbacks = [self.average, *(watched if self.workers.is_chief else [ends])]
             while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
                 self._take_steps(done, callbacks)
@@ -259,7 +263,7 @@ class Run:
         return later >= self.settings.patience
 
     def _take_steps(self, done: int, callbacks: list[keras.callbacks.Callback]) -> None:
-        """One interval: steps up to the next checkpoint, then validation and checkpoint, as one Keras epoch.
+        """One interval: steps up to the next validation, then that and a checkpoint, as one Keras epoch.
 
         After a stop between two validations the first interval only goes up to the next one.
         """
@@ -313,12 +317,14 @@ class Run:
 
     @contextlib.contextmanager
     def _written_at_the_end(self) -> Iterator[None]:
-        """Waits after the block until the last checkpoint is on the disk; its error comes after the block's own."""
+        """Waits after the block until the last checkpoint is on the disk; its error is logged if the block has one."""
         try:
             yield
         except BaseException:
-            with contextlib.suppress(Error):
+            try:
                 self._checkpoints.wait()
+            except Error as error:
+                log(str(error))
             raise
         self.workers.by_chief(self._checkpoints.wait)
 

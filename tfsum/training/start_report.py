@@ -1,19 +1,18 @@
 """What a training is about to do, as the first lines of its log."""
 
 import hashlib
-import importlib.metadata
 import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
+import tfsum
 from tfsum.models.model import Model
 from tfsum.training.recipe_writer import to_toml, without_folders
 from tfsum.training.workers import Workers
-
-PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
 
 
 def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers: Workers,
@@ -43,15 +42,17 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
         memory of a device: 0.04 MB for weights, gradients, optimizer and average; the activations of a part come on top
     """
     train = recipe["train"]
-    versions = ", ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
+    versions = ", ".join(f"{package.__name__} {package.__version__}" for package in (tfsum, tf, keras, np))
     devices, parts = model.distribute_strategy.num_replicas_in_sync, train["micro_batches"]
     trained = [v for v in model.variables if v.trainable]
     memory = _bytes(variables) + _bytes(trained)
+    # A task of one's own may count its batches otherwise.
+    counted = train.get("tokens_per_batch")
+    tokens = f"{counted:,} tokens a step, padding included" if counted else "a batch"
     shared = f", shared among {devices} devices" if devices > 1 else ""
     return [f"recipe {recipe_hash(recipe)}; {versions}, Python {platform.python_version()}",
             f"devices: {layout(workers, devices)}",
-            f"precision {train['precision']}; {train['tokens_per_batch']:,} tokens a step, padding included{shared}, "
-            f"in {parts} part{'s' if parts > 1 else ''}",
+            f"precision {train['precision']}; {tokens}{shared}, in {parts} part{'s' if parts > 1 else ''}",
             f"parameters: {_size(model.variables):,}, of which {_size(trained):,} are trained",
             f"memory of a device: {memory / 2**20:,.{2 if memory < 2**20 else 0}f} MB for weights, gradients, "
             "optimizer and average; the activations of a part come on top"]

@@ -1,77 +1,19 @@
 """The workers of a training: who they are, and what they tell each other besides gradients."""
 
 import json
-import os
 import re
-import shutil
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.errors import Error, RecipeError, Stopped
+from tfsum.errors import Error, Stopped
 
 SUM = tf.distribute.ReduceOp.SUM
 LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.DeadlineExceededError,
         tf.errors.InternalError)
 """What TensorFlow raises on the workers that are left."""
-
-
-def announced_workers() -> int:
-    """The number of workers that TF_CONFIG or SLURM announce; 1 where neither does.
-
-    Raises:
-        RecipeError: TF_CONFIG is no JSON.
-
-    Example:
-        >>> announced_workers()
-        1
-    """
-    resolver = cluster_resolver()
-    return 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
-
-
-def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
-    """TensorFlow's resolver of the cluster that this process is a worker of.
-
-    Returns:
-        That of TF_CONFIG, or of SLURM where `srun` has started several tasks; None where there is no cluster.
-
-    Raises:
-        RecipeError: TF_CONFIG is no JSON, or has jobs that are not supported.
-
-    Example:
-        >>> cluster_resolver() is None
-        True
-    """
-    config = os.environ.get("TF_CONFIG", "")
-    if config.strip():
-        try:
-            cluster = json.loads(config).get("cluster", {})
-            workers = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
-        except (ValueError, AttributeError, TypeError):
-            raise RecipeError(f"TF_CONFIG is {config[:80]!r}; expected JSON with a \"cluster\", or no TF_CONFIG"
-                              ) from None
-        if others := sorted({*cluster} - {"chief", "worker"}):
-            raise RecipeError(f"TF_CONFIG has the job {others[0]!r}; expected \"worker\" (and \"chief\") alone: "
-                              "parameter servers, evaluators and TPUs are not supported")
-        return tf.distribute.cluster_resolver.TFConfigClusterResolver() if workers > 1 else None
-    os.environ.pop("TF_CONFIG", None)  # an empty one, which TensorFlow's strategies take for broken JSON
-    if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
-        return _slurm()
-    return None
-
-
-def _slurm() -> tf.distribute.cluster_resolver.ClusterResolver:
-    slurm, simple = (getattr(tf.distribute.cluster_resolver, f"{name}ClusterResolver") for name in ("Slurm", "Simple"))
-    if shutil.which("nvidia-smi"):
-        return slurm()
-    # SLURM's resolver counts GPUs by that program, and knows no nodes without a GPU; so their tasks get some that are
-    # not used.
-    named = slurm(gpus_per_node=1 << 20, gpus_per_task=1, auto_set_gpu=False)
-    cluster = named.cluster_spec()  # which also finds out who this one is
-    return simple(cluster, task_type=named.task_type, task_id=named.task_id, num_accelerators={}, rpc_layer="grpc")
 
 
 def lost_worker(error: Exception) -> Stopped:
@@ -152,16 +94,29 @@ class Workers:
 
         Returns:
             The results in the order of the items, on all workers.
+
+        Raises:
+            Error: what the function raised on one of them, on all workers, or they have not the same number of items.
         """
         if self.count == 1:
             return [function(item) for item in items]
-        total, mine = 0, []
-        for number, item in enumerate(items):
-            total = number + 1
-            if number % self.count == self.index:
-                mine.append(function(item))
+        mine: dict[str, Any] = {"total": 0, "results": []}
+        try:
+            for number, item in enumerate(items):
+                mine["total"] = number + 1
+                if number % self.count == self.index:
+                    mine["results"].append(function(item))
+        except Error as error:
+            mine = {"error": str(error)}
         shares = self.exchange(mine)
-        return [shares[number % self.count][number // self.count] for number in range(total)]
+        for index, share in enumerate(shares):
+            if "error" in share:
+                raise Error(f"worker {index}: {share['error']}")
+        totals = [share["total"] for share in shares]
+        if len({*totals}) > 1:
+            raise Error(f"the workers have {', '.join(map(str, totals))} batches to validate; expected the same "
+                        "number: their records differ. Remove them on all workers and start again")
+        return [shares[number % self.count]["results"][number // self.count] for number in range(totals[0])]
 
     def by_chief(self, work: Callable[[], Any]) -> Any:
         """Does some work on the chief while the others wait.

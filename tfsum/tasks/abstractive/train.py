@@ -32,7 +32,7 @@ class TrainSettings(RunSettings):
     """[train] of a recipe for a Transformer.
 
     Attributes:
-        tokens_per_batch: padded tokens of a batch's longer side, of each replica.
+        tokens_per_batch: padded tokens of a batch's longer side, which all devices share.
         learning_rate: peak rate, reached when the warm-up ends.
         warmup_steps: steps of linear growth of the rate.
         decay: "sqrt", the paper's inverse square root, or "linear" to 0 at the last step.

@@ -29,7 +29,7 @@ class TrainSettings(RunSettings):
     """[train] of a recipe for a BertClassifier.
 
     Attributes:
-        tokens_per_batch: padded tokens of a step's batch, of each replica.
+        tokens_per_batch: padded tokens of a step's batch, which all devices share.
         learning_rate: peak rate of the classifier and of the pooler, which many encoders have untrained.
         encoder_learning_rate: peak rate of the rest of the encoder.
         warmup_steps: steps of linear growth of the rates, which then fall linearly to 0.

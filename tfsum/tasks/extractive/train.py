@@ -34,7 +34,7 @@ class TrainSettings(RunSettings):
     """[train] of a recipe for a BertSumExt.
 
     Attributes:
-        tokens_per_batch: padded tokens of a step's batch, of each replica.
+        tokens_per_batch: padded tokens of a step's batch, which all devices share.
         max_windows: windows read of a document.
         first_window_steps: steps at the start that read only the first window: most of what a model learns
             is there, and a step reads more documents.

@@ -34,7 +34,7 @@ class TrainSettings(RunSettings):
     """[train] of a recipe for a BertForPretraining.
 
     Attributes:
-        tokens_per_batch: padded tokens of a step's batch, of each replica.
+        tokens_per_batch: padded tokens of a step's batch, which all devices share.
         masked_share, max_predictions, whole_words: see `Masking`.
         static_masks: see `tfsum.tasks.pretraining.batches.SentencePairBatcher`.
         learning_rate: the target rate of the warm-up; it falls linearly to 0 at the last step (`BertWarmUp`).
