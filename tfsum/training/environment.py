@@ -1,6 +1,6 @@
 """Global settings that must be made before any layer is built: the strategy, the precision and the seed."""
 
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import keras
 import tensorflow as tf
@@ -8,6 +8,7 @@ from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
 from tfsum.training.cluster import announced_workers, cluster_resolver
+from tfsum.training.log import log
 
 Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
 STRATEGIES = get_args(Strategy)
@@ -45,19 +46,21 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
             "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG" if workers > 1
             else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"))
     if name == "multi_worker":
-        return _join_workers(worker_timeout)
+        return _join_workers(cluster_resolver(), worker_timeout)
     if name == "one":
         return tf.distribute.get_strategy()
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
-def _join_workers(timeout: int) -> tf.distribute.Strategy:
+def _join_workers(resolver: Any, timeout: int) -> tf.distribute.Strategy:
     # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up at the third try.
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
     extended._check_health_interval, extended._check_health_timeout = timeout / 2, max(1, timeout // 6)
+    addresses = [address for job in resolver.cluster_spec().as_dict().values() for address in job]
+    log(f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({', '.join(addresses)})")
     try:
-        return tf.distribute.MultiWorkerMirroredStrategy(cluster_resolver())
+        return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except RuntimeError as error:
         raise Error(f"the workers cannot be joined ({error}); train in a process that has not used TensorFlow before"
                     ) from None

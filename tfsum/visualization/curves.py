@@ -31,6 +31,6 @@ def plot_curves(histories: Mapping[str, Sequence[Mapping[str, float]]]) -> Figur
             ax.plot(*zip(*points), label=run, color=COLORS[i % len(COLORS)], linestyle=LINES[i % len(LINES)],
                     marker="o", markersize=3)
         ax.set(xlabel="step", ylabel=name, title=name)
-    lines = {line.get_label(): line for ax in axes for line in ax.get_lines()}  # a run may lack a score
-    figure.legend(lines.values(), lines.keys(), loc="outside lower center", ncols=2, fontsize=8)
+    lines = {str(line.get_label()): line for ax in axes for line in ax.get_lines()}  # a run may lack a score
+    figure.legend(list(lines.values()), list(lines), loc="outside lower center", ncols=2, fontsize=8)
     return figure
