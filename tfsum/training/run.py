@@ -152,6 +152,7 @@ class Run:
         self.variables = [variable for group in variables.values() for variable in group]
         self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
         self._first_loss: float | None = None
+        self._rows: float | None = None
         self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
@@ -179,6 +180,11 @@ class Run:
         """The numbers, from 1, of the rows of a step, the first of which is step 1."""
         return [int(row) + 1 for row in batcher.rows_of(step - 1, self.settings.seed)]
 
+    def rows_per_batch(self) -> float | None:
+        """The rows of a batch of training, on average; None where `batches` is not made by `shared`."""
+        self.batches(0)
+        return self._rows
+
     def shared(self, batcher: Batcher, done: int) -> tf.data.Dataset:
         """The batches of training, the rows of each shared among all replicas: a step sees the same on any strategy.
 
@@ -188,6 +194,7 @@ class Run:
         """
         strategy = self.model.distribute_strategy
         of = strategy.num_replicas_in_sync
+        self._rows = len(batcher.length) / len(batcher.plan())
 
         def local(context: tf.distribute.InputContext) -> tf.data.Dataset:
             here = of // context.num_input_pipelines

@@ -16,7 +16,7 @@ from tfsum.training.workers import Workers
 
 
 def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers: Workers,
-                 variables: Sequence[Any]) -> list[str]:
+                 variables: Sequence[Any], rows: float | None = None) -> list[str]:
     """Describes a training.
 
     Args:
@@ -24,21 +24,22 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
         model: the built model, under the strategy of the training.
         workers: of the training.
         variables: the Keras variables that a device holds: of the model, the optimizer and the average.
+        rows: of a batch, on average.
 
     Returns:
-        Lines: recipe and versions, devices, precision and batch, parameters, memory.
+        Lines: recipe and versions, strategy and devices, precision and batch, parameters, memory.
 
     Example:
         >>> from tfsum.models import Bert
         >>> bert = Bert(10, 8, 1, 2, 16)
         >>> bert.build()
         >>> recipe = {"train": {"tokens_per_batch": 512, "micro_batches": 1, "precision": "float32"}}
-        >>> for line in start_report(recipe, bert, Workers(bert.distribute_strategy), bert.variables):
+        >>> for line in start_report(recipe, bert, Workers(bert.distribute_strategy), bert.variables, rows=12.25):
         ...     print(line)  # doctest: +ELLIPSIS
         recipe ...; tfsum ..., tensorflow ..., keras ..., numpy ..., Python ...
-        devices: 1 CPU
-        precision float32; 512 tokens a step, padding included, in 1 part
-        parameters: 4,872, of which 4,872 are trained
+        strategy one: 1 CPU
+        precision float32; a batch of 512 tokens at the most, padding included (12.2 rows on average), in 1 part
+        parameters: 4,880, of which 4,880 are trained
         memory of a device: 0.04 MB for weights, gradients, optimizer and average; the activations of a part come on top
     """
     train = recipe["train"]
@@ -47,13 +48,16 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
     trained = [v for v in model.variables if v.trainable]
     memory = _bytes(variables) + _bytes(trained)
     # A task of one's own may count its batches otherwise.
-    counted = train.get("tokens_per_batch")
-    tokens = f"{counted:,} tokens a step, padding included" if counted else "a batch"
+    most = train.get("tokens_per_batch")
+    tokens = f" of {most:,} tokens at the most, padding included" if most else ""
+    mean = "" if rows is None else f" ({rows:.1f} rows on average)"
+    name = "multi_worker" if workers.count > 1 else "mirrored" if isinstance(
+        model.distribute_strategy, tf.distribute.MirroredStrategy) else "one"
     shared = f", shared among {devices} devices" if devices > 1 else ""
     return [f"recipe {recipe_hash(recipe)}; {versions}, Python {platform.python_version()}",
-            f"devices: {layout(workers, devices)}",
-            f"precision {train['precision']}; {tokens}{shared}, in {parts} part{'s' if parts > 1 else ''}",
-            f"parameters: {_size(model.variables):,}, of which {_size(trained):,} are trained",
+            f"strategy {name}: {layout(workers, devices)}",
+            f"precision {train['precision']}; a batch{tokens}{mean}{shared}, in {parts} part{'s' if parts > 1 else ''}",
+            f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
             f"memory of a device: {memory / 2**20:,.{2 if memory < 2**20 else 0}f} MB for weights, gradients, "
             "optimizer and average; the activations of a part come on top"]
 

@@ -88,7 +88,7 @@ def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy,
         run = task.make_run(recipe, data, model)
         if workers.is_chief:
             write_recipe(recipe, run.folder / "recipe.toml")
-        for line in start_report(recipe, model, workers, run.variables):
+        for line in start_report(recipe, model, workers, run.variables, run.rows_per_batch()):
             log(line)
         return run.fit()
     finally:
