@@ -1,5 +1,6 @@
 """What watches a training: the progress line, the profiler, TensorBoard."""
 
+import re
 import types
 
 import keras
@@ -34,7 +35,9 @@ def test_without_a_terminal_a_line_a_minute_and_the_last(clock, capsys):
         clock[0] += 20
         callback.model.seconds_waiting += 5.0
         callback.on_train_batch_end(0, {"loss": 2.5, "tokens": 60.0, "positions": 80.0})
-    lines = capsys.readouterr().err.splitlines()
+    callback.on_epoch_end(0)
+    *lines, memory = capsys.readouterr().err.splitlines()
+    assert re.fullmatch(r"memory at the most: [\d,]+ MB of (this process|a GPU)", memory)
     assert [line.split()[1] for line in lines] == ["101/110", "104/110", "107/110", "110/110"]
     assert lines[0] == "step 101/110  loss 2.5000  rate 1.00e-03  first step after 20 s"  # no measure of the others
     assert lines[1] == ("step 104/110  loss 2.5000  rate 1.00e-03  3 tokens/s  padding 25%  waiting for data 25%  "
@@ -49,7 +52,8 @@ def test_a_validation_is_no_part_of_the_speed(clock, capsys):
         callback.on_train_batch_end(0, {"loss": 1.0, "tokens": 100.0, "positions": 100.0})
         callback.on_epoch_end(0)
         clock[0] += 500
-    assert [line.split("  ")[3] for line in capsys.readouterr().err.splitlines()] == [
+    lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("memory")]
+    assert [line.split("  ")[3] for line in lines] == [
         "first step after 10 s", "10 tokens/s", "10 tokens/s"]
 
 

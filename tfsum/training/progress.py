@@ -6,6 +6,9 @@ from typing import Any
 
 import keras
 
+from tfsum.training.log import log
+from tfsum.training.memory import peak_memory
+
 SECONDS = 60.0  # between two lines where there is no terminal
 
 
@@ -22,7 +25,8 @@ class Progress(keras.callbacks.Callback):
 
     def __init__(self, total: int, done: int) -> None:
         super().__init__()
-        self._total, self._first, self._step, self._shown = total, done + 1, done, 0.0
+        self._total, self._step, self._shown = total, done, 0.0
+        self._first: int | None = done + 1
         self._bar: Any = None
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
@@ -57,8 +61,11 @@ class Progress(keras.callbacks.Callback):
             print(line, file=sys.stderr, flush=True)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """Removes the bar: a validation is no part of it."""
+        """Removes the bar, since a validation is no part of it; the first time says what memory the steps have used."""
         self.close()
+        if self._first is not None:
+            self._first = None
+            log(f"memory at the most: {peak_memory()}")
 
     def close(self) -> None:
         """Removes the bar, also where a training ends in an error."""
