@@ -31,8 +31,8 @@ MODELS = {"extractive": "extractive", "abstractive": "abstractive", "classificat
           "pretraining": "pretraining"}  # recipe -> task
 LAYOUTS = {"one": (1, 1), "mirrored": (1, 2), "workers": (2, 1), "workers of two devices": (2, 2)}  # processes, devices
 MOVES = (("one", 6), ("workers", 12), ("one", STEPS := 18))  # of the layout "moved": until which step it is on which
-DROPOUT = {"abstractive": ["model.dropout"]}
 BERT_DROPOUT = ["model.hidden_dropout_prob", "model.attention_probs_dropout_prob"]
+DROPOUT = {"abstractive": ["model.dropout"], "classification": [*BERT_DROPOUT, "model.classifier_dropout"]}
 WITHOUT_GRADIENT = "key.bias"
 
 

@@ -163,8 +163,8 @@ class Batcher:
 
     def _no_rows(self) -> dict[str, np.ndarray]:
         """A batch of no row."""
-        return {name: np.zeros([0, *(size or 1 for size in spec.shape[1:])], spec.dtype.as_numpy_dtype)
-                for name, spec in self.signature.items()}
+        return {name: np.zeros([0, *(size or 1 for size in spec.shape[1:])] if spec.shape.rank else (),
+                               spec.dtype.as_numpy_dtype) for name, spec in self.signature.items()}
 
     def report(self) -> dict[str, int | float]:
         """What one pass holds and wastes: `counts`, batches, tokens, padded_tokens, padding (share of these)."""
