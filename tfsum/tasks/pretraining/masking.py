@@ -76,7 +76,7 @@ class Masking:
         chosen = self._chosen(token_ids, random[..., 0])
         masked = tf.where(chosen, self._hidden(token_ids, random), token_ids)
         counts = tf.reduce_sum(tf.cast(chosen, tf.int32), 1)
-        width = tf.maximum(tf.reduce_max(counts), 0)  # of no row, a device's share of a small batch, it is below 0
+        width = tf.maximum(tf.reduce_max(counts), 1)  # also of no row, a device's share of a small batch
         # A stable sort of "not chosen" brings the chosen positions to the front and leaves them in order.
         positions = tf.argsort(tf.cast(~chosen, tf.int32), axis=1, stable=True)[:, :width]
         real = tf.range(width) < counts[:, None]
