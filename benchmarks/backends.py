@@ -27,6 +27,7 @@ ENCODER = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_att
            "attention_probs_dropout_prob": 0.0}
 TRANSFORMER = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 16, "num_heads": 2,
                "feed_forward_width": 24, "dropout": 0.0, "max_length": 8}
+COUNTS = ("tokens", "positions")  # what the exact step counts besides the loss, for the progress line
 
 
 def with_weights(model):
@@ -56,8 +57,8 @@ def learn(model, data) -> dict[str, np.ndarray]:
     except Error as error:
         assert "sample_weight was given; expected none" in str(error)
     # TensorFlow's exact step also counts the tokens.
-    return {**{f"fit {name}": np.asarray(values) for name, values in history.items() if name != "tokens"},
-            **{f"evaluate {name}": np.asarray(value) for name, value in after.items() if name != "tokens"}}
+    return {**{f"fit {name}": np.asarray(values) for name, values in history.items() if name not in COUNTS},
+            **{f"evaluate {name}": np.asarray(value) for name, value in after.items() if name not in COUNTS}}
 
 
 def encoders() -> dict[str, np.ndarray]:
