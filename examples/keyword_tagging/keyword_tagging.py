@@ -24,7 +24,7 @@ from tfsum.models.model import Model
 from tfsum.tasks import register, task
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
-from tfsum.training import run
+from tfsum.training import run, run_settings
 from tfsum.training.optimizer import Adam, WarmUp
 from tfsum.training.recipe_file import keys_of
 
@@ -97,7 +97,7 @@ class TaggedBatcher(Batcher):  # texts of like length in a budget of padded toke
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainSettings(run.RunSettings):
+class TrainSettings(run_settings.RunSettings):
     tokens_per_batch: int = 512
     learning_rate: float = 1e-3
 

@@ -11,7 +11,7 @@ from tfsum.errors import Error, RecipeError
 from tfsum.training import progress
 from tfsum.training.profile import Profile, profiled_steps
 from tfsum.training.progress import Progress
-from tfsum.training.run import RunSettings
+from tfsum.training.run_settings import RunSettings
 
 
 @pytest.fixture

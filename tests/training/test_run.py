@@ -12,7 +12,8 @@ import tensorflow as tf
 from tfsum.errors import Error
 from tfsum.models.model import Model
 from tfsum.training.checkpoints import steps_in
-from tfsum.training.run import Run, RunSettings
+from tfsum.training.run import Run
+from tfsum.training.run_settings import RunSettings
 
 
 class Point(Model):

@@ -1,8 +1,6 @@
 """A training run in a folder, for any model: checkpoints, signals, validation, the best model, the log."""
 
 import contextlib
-import dataclasses
-import importlib.util
 import json
 import math
 import pathlib
@@ -17,88 +15,19 @@ import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
 from tfsum.data.batcher import Batcher
-from tfsum.errors import Error, RecipeError, Stopped
+from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
 from tfsum.training.checkpoints import Checkpoints
-from tfsum.training.environment import Strategy
 from tfsum.training.log import format_scores, log
 from tfsum.training.observers import observed
-from tfsum.training.profile import profiled_steps
 from tfsum.training.progress import Progress
-from tfsum.training.recipe_file import keys_of
+from tfsum.training.run_settings import RunSettings
 from tfsum.training.start_report import layout
 from tfsum.training.workers import Workers
 
 EXPLODED = 1e6  # times the first loss
 NAMED = 20  # examples of a batch that a message names
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class RunSettings:
-    """The [train] keys of every task.
-
-    Attributes:
-        folder: of the run.
-        steps: optimizer steps of the whole run.
-        strategy: the devices and machines that train, see `strategy_of`; a batch is shared among them.
-        precision: see `set_precision_and_seed`.
-        seed: of new weights, of dropout and of the order of the data.
-        deterministic: see `set_precision_and_seed`.
-        jit_compile: whether XLA compiles the steps, each shape of a batch anew: worth it on a GPU for long runs.
-        validate_every: steps between two validations, each with a checkpoint.
-        patience: validations without improvement after which the run ends; 0 for none.
-        average_decay: of the moving average of the weights, which is validated and saved; 0 for the weights themselves.
-        micro_batches: parts of a batch whose gradients are accumulated.
-        tensorboard: also write TensorBoard's event files (extra `tensorboard`).
-        profile: "20:30" records the work of the steps 20 to 30 of this process by TensorFlow's profiler, in the run
-            folder's `profile`; "" records nothing.
-        keep: checkpoints in the folder, the newest.
-        checkpoint_minutes: minutes of training after which a checkpoint is written also between validations; 0 for
-            never. A validation is not interrupted: its step is saved after it.
-        worker_timeout: seconds after which workers that a lost one left behind stop, see `strategy_of`.
-
-    Raises:
-        Error: a number is too small, a value is not among the choices of its key, or TensorBoard is not installed.
-
-    Example:
-        >>> RunSettings(folder="runs/news", steps=1000).validate_every
-        100
-    """
-
-    folder: str
-    steps: int
-    strategy: Strategy = "auto"
-    precision: str = "float32"
-    seed: int = 0
-    deterministic: bool = False
-    jit_compile: bool = False
-    validate_every: int = 100
-    patience: int = 0
-    average_decay: float = 0.99
-    micro_batches: int = 1
-    tensorboard: bool = False
-    profile: str = ""
-    keep: int = 2
-    checkpoint_minutes: float = 10.0
-    worker_timeout: int = 60
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "validate_every", "micro_batches", "keep", "worker_timeout"):
-            if getattr(self, name) < 1:
-                raise Error(f"{name} is {getattr(self, name)}; expected 1 or more")
-        if not self.checkpoint_minutes >= 0:
-            raise Error(f"checkpoint_minutes is {self.checkpoint_minutes}; expected 0 or more")
-        if self.deterministic and self.jit_compile:
-            raise Error("deterministic and jit_compile are both true, and XLA does not promise the same bits; leave "
-                        "one out")
-        if self.tensorboard and importlib.util.find_spec("tensorboard") is None:
-            raise Error("[train] tensorboard is true, and its package is not installed: run pip install "
-                        "'tfsum[tensorboard]', or leave the key out")
-        profiled_steps(self.profile)
-        for name, key in keys_of(type(self)).items():
-            if key.choices and getattr(self, name) not in key.choices:
-                raise RecipeError(f"[train] {name} is {getattr(self, name)!r}; expected {key.wants()}")
 
 
 class Run:
@@ -152,7 +81,7 @@ class Run:
         self.variables = [variable for group in variables.values() for variable in group]
         self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
         self._first_loss: float | None = None
-        self._rows: float | None = None
+        self._shared: Batcher | None = None
         self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
@@ -183,7 +112,7 @@ class Run:
     def rows_per_batch(self) -> float | None:
         """The rows of a batch of training, on average; None where `batches` is not made by `shared`."""
         self.batches(0)
-        return self._rows
+        return None if self._shared is None else len(self._shared.length) / len(self._shared.plan())
 
     def shared(self, batcher: Batcher, done: int) -> tf.data.Dataset:
         """The batches of training, the rows of each shared among all replicas: a step sees the same on any strategy.
@@ -194,7 +123,7 @@ class Run:
         """
         strategy = self.model.distribute_strategy
         of = strategy.num_replicas_in_sync
-        self._rows = len(batcher.length) / len(batcher.plan())
+        self._shared = batcher
 
         def local(context: tf.distribute.InputContext) -> tf.data.Dataset:
             here = of // context.num_input_pipelines
@@ -314,9 +243,11 @@ class Run:
 
     def _save_by_time(self) -> None:
         """Between validations, saves where `checkpoint_minutes` have passed; on the chief alone, without the others."""
-        minutes, step = self.settings.checkpoint_minutes, self.steps_done
-        due = minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes
-        if not due or self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
+        minutes = self.settings.checkpoint_minutes
+        if not (minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes):
+            return
+        step = self.steps_done
+        if self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
             return
         if self._broken_weight() is None:  # or else the end of the interval stops all workers
             self._count_seconds()

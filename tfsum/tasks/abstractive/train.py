@@ -19,7 +19,8 @@ from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import Adam, WarmUp
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
-from tfsum.training.run import Run, RunSettings
+from tfsum.training.run import Run
+from tfsum.training.run_settings import RunSettings
 
 VOCABULARIES = ("vocabulary", "target_vocabulary", "vocabulary_size", "target_vocabulary_size")
 # What a folder's weights depend on; dropout and the like may differ.

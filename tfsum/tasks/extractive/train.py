@@ -24,7 +24,8 @@ from tfsum.training.log import format_counts, format_scores, log
 from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
-from tfsum.training.run import Run, RunSettings
+from tfsum.training.run import Run
+from tfsum.training.run_settings import RunSettings
 
 COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
 

@@ -24,7 +24,8 @@ from tfsum.training.log import format_counts, log
 from tfsum.training.optimizer import NOT_DECAYED, Adam, BertWarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
 from tfsum.training.recipe_writer import without_folders
-from tfsum.training.run import Run, RunSettings
+from tfsum.training.run import Run
+from tfsum.training.run_settings import RunSettings
 
 Size = Literal["tiny", "mini", "small", "medium", "base", "large"]  # the keys of PRESETS
 
