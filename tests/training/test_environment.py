@@ -7,10 +7,16 @@ import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import RecipeError
-from tfsum.training.cluster import announced_workers, cluster_resolver
+from tfsum.training.cluster import cluster_resolver
 from tfsum.training.environment import strategy_of
 
 TWO = '{"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 0}}'
+
+
+def announced_workers() -> int:
+    """Their number; 1 where there is no cluster."""
+    resolver = cluster_resolver()
+    return 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
 
 
 @pytest.fixture

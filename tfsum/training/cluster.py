@@ -8,20 +8,6 @@ import tensorflow as tf
 from tfsum.errors import RecipeError
 
 
-def announced_workers() -> int:
-    """The number of workers that TF_CONFIG or SLURM announce; 1 where neither does.
-
-    Raises:
-        RecipeError: TF_CONFIG is no JSON.
-
-    Example:
-        >>> announced_workers()
-        1
-    """
-    resolver = cluster_resolver()
-    return 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
-
-
 def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
     """TensorFlow's resolver of the cluster that this process is a worker of.
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
-from tfsum.training.cluster import announced_workers, cluster_resolver
+from tfsum.training.cluster import cluster_resolver
 from tfsum.training.log import log
 
 Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
@@ -36,7 +36,8 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
     if name not in STRATEGIES:
         raise RecipeError(f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}; TPUs and parameter "
                           "servers are not supported")
-    workers = announced_workers()
+    resolver = cluster_resolver()
+    workers = 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
     if name == "auto":
         several = len(tf.config.list_physical_devices("GPU")) > 1
         name = "multi_worker" if workers > 1 else "mirrored" if several else "one"
@@ -46,7 +47,7 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
             "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG" if workers > 1
             else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"))
     if name == "multi_worker":
-        return _join_workers(cluster_resolver(), worker_timeout)
+        return _join_workers(resolver, worker_timeout)
     if name == "one":
         return tf.distribute.get_strategy()
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")

@@ -76,14 +76,15 @@ class Workers:
         """
         if self.count == 1:
             return [value]
-        data = np.frombuffer(json.dumps(value).encode(), np.uint8).astype(np.int32)
+        text = json.dumps(value).encode()
+        data = np.frombuffer(text + b" " * (-len(text) % 4), np.int32)  # blanks after JSON mean nothing
         sizes = np.zeros(self.count, np.int32)
         sizes[self.index] = len(data)
         sizes = self._sum(sizes)
         rows = np.zeros((self.count, sizes.max()), np.int32)
         rows[self.index, : len(data)] = data
         rows = self._sum(rows.reshape(-1)).reshape(rows.shape)
-        return [json.loads(row[:size].astype(np.uint8).tobytes()) for row, size in zip(rows, sizes)]
+        return [json.loads(row[:size].tobytes()) for row, size in zip(rows, sizes)]
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
         """Applies a function to items, each on one of the workers.
