@@ -22,6 +22,7 @@ OURS = str(pathlib.Path(tfsum.__file__).parents[1])  # the same package as the t
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 NO_GRADIENT = "attention.self.key.bias"  # but rounding, of which Adam makes whole steps
 EXACT = {"model.hidden_dropout_prob": 0.0, "model.attention_probs_dropout_prob": 0.0, "train.average_decay": 0.0}
+LONG = {"train__steps": 1000, "train__validate_every": 50}  # long after the first checkpoint still at work
 
 
 @pytest.fixture
@@ -78,9 +79,9 @@ def test_a_worker_with_another_recipe_is_refused(start):
 @pytest.mark.slow  # TensorFlow takes half a minute to notice
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, tmp_path, number):
-    assert done(start("whole", "--local-workers", "2", train__steps=400, train__validate_every=20))[0] == 0
+    assert done(start("whole", "--local-workers", "2", **LONG))[0] == 0
     found = free_addresses(2)
-    both = [start("lost", environment=config(i, found), train__steps=400, train__validate_every=20) for i in range(2)]
+    both = [start("lost", environment=config(i, found), **LONG) for i in range(2)]
     until = time.monotonic() + 200
     while not list(tmp_path.glob("runs/lost/checkpoints/*.index")) and time.monotonic() < until:
         time.sleep(0.05)
@@ -89,7 +90,7 @@ def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, tmp_path, 
     both[1].kill()
     done(both[1])
     assert status == 75 and re.search(r"worker 1 does not answer any more; .* to resume", errors), errors[-3000:]
-    status, errors = done(start("lost", "--local-workers", "2", train__steps=400, train__validate_every=20))
+    status, errors = done(start("lost", "--local-workers", "2", **LONG))
     assert status == 0 and "resuming after step" in errors
     whole, resumed = weights(tmp_path / "runs" / "whole"), weights(tmp_path / "runs" / "lost")
     assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
