@@ -1,4 +1,4 @@
-"""The rows of a batch shared among replicas: each row once, and an empty part where there are too few."""
+"""The batches of an epoch, and their rows shared among replicas: each once, an empty part where there are too few."""
 
 from typing import ClassVar
 
@@ -43,3 +43,14 @@ def test_a_replica_without_rows_gets_arrays_without_rows():
     numbers = Numbers(np.array([4]), tokens_per_batch=8)
     first, second = numbers.dataset(training=False, replicas=range(2), of=2).as_numpy_iterator()
     assert first["ids"].shape == (1, 4) and second["ids"].shape == (0, 1) and second["label"].shape == (0,)
+
+
+@settings(deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=60), st.integers(9, 30))
+def test_each_epoch_has_each_row_once_within_the_budget_in_batches_of_the_same_sizes(lengths, budget):
+    numbers = Numbers(np.array(lengths), tokens_per_batch=budget)
+    plans = [numbers.plan((0, epoch)) for epoch in range(3)]
+    for plan in plans:
+        assert sorted(np.concatenate(plan)) == list(range(len(lengths)))
+        assert all(len(rows) * numbers.length[rows].max() <= budget for rows in plan)
+    assert len({tuple(sorted(map(len, plan))) for plan in plans}) == 1

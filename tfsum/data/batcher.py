@@ -14,12 +14,16 @@ class Batcher:
     """Batches of rows of about equal length, as many as a budget of padded tokens holds.
 
     The batches are a pure function of (rows, seed, epoch), so that a training that is resumed skips those that it has
-    seen without building them. A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it
+    seen without building them. Each epoch has as many batches, of as many rows each: a row counts with the length of
+    its bucket, so that the shuffle within buckets changes no size. A training therefore meets few shapes, each of which
+    costs memory or time when it is new: oneDNN keeps the code of every product in bfloat16 (about 0.3 MB), and XLA
+    compiles the step again. A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it
     needs to, also `kinds`, `apart`, `sides`, `tokens`, `counts` and `transform`.
 
     Args:
         length: (N,) positions that each row takes.
-        tokens_per_batch: rows * longest row of a batch at most, padding included.
+        tokens_per_batch: rows * longest row of a batch at most, padding included; the longest row counts as the end of
+            its bucket, or as the longest of all rows where that is less.
 
     Attributes:
         row: what messages call a row.
@@ -104,7 +108,7 @@ class Batcher:
         Returns:
             One array a batch.
         """
-        length, apart = self.length, self.apart
+        length, apart = np.minimum(self.bucket(self.length) * self.bucket_width, self.length.max()), self.apart
         random = None if shuffle is None else np.random.default_rng(shuffle)
         order = np.arange(len(length)) if random is None else random.permutation(len(length))
         order = order[np.lexsort([kind[order] for kind in reversed(self.kinds)])]
