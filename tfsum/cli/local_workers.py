@@ -12,8 +12,9 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import IO
 
-from tfsum.errors import Error
+from tfsum.errors import RecipeError
 
+STOPPED = 75  # exit status of a training whose state is saved
 GRACE = 90.0  # seconds that the other workers get once one has ended, more than they need to notice
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 
@@ -32,16 +33,16 @@ def run_workers(count: int, words: Sequence[str]) -> int:
         The exit status: the first one's that was not 0, or 0.
 
     Raises:
-        Error: `count` is below 2, or TF_CONFIG is set already.
+        RecipeError: `count` is below 2, or TF_CONFIG is set already.
 
     Example:
         >>> run_workers(2, ["train", "training/bert_sum_ext_news.toml"])  # doctest: +SKIP
         0
     """
     if count < 2:
-        raise Error(f"--local-workers {count}: expected 2 or more; leave it out to train in one process")
+        raise RecipeError(f"--local-workers {count}: expected 2 or more; leave it out to train in one process")
     if os.environ.get("TF_CONFIG", "").strip():
-        raise Error("--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it")
+        raise RecipeError("--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it")
     addresses = free_addresses(count)
     threads = str(max(1, (os.cpu_count() or 1) // count))
     processes: list[subprocess.Popen] = []
@@ -107,11 +108,16 @@ def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
 def _wait(processes: Sequence[subprocess.Popen]) -> int:
     """Waits until all have ended, or one has failed and the others have had their time."""
     failed, until = 0, float("inf")
-    while any(process.poll() is None for process in processes) and time.monotonic() < until:
+    while any([process.poll() is None for process in processes]) and time.monotonic() < until:
         time.sleep(0.2)
-        for process in processes:
+        for index, process in enumerate(processes):
             if process.returncode and not failed:
                 failed, until = process.returncode, time.monotonic() + GRACE
+                if failed < 0:
+                    print(f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the others",
+                          file=sys.stderr, flush=True)
     statuses = [process.returncode for process in processes]
+    if STOPPED in statuses:  # the others saved their state, or have it in a checkpoint
+        return STOPPED
     failed = failed or next((status for status in statuses if status), 0)
     return failed if failed >= 0 else 128 - failed  # of a signal, as a shell has it

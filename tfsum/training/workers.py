@@ -28,9 +28,10 @@ def lost_worker(error: Exception) -> Stopped:
     """
     found = re.search(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
     who = f"{found[1]} {found[2]}" if found else "another worker"
-    said = str(error).strip().partition("\n")[0][:200]
-    return Stopped(f"{who} does not answer any more; the state of the last checkpoint is saved. Start all workers "
-                   f"again by the same command to resume (TensorFlow: {said})")
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    said = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
+    return Stopped(f"{who} does not answer any more. Start all workers again by the same command to resume from the last "
+                   f"checkpoint; the steps after it are trained again (TensorFlow: {said})")
 
 
 class Workers:
