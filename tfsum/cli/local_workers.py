@@ -108,7 +108,7 @@ def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
 def _wait(processes: Sequence[subprocess.Popen]) -> int:
     """Waits until all have ended, or one has failed and the others have had their time."""
     failed, until = 0, float("inf")
-    while any([process.poll() is None for process in processes]) and time.monotonic() < until:
+    while None in (statuses := [process.poll() for process in processes]) and time.monotonic() < until:
         time.sleep(0.2)
         for index, process in enumerate(processes):
             if process.returncode and not failed:
@@ -116,7 +116,6 @@ def _wait(processes: Sequence[subprocess.Popen]) -> int:
                 if failed < 0:
                     print(f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the others",
                           file=sys.stderr, flush=True)
-    statuses = [process.returncode for process in processes]
     if STOPPED in statuses:  # the others saved their state, or have it in a checkpoint
         return STOPPED
     failed = failed or next((status for status in statuses if status), 0)

@@ -30,8 +30,8 @@ def lost_worker(error: Exception) -> Stopped:
     who = f"{found[1]} {found[2]}" if found else "another worker"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     said = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
-    return Stopped(f"{who} does not answer any more. Start all workers again by the same command to resume from the last "
-                   f"checkpoint; the steps after it are trained again (TensorFlow: {said})")
+    return Stopped(f"{who} does not answer any more. Start all workers again by the same command to resume from the "
+                   f"last checkpoint; the steps after it are trained again (TensorFlow: {said})")
 
 
 class Workers:
