@@ -21,9 +21,10 @@ ROOMS = {
     "inference": {"text"},
     "export": {"models", "text", "decoding", "formats", "inference"},
     "conversion": {"formats", "layers", "models", "text"},
+    "serving": {"inference", "export", "tasks"},
     "visualization": {"layers", "decoding", "models", "text", "formats"},
 }
-ENGINES = set(ROOMS)
+ENGINES = set(ROOMS) - {"serving"}
 ROOMS["tasks"] = ENGINES
 ROOMS["cli"] = set(ROOMS)
 

@@ -1,8 +1,9 @@
 """The command `tfsum`: runs a verb and returns its exit status.
 
-Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped on request, state saved; 130
-interrupted (Ctrl-C). Results go to standard output, everything else to standard error. Each verb is a module of this
-folder with `EXAMPLES`, `add_arguments(parser)` and `run(arguments) -> int`, imported only when asked for.
+Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped with the state saved, on
+request or because another worker was lost; 130 interrupted (Ctrl-C). Results go to standard output, everything else to
+standard error. Each verb is a module of this folder with `EXAMPLES`, `add_arguments(parser)` and
+`run(arguments) -> int`, imported only when asked for.
 """
 
 import argparse
@@ -30,6 +31,7 @@ VERBS = {
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "explain": "explain an answer: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
+    "serve": "serve exported models over TensorFlow Serving's REST API",
     "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
     "doctor": "show what is installed, which devices there are, and what is wrong",
@@ -117,7 +119,7 @@ def parse(argv: list[str]) -> argparse.Namespace:
         prog="tfsum",
         description="Summarize text with TensorFlow and Keras.",
         epilog="See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 "
-        "a usage error, 75 stopped on request with the state saved, 130 interrupted.",
+        "a usage error, 75 stopped with the state saved (on request, or another worker was lost), 130 interrupted.",
     )
     parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)

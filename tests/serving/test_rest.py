@@ -1,0 +1,252 @@
+"""TensorFlow Serving's REST API, case by case; the numbers are those of tensorflow/serving's tests and code as listed
+in `tf_serving_rest.md` of the project's references. Texts are parts of the error, objects are the whole answer."""
+
+import base64
+import gzip
+import json
+
+import pytest
+
+TEXT, NUMBERS = "/v1/models/text:predict", "/v1/models/numbers:predict"
+STATUS = {"error_code": "OK", "error_message": ""}
+DEEP = 500_000
+
+
+def rows(*texts, number=2):
+    """The answer of version 2 to texts in row form."""
+    return {"predictions": [{"count": len(t.encode()), "score": float(len(t.encode()) + number), "summary": t}
+                            for t in texts]}
+
+
+def columns(*texts, number=2):
+    found = rows(*texts, number=number)["predictions"]
+    return {"outputs": {name: [row[name] for row in found] for name in ("count", "score", "summary")}}
+
+
+CASES = [
+    # 1 routing
+    (1, "GET /v1/foo", None, 400, "Malformed request: GET /v1/foo"),
+    (2, "POST /v1/foo", "", 400, "Malformed request: POST /v1/foo"),
+    (3, "GET /v1/models", None, 400, "Missing model name in request."),
+    (4, "GET /v1/models/debug/model_name", None, 400, "Malformed request"),
+    (6, "GET /v1/models/foo:predict", None, 400, "Malformed request"),
+    (7, "GET /v1/models/foo/version/50:predict", None, 400, "Malformed request"),
+    (8, "POST /v1/models/foo/version/50:regress", "", 400, "Malformed request"),
+    (10, "POST /v1/models/foo/versions/18446744073709551615:regress", "", 400,
+     "Failed to convert version: 18446744073709551615 to numeric."),
+    (11, "POST /v1/models/foo/metadata", "", 400, "Malformed request"),
+    (12, "POST /v1/models/foo/label/x:regress", "", 400, "Malformed request"),
+    (14, "GET /v1/models/modelname%21%23%24%25%26%27%28%29%2A%2B%2C%2F%3A%3B%3D%3F%40%5B%5D", None, 404,
+     "modelname!#$%&'()*+,/:;=?@[]"),
+    (15, "POST /v1/models/text/labels/latest%21%23:predict", '{"instances": ["a"]}', 400,
+     "Unrecognized servable version label: latest!#"),
+    (16, "GET /statuspage", None, 404, "there is no /statuspage"),  # deliberate: JSON
+    (18, "POST /v1/models/text:predict?x=1", '{"instances": ["a"]}', 200, rows("a")),  # deliberate
+    (19, "PUT /v1/models/text", "", 400, "Malformed request: PUT /v1/models/text"),
+    (19, "DELETE /v1/models/text", "", 400, "Malformed request: DELETE"),
+    (19, "PATCH /v1/models/text", "", 400, "Malformed request: PATCH"),
+    # 2 which model, which version
+    (21, "POST /v1/models/foo:predict", '{"instances":[1]}', 404, "Servable not found for request: Latest(foo)"),
+    (22, "POST /v1/models/foo/versions/50:predict", '{"instances":[1]}', 404, "Specific(foo, 50)"),
+    (23, "POST /v1/models/text/versions/99:predict", '{"instances":[1]}', 404, "Specific(text, 99)"),
+    (24, "POST /v1/models/text/labels/nope:predict", '{"instances":["a"]}', 400,
+     "Unrecognized servable version label: nope"),
+    (24, "POST /v1/models/text/labels/stable:predict", '{"instances":["a"]}', 200, rows("a", number=1)),
+    (26, f"POST {TEXT}", '{"instances":["a"]}', 200, rows("a")),
+    (28, f"POST {TEXT}", '{"signature_name":"serving_default","instances":["a"]}', 200, rows("a")),
+    (28, f"POST {TEXT}", '{"signature_name":"serving_default","inputs":["a"]}', 200, columns("a")),
+    (29, f"POST {TEXT}", '{"signature_name":"nope","inputs":["a"]}', 400,
+     'Serving signature name: "nope" not found in signature def'),
+    # 3 bodies
+    (31, f"POST {TEXT}", "", 400, "JSON Parse error: The document is empty"),
+    (32, f"POST {TEXT}", "instances = [1, 2]", 400, "JSON Parse error: Invalid value. at offset: 0"),
+    (34, f"POST {TEXT}", '{"inputs":["x"]}rubbish', 200, columns("x")),
+    (35, f"POST {TEXT}", f'{{"instances":["a"],"nested":{"[" * DEEP}1{"]" * DEEP}}}', 200, rows("a")),
+    (35, f"POST {TEXT}", f'{{"instances":["[{{\\""],"nested":{"[" * DEEP}1{"]" * DEEP}}}x', 200, rows('[{"')),
+    (36, f"POST {TEXT}", f'{{"signature_name":{"[" * DEEP}1{"]" * DEEP}}}', 400, "key must be a string value"),
+    (38, f"POST {TEXT}", '{"instances":["a"],"inputs":["a"]}', 400,
+     "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist"),
+    (39, f"POST {TEXT}", "{}", 400, "Missing 'inputs' or 'instances' key"),
+    (40, f"POST {TEXT}", '{"instances":"x"}', 400, "Expecting 'instances' to be an list/array"),
+    (41, f"POST {TEXT}", '{"instances":[]}', 400, "No values in 'instances' array"),
+    (42, f"POST {TEXT}", '{"inputs":[]}', 200, columns()),
+    (43, f"POST {TEXT}", '{"instances":["a","b"]}', 200, rows("a", "b")),
+    (44, f"POST {TEXT}", '{"instances":[{"text":"a"}]}', 200, rows("a")),
+    (46, f"POST {TEXT}", '{"inputs":{"text":["a"]}}', 200, columns("a")),
+    (47, f"POST {NUMBERS}", '{"instances":[1.0, 2.0, 5.0]}', 200, {"predictions": [2.5, 3.0, 4.5]}),
+    (47, f"POST {NUMBERS}", '{"inputs":[[1.0, 2.0]]}', 200, {"outputs": [[2.5, 3.0]]}),
+    (48, f"POST {NUMBERS}", '{"instances":["x","y"]}', 400,
+     'JSON Value: "x" Type: String is not of expected type: float'),
+    (50, f"POST {NUMBERS}", '{"instances":[[1,2],[3,4],[5,6,7]]}', 400,
+     "Failed to process element: 2 of 'instances' list. Error: INVALID_ARGUMENT: Expecting tensor size: 2 but got: 3"),
+    (51, f"POST {NUMBERS}", '{"instances":[[1,2],[3,4],[[5,6]]]}', 400, "Expecting shape [2] but got: [1,2]"),
+    (51, f"POST {NUMBERS}", '{"instances":[1,[1]]}', 400, "Expecting shape"),
+    (52, f"POST {NUMBERS}", '{"instances":[[1,2],["a","b"]]}', 400, "not of expected type"),
+    (54, f"POST {TEXT}", '{"instances":[{"text":"a"},["b"]]}', 400,
+     "Expecting object but got list at item 1 of input list"),
+    (55, f"POST {TEXT}", '{"instances":["a",{"text":"b"}]}', 400,
+     "Expecting value/list but got object at item 1 of input list"),
+    (56, f"POST {TEXT}", '{"instances":[{"textt":"a"}]}', 400,
+     "Failed to process element: 0 key: textt of 'instances' list. Error: INVALID_ARGUMENT: JSON object: does not have "
+     "named input: textt"),
+    (57, f"POST {TEXT}", '{"signature_name":"summarize","instances":[{"text":"a","max_sentences":1}]}', 400,
+     "keys must be equal to: block_trigrams,max_sentences,text"),
+    (58, f"POST {TEXT}", '{"signature_name":"summarize","instances":["a"]}', 400,
+     "instances is a plain list, but expecting list of objects as multiple input tensors required as per "
+     "tensorinfo_map"),
+    (59, f"POST {TEXT}", '{"signature_name":"summarize","inputs":["a"]}', 400,
+     "inputs is a plain value/list, but expecting an object as multiple input tensors required as per tensorinfo_map"),
+    (60, f"POST {TEXT}", '{"inputs":{}}', 400, "Missing named input: text in 'inputs' object."),
+    (62, f"POST {TEXT}", '{"instances":[{"b64":"aGVsbG8="},{"b64":"d29ybGQ="}]}', 200, rows("hello", "world")),
+    (62, f"POST {TEXT}", '{"instances":[{"text":{"b64":"aGVsbG8"}}]}', 200, rows("hello")),
+    (63, f"POST {TEXT}", '{"instances":[[{"b64":"aGVsbG8="}]]}', 400, "input text has the shape [1,1], expected [-1]"),
+    (64, f"POST {TEXT}", '{"inputs":{"text":{"b64":"aGVsbG8="}}}', 400, "input text has the shape [], expected [-1]"),
+    (66, f"POST {TEXT}", '{"inputs":{"text":[{"b64":1}]}}', 400, "not formatted correctly for base64 data"),
+    (66, f"POST {TEXT}", '{"inputs":{"text":[{"b64":"aGVsbG8=","x":1}]}}', 400,
+     "not formatted correctly for base64 data"),
+    (67, f"POST {TEXT}", '{"instances":[{"b64":1}]}', 400, "does not have named input: b64"),
+    (69, f"POST {TEXT}", '{"instances":[{"b64":"a"}]}', 400, "Unable to base64 decode"),
+    (70, f"POST {NUMBERS}", '{"instances":[1, 2.5, 3]}', 200, {"predictions": [2.5, 3.25, 3.5]}),
+    (71, f"POST {TEXT}", json.dumps({"instances": ["a\0b", "😀", "日本語"]}), 200, rows("a\0b", "😀", "日本語")),
+    (71, f"POST {TEXT}", json.dumps({"instances": ["😀"]}, ensure_ascii=False), 200, rows("😀")),
+    (72, f"POST {TEXT}", '{"instances":["\\ud800"]}', 400, "surrogate pair"),
+    (73, f"POST {TEXT}", '{"instances":[{"b64":"/w=="}]}', 200, {"predictions": [
+        {"count": 1, "score": 3.0, "summary": "\ufffd"}]}),  # no UTF-8: still valid JSON
+    (75, f"POST {TEXT}", '{"signature_name":"raw","instances":[{"b64":"/w=="}]}', 200,
+     {"predictions": [{"b64": "/w=="}]}),
+    (76, f"POST {NUMBERS}", '{"signature_name":"uneven","instances":[1.0]}', 400, "has inconsistent batch size: "),
+    (76, f"POST {NUMBERS}", '{"signature_name":"uneven","inputs":[1.0]}', 200,
+     {"outputs": {"one": [1.0], "two": [1.0, 1.0]}}),
+    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":1,"z":2147483648}]}', 200,
+     {"predictions": [2147483649]}),
+    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":2147483648,"z":1}]}', 400,
+     "not of expected type: int32"),
+    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":1.5,"z":1}]}', 400,
+     "not of expected type: int32"),
+    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":true,"z":1}]}', 400, "Type: True"),
+    (0, f"POST {NUMBERS}", '{"signature_name":"whole","inputs":{"x":[1,2],"z":[1]}}', 400,
+     "inputs differ in their number of rows: x has 2, z has 1"),
+    (0, f"POST {NUMBERS}", '{"instances":[1e400]}', 400, "Number too big to be stored in double"),
+    (0, f"POST {TEXT}", '["a"]', 400, "Is not object"),
+    (0, f"POST {TEXT}", '{"instances":[null]}', 400, "Type: Null is not of expected type: string"),
+    (0, f"POST {TEXT}", '{"signature_name":"picky","instances":["good","bad"]}', 400, "found a bad text"),
+    (0, f"POST {TEXT}", "\ufeff" + '{"instances":["a"]}', 200, rows("a")),
+    # 4 status and metadata
+    (81, "GET /v1/models/numbers", None, 200,
+     {"model_version_status": [{"version": "123", "state": "AVAILABLE", "status": STATUS}]}),
+    (82, "GET /v1/models/text/versions/1", None, 200,
+     {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": STATUS}]}),
+    (83, "GET /v1/models/text/labels/stable", None, 200,  # deliberate: the version of the label
+     {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": STATUS}]}),
+    (83, "GET /v1/models/text/labels/nope", None, 400, "Unrecognized servable version label: nope"),  # deliberate
+    (84, "GET /v1/models/nope", None, 404, "Could not find any versions of model nope"),
+    (85, "GET /v1/models/text/versions/9", None, 404, "Could not find version 9 of model text"),
+    (86, "GET /v1/models/text", None, 200, {"model_version_status": [
+        {"version": number, "state": "AVAILABLE", "status": STATUS} for number in ("1", "2")]}),
+    (91, "GET /v1/models/nope/metadata", None, 404, "Servable not found for request: Latest(nope)"),
+    (103, "POST /v1/models/text/labels/gone:predict", '{"instances":["a"]}', 400,
+     "not currently available for inference"),
+]
+
+
+@pytest.mark.parametrize("number, request_line, body, status, expected", CASES,
+                         ids=[f"{case[0]}-{place}" for place, case in enumerate(CASES)])
+def test_case(ask, number, request_line, body, status, expected):
+    answer = ask(*request_line.split(" ", 1), body=(body or "").encode())
+    assert answer.status_code == status, answer.text[:500]
+    assert answer.headers["content-type"] == "application/json"
+    if isinstance(expected, str):
+        assert list(answer.json()) == ["error"] and expected in answer.json()["error"]
+    else:
+        assert answer.json() == expected
+
+
+def test_an_error_shows_a_body_that_is_correct(ask):
+    for signature in ("serving_default", "summarize", "raw"):
+        answer = ask("POST", TEXT, json.dumps({"signature_name": signature}).encode())
+        _, _, sample = answer.json()["error"].partition("a correct body is ")
+        assert ask("POST", TEXT, sample.encode()).status_code == 200
+
+
+@pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])  # 68
+def test_numbers_that_json_has_not(ask, text):
+    answer = ask("POST", NUMBERS, f'{{"instances":[{text}]}}'.encode())
+    assert answer.status_code == 200 and text in answer.text
+
+
+def test_numbers_are_written_as_tensorflow_serving_does(ask):  # 74
+    answer = ask("POST", NUMBERS, json.dumps({"inputs": [17999996, 1999994, -3, -3.99994, 1 / 3]}).encode())
+    assert answer.text == '{"outputs": [9e+06, 999999.0, 0.5, 3.0040741e-05, 2.16666675]}'
+
+
+def test_a_head_request_is_malformed(ask):  # 19
+    assert ask("HEAD", "/v1/models/text").status_code == 400
+
+
+def test_options(ask, models, serving):  # 20
+    assert ask("OPTIONS", TEXT).status_code == 400
+    answer = ask("OPTIONS", TEXT, headers={"Origin": "http://a"})
+    assert answer.status_code == 200 and "access-control-allow-origin" not in answer.headers
+    shared = serving.Asked(models, cors="http://a")
+    answer = shared("OPTIONS", TEXT, headers={"Origin": "http://a"})
+    assert answer.headers["access-control-allow-origin"] == "http://a"
+
+
+def test_metadata(ask):  # 90
+    found = ask("GET", "/v1/models/text/metadata").json()
+    assert found["model_spec"] == {"name": "text", "signature_name": "", "version": "2"}
+    signature = found["metadata"]["signature_def"]["signature_def"]["serving_default"]
+    assert signature["method_name"] == "tensorflow/serving/predict" and signature["defaults"] == {}
+    text = signature["inputs"]["text"]
+    assert text["dtype"] == "DT_STRING" and text["tensor_shape"] == {
+        "dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
+    assert ask("GET", "/v1/models/text/versions/1/metadata").json()["model_spec"]["version"] == "1"
+    assert ask("GET", "/v1/models/text/labels/stable/metadata").json()["model_spec"]["version"] == "1"
+
+
+def test_metrics(ask):  # 92
+    ask("POST", TEXT, b'{"instances":["a"]}')
+    answer = ask("GET", "/monitoring/prometheus/metrics")
+    assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/plain")
+    assert "# TYPE tfsum_requests_total counter" in answer.text
+    assert 'tfsum_requests_total{code="200",method="predict",model="text"}' in answer.text
+    assert 'tfsum_model_version{model="text",state="AVAILABLE",version="2"} 1.0' in answer.text
+
+
+def test_gzip(ask, models, serving):  # 106, 107
+    body = gzip.compress(b'{"instances":["a"]}')
+    zipped = {"Content-Encoding": "gzip"}
+    assert ask("POST", TEXT, body, zipped).json() == rows("a")
+    for broken in (body[:-9], b"no gzip", b""):
+        answer = ask("POST", TEXT, broken, zipped)
+        assert answer.status_code == 400 and "gzip" in answer.json()["error"]
+    small = serving.Asked(models, max_body=1000)
+    bomb = gzip.compress(b'{"instances":["' + b"a" * 10_000_000 + b'"]}')
+    for answer in (small("POST", TEXT, bomb, zipped), small("POST", TEXT, b"a" * 2000)):
+        assert answer.status_code == 413 and "--max-body" in answer.json()["error"]
+
+
+def test_limits_of_documents(models, serving):
+    small = serving.Asked(models, max_documents=2, max_characters=10)
+    assert small("POST", TEXT, b'{"instances":["a","b"]}').status_code == 200
+    answer = small("POST", TEXT, b'{"instances":["a","b","c"]}')
+    assert answer.status_code == 413 and "3 rows" in answer.json()["error"]
+    answer = small("POST", TEXT, json.dumps({"instances": ["a" * 11]}).encode())
+    assert answer.status_code == 413 and "11 bytes" in answer.json()["error"]
+
+
+def test_a_token_is_needed_for_all_but_health(models, serving):
+    closed = serving.Asked(models, token="secret")
+    for path in ("/v1/models/text", "/monitoring/prometheus/metrics", "/v1/models/nope"):
+        answer = closed("GET", path)
+        assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
+        assert closed("GET", path, headers={"Authorization": "Bearer wrong"}).status_code == 401
+        assert closed("GET", path, headers={"Authorization": "Bearer secret"}).status_code in (200, 404)
+    assert closed("GET", "/healthz").status_code == closed("GET", "/readyz").status_code == 200
+
+
+def test_bytes_that_are_no_utf_8_are_refused(ask):
+    answer = ask("POST", TEXT, b'{"instances":["\xff"]}')
+    assert answer.status_code == 400 and "Invalid encoding" in answer.json()["error"]
+    encoded = json.dumps({"instances": [{"b64": base64.b64encode(b"\xff").decode()}]})
+    assert ask("POST", TEXT, encoded.encode()).status_code == 200

@@ -1,0 +1,135 @@
+"""The HTTP application: the REST API, health, metrics, and the access log."""
+
+import hmac
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from tfsum.serving.json_tensor import write_error
+from tfsum.serving.metrics import Metrics
+from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.request_body import read_body
+from tfsum.serving.request_error import RequestError
+from tfsum.serving.rest import ASK, LOOK, RestApi
+from tfsum.serving.settings import ServerSettings
+
+LOG, ACCESS = logging.getLogger("tfsum.serving"), logging.getLogger("tfsum.serving.access")
+JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+
+
+class Application:
+    """An ASGI application that answers from loaded models.
+
+    Args:
+        api: the REST API.
+        versions: the models.
+        metrics: count.
+        settings: `max_body`, `timeout`, `token` and `cors`.
+
+    Attributes:
+        draining: set when the server is to stop: it is not ready then, and connections end with their answer.
+        starting: whether the models that are there are still being loaded.
+
+    Example:
+        >>> from tfsum.serving import Server
+        >>> application = Server().application  # doctest: +SKIP
+    """
+
+    def __init__(self, api: RestApi, versions: ModelVersions, metrics: Metrics, settings: ServerSettings) -> None:
+        self._api, self._versions, self._metrics, self._settings = api, versions, metrics, settings
+        self.draining, self.starting = False, True
+        # Path -> (whether a token is needed, the answer).
+        self._pages: dict[str, tuple[bool, Callable[[Request], Awaitable[Response]]]] = {
+            "/healthz": (False, self._health), "/readyz": (False, self._ready),
+            "/monitoring/prometheus/metrics": (True, self._counted)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request of HTTP."""
+        begin, request = time.monotonic(), Request(scope, receive)
+        path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
+        try:
+            response = await self._answer(request, path)
+        except RequestError as error:
+            response = _failed(error)
+        except ClientDisconnect:
+            response = Response(status_code=499)
+        except Exception:
+            LOG.exception("a request failed")
+            response = _failed(RequestError("INTERNAL", "the request failed; the server's log says why"))
+        if self._settings.cors and request.headers.get("origin"):
+            response.headers.update({"Access-Control-Allow-Origin": self._settings.cors,
+                                     "Access-Control-Allow-Methods": "POST, GET",
+                                     "Access-Control-Allow-Headers": "Content-Type, Authorization"})
+        if self.draining:
+            response.headers["Connection"] = "close"
+        await response(scope, receive, send)
+        self._note(request, path, response, time.monotonic() - begin)
+
+    async def _answer(self, request: Request, path: str) -> Response:
+        if request.method == "OPTIONS":
+            return Response(status_code=200 if request.headers.get("origin") else 400, media_type=JSON)
+        needs_token, page = self._pages.get(path, (True, self._rest))
+        if needs_token:
+            self._check_token(request.headers.get("authorization", ""))
+        if page != self._rest and request.method not in ("GET", "HEAD"):
+            raise RequestError("UNIMPLEMENTED", f"{request.method} {path}; expected GET", http_status=405)
+        return await page(request)
+
+    async def _rest(self, request: Request) -> Response:
+        path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
+        if not path.lower().startswith("/v1/"):
+            raise RequestError("NOT_FOUND", f"there is no {path}; models are below /v1/models/")
+        body = await read_body(request.stream(), request.headers.get("content-encoding", ""), self._settings.max_body,
+                               self._settings.timeout)
+        try:
+            return Response(await self._api.answer(request.method, path, body), media_type=JSON)
+        except RequestError as error:
+            if self.starting and error.code == "NOT_FOUND":
+                raise RequestError("UNAVAILABLE", f"{error}; models are still being loaded", retry_after=2) from None
+            raise
+
+    async def _health(self, request: Request) -> Response:
+        return Response("ok\n", media_type=TEXT)
+
+    async def _ready(self, request: Request) -> Response:
+        if self.draining:
+            return Response("the server stops\n", 503, media_type=TEXT)
+        if self.starting or not self._versions.ready:
+            return Response("a model is not loaded\n", 503, media_type=TEXT)
+        return Response("ready\n", media_type=TEXT)
+
+    async def _counted(self, request: Request) -> Response:
+        return Response(self._metrics.text(), headers={"Content-Type": self._metrics.content_type})
+
+    def _check_token(self, given: str) -> None:
+        token = self._settings.token
+        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
+            raise RequestError("UNAUTHENTICATED", "this server needs its token; send the header Authorization: Bearer "
+                               "TOKEN")
+
+    def _note(self, request: Request, path: str, response: Response, seconds: float) -> None:
+        """Counts a request, and writes a line about it that has nothing of its body."""
+        found = ASK.fullmatch(path) if request.method == "POST" else LOOK.fullmatch(path)
+        model = found["name"] or "" if found else ""
+        method = (found["method"].lower() if request.method == "POST" else found["part"] or "status") if found else ""
+        known = model if model in self._versions.models else ""
+        self._metrics.observe_request(known, method, response.status_code, seconds)
+        ACCESS.info("%s", json.dumps({
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": request.method, "path": path[:200],
+            "status": response.status_code, "milliseconds": round(seconds * 1000, 1),
+            "bytes_in": int(length) if (length := request.headers.get("content-length", "")).isdecimal() else None,
+            "bytes_out": len(response.body)}))
+
+
+def _failed(error: RequestError) -> Response:
+    headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:g}"}
+    if error.code == "UNAUTHENTICATED":
+        headers["WWW-Authenticate"] = "Bearer"
+    if error.http_status in (408, 413):
+        headers["Connection"] = "close"  # the rest of the body is not read
+    return Response(write_error(error.message), error.http_status, headers, JSON)

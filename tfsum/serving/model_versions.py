@@ -1,0 +1,309 @@
+"""The versions of models in folders: which are to be served, loading them, and unloading those that are not."""
+
+import asyncio
+import collections
+import contextlib
+import dataclasses
+import logging
+import pathlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from tfsum.errors import Error
+from tfsum.serving.request_error import RequestError
+from tfsum.serving.servable import Servable
+from tfsum.serving.settings import ServerSettings
+
+LOG = logging.getLogger("tfsum.serving")
+
+START, LOADING, AVAILABLE, UNLOADING, END = "START", "LOADING", "AVAILABLE", "UNLOADING", "END"
+QUIET = 2.0  # seconds for which the files of a folder have not changed when a server starts
+
+Print = tuple[tuple[str, int, int], ...]  # (path, bytes, time of change) of each file of a folder
+
+
+@dataclasses.dataclass
+class Version:
+    """A version that was found in a folder, and what became of it.
+
+    Attributes:
+        path: its folder.
+        state: START, LOADING, AVAILABLE, UNLOADING or END, as TensorFlow Serving names them.
+        code: "OK", or of the error that kept it out.
+        message: of that error.
+        servable: the loaded model.
+        users: requests that it is answering.
+        tries: how often it failed to load since its files changed.
+        print: of its files when it was last loaded, or tried.
+
+    Example:
+        >>> Version(pathlib.Path("saved_models/news/1")).state
+        'START'
+    """
+
+    path: pathlib.Path
+    state: str = START
+    code: str = "OK"
+    message: str = ""
+    servable: Servable | None = None
+    users: int = 0
+    tries: int = 0
+    print: Print = ()
+
+
+def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
+    """The models of a folder by name: a folder with folders NAME/VERSION, or one NAME with folders VERSION.
+
+    Raises:
+        Error: it is no folder.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_folder
+        >>> "bert_sum_ext_news_en" in find_models(shipped_folder())
+        True
+        >>> list(find_models(shipped_folder() / "bert_sum_ext_news_en"))
+        ['bert_sum_ext_news_en']
+    """
+    if not folder.is_dir():
+        raise Error(f"{folder}: no such folder; expected one with folders NAME/VERSION of exported models")
+    if versions_in(folder):
+        return {folder.resolve().name: folder}
+    return {path.name: path for path in sorted(folder.iterdir()) if path.is_dir() and versions_in(path)}
+
+
+def versions_in(base: pathlib.Path) -> dict[int, pathlib.Path]:
+    """The version folders of a model, by number.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> list(versions_in(shipped_model().parent))
+        [1]
+    """
+    try:
+        found = sorted((path for path in base.iterdir() if path.name.isascii() and path.name.isdigit()),
+                       key=lambda path: path.name)
+        return {int(path.name): path for path in found if path.is_dir()}
+    except OSError:
+        return {}
+
+
+def files_print(path: pathlib.Path) -> Print:
+    """What the files of a folder look like from outside; () where it is not that of a whole SavedModel.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> [name for name, _, _ in files_print(shipped_model())][-1]
+        'variables/variables.index'
+    """
+    try:
+        found = sorted(file for file in path.rglob("*") if file.is_file())
+        prints = tuple((file.relative_to(path).as_posix(), file.stat().st_size, file.stat().st_mtime_ns)
+                       for file in found)
+    except OSError:
+        return ()
+    names = {name for name, _, _ in prints}
+    whole = "saved_model.pb" in names
+    if any(name.startswith("variables/") for name in names):
+        whole &= "variables/variables.index" in names and any(".data-" in name for name in names)
+    if any(name.startswith("assets.extra/") for name in names) and "assets.extra/golden.json" in names:
+        whole &= "assets.extra/tfsum.json" in names
+    return prints if whole else ()
+
+
+def chosen(versions: dict[int, pathlib.Path], policy: str) -> set[int]:
+    """The versions that a policy serves.
+
+    Args:
+        versions: those there are.
+        policy: "latest:N", "all" or "specific:N,M".
+
+    Raises:
+        Error: there is no such policy.
+
+    Example:
+        >>> sorted(chosen(dict.fromkeys([17, 30, 33, 42]), "latest:3"))
+        [30, 33, 42]
+        >>> sorted(chosen(dict.fromkeys([17, 30]), "specific:17,99"))
+        [17]
+    """
+    kind, _, text = policy.partition(":")
+    try:
+        if kind == "all" and not text:
+            return set(versions)
+        if kind == "latest" and int(text or "1") > 0:
+            return set(sorted(versions)[-int(text or "1") :])
+        if kind == "specific":
+            return {int(number) for number in text.split(",") if number} & set(versions)
+    except ValueError:
+        pass
+    raise Error(f"version policy {policy!r}; expected latest:N, all, or specific:N,M")
+
+
+class ModelVersions:
+    """The versions of the models of a folder; `scan` loads and unloads as the folder changes.
+
+    A version takes over when it is loaded, warmed up and checked; until then, and for ever where it fails, the one
+    before answers.
+
+    Args:
+        folder: with folders NAME/VERSION, or NAME itself.
+        settings: `version_policy`, `labels`, `load_retries` and `keep_last_version`.
+        load: gives the loaded model of (name, version, folder).
+
+    Raises:
+        Error: there is no such folder, or the policy is unknown.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_folder
+        >>> versions = ModelVersions(shipped_folder(), ServerSettings(), Servable)
+        >>> versions.scan()  # doctest: +SKIP
+        >>> with versions.use("bert_sum_ext_news_en") as servable:  # doctest: +SKIP
+        ...     print(servable.version)
+        1
+    """
+
+    def __init__(self, folder: pathlib.Path, settings: ServerSettings,
+                 load: Callable[[str, int, pathlib.Path], Servable]) -> None:
+        self._folder, self._settings, self._load = folder, settings, load
+        self._lock = threading.Lock()
+        self._seen: dict[pathlib.Path, Print] = {}
+        self.models: dict[str, dict[int, Version]] = collections.defaultdict(dict)
+        chosen({}, settings.version_policy)
+        find_models(folder)
+
+    def scan(self) -> None:
+        """Looks at the folder, and loads and unloads what is due; blocks while it loads."""
+        found = find_models(self._folder) if self._folder.is_dir() else {}
+        for name in sorted({*found, *self.models}):
+            versions = versions_in(found[name]) if name in found else {}
+            whole = {number: path for number, path in versions.items() if self._whole(path)}
+            wanted = chosen(whole, self._settings.version_policy)
+            for number in sorted(wanted):
+                self._bring(name, number, whole[number])
+            self._retire(name, wanted, versions)
+
+    def states(self, name: str) -> dict[int, Version]:
+        """The versions of a model, those that ended too; empty where there is no such model."""
+        with self._lock:
+            return dict(sorted(self.models.get(name, {}).items()))
+
+    @property
+    def ready(self) -> bool:
+        """Whether every model has a version that answers, and there is a model."""
+        with self._lock:
+            return bool(self.models) and all(
+                any(version.state == AVAILABLE for version in versions.values())
+                for versions in self.models.values())
+
+    def available(self) -> dict[str, list[Servable]]:
+        """The loaded versions of each model, the oldest first, by the model's name."""
+        with self._lock:
+            loaded = {name: [found.servable for _, found in sorted(versions.items()) if found.servable is not None]
+                      for name, versions in sorted(self.models.items())}
+            return {name: servables for name, servables in loaded.items() if servables}
+
+    @contextlib.contextmanager
+    def use(self, name: str, version: int | None = None, label: str | None = None) -> Iterator[Servable]:
+        """The loaded model for a request, which is not unloaded before the request is answered.
+
+        Args:
+            name: of the model.
+            version: of it; the newest where neither it nor a label is given.
+            label: of a version.
+
+        Raises:
+            RequestError: it is not there.
+        """
+        with self._lock:
+            versions = self.models.get(name, {})
+            ready = {number: found for number, found in versions.items() if found.state == AVAILABLE}
+            if label is not None:
+                version = self._settings.labels.get(f"{name}/{label}")
+                if version is None and versions:
+                    raise RequestError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
+                if version is not None and version not in ready:
+                    raise RequestError("FAILED_PRECONDITION", f"Version label {label} of {name} is for version "
+                                       f"{version}, which is not currently available for inference")
+            number = max(ready, default=None) if version is None else version
+            if number is None or number not in ready:
+                which = f"Latest({name})" if version is None else f"Specific({name}, {version})"
+                raise RequestError("NOT_FOUND", f"Servable not found for request: {which}")
+            found = ready[number]
+            assert found.servable is not None
+            found.users += 1
+        try:
+            yield found.servable
+        finally:
+            with self._lock:
+                found.users -= 1
+                self._unload_unused(name, number, found)
+
+    def _whole(self, path: pathlib.Path) -> bool:
+        """Whether a version folder is complete: a SavedModel whose files do not change any more."""
+        found, before = files_print(path), self._seen.get(path)
+        self._seen[path] = found
+        if not found:
+            return False
+        if before is None:  # of a server that starts: unless somebody is copying it just now
+            return time.time() - max(changed for _, _, changed in found) / 1e9 > QUIET
+        return found == before
+
+    def _bring(self, name: str, number: int, path: pathlib.Path) -> None:
+        """Loads a version, unless it is loaded or has failed for good."""
+        files = self._seen[path]
+        with self._lock:
+            version = self.models[name].get(number)
+            if version is not None and (version.state in (AVAILABLE, UNLOADING) or (
+                    version.print == files and version.tries > self._settings.load_retries)):
+                return
+            if version is None or version.print != files or (version.state == END and version.code == "OK"):
+                version = self.models[name][number] = Version(path)
+            version.state, version.print = LOADING, files
+        begin = time.monotonic()
+        try:
+            servable = self._load(name, number, path)
+        except Exception as error:  # whatever is wrong with a folder, the server goes on
+            with self._lock:
+                version.tries += 1
+                version.state = END
+                version.code = error.code if isinstance(error, RequestError) else "FAILED_PRECONDITION"
+                version.message = str(error)
+            LOG.error("model %s version %d cannot be served: %s", name, number, error)
+            return
+        with self._lock:
+            version.servable, version.state, version.code, version.message = servable, AVAILABLE, "OK", ""
+        LOG.info("model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin)
+
+    def _retire(self, name: str, wanted: set[int], there: dict[int, pathlib.Path]) -> None:
+        """Unloads the versions that are not wanted, unless a wanted one cannot take over."""
+        with self._lock:
+            versions = self.models.get(name, {})
+            answering = any(versions[number].state == AVAILABLE for number in wanted)
+            for number, version in versions.items():
+                if number in wanted or version.state != AVAILABLE:
+                    continue
+                if (wanted and not answering) or (not wanted and self._settings.keep_last_version):
+                    continue
+                version.state = UNLOADING
+                self._unload_unused(name, number, version)
+
+    def _unload_unused(self, name: str, number: int, version: Version) -> None:
+        if version.state == UNLOADING and not version.users:
+            version.state, version.servable = END, None
+            LOG.info("model %s version %d is unloaded", name, number)
+
+
+async def watch(versions: ModelVersions, poll_seconds: float) -> None:
+    """Scans again and again, in a thread.
+
+    Args:
+        versions: what scans.
+        poll_seconds: between two scans.
+    """
+    while True:
+        await asyncio.sleep(poll_seconds)
+        try:
+            await asyncio.to_thread(versions.scan)
+        except Exception:
+            LOG.exception("the folder of the models cannot be scanned")

@@ -1,0 +1,153 @@
+"""TensorFlow Serving's REST API: which request is which, and the answer to each.
+
+Source: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest_api_util.cc.
+"""
+
+import asyncio
+import json
+import re
+import urllib.parse
+from typing import Any
+
+from google.protobuf.json_format import MessageToDict
+
+from tfsum.serving.batching import Batcher
+from tfsum.serving.json_tensor import invalid, read_predict, write_predict
+from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.request_error import RequestError
+from tfsum.serving.servable import Servable
+from tfsum.serving.settings import ServerSettings
+from tfsum.serving.signature import PREDICT, Signature
+
+WHICH = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
+ASK = re.compile(rf"(?i)/v1/models/(?P<name>[^/:]+){WHICH}:(?P<method>classify|regress|predict)", re.ASCII)
+LOOK = re.compile(rf"(?i)/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.ASCII)
+LARGE = 1 << 16  # bytes of a body that is read and written in a thread, so that other requests are not kept waiting
+
+
+class RestApi:
+    """Answers the requests below /v1/ from loaded models.
+
+    Args:
+        versions: the models.
+        batcher: computes.
+        settings: `max_documents` and `max_characters`.
+
+    Example:
+        >>> from tfsum.serving import Server
+        >>> api = Server().api  # doctest: +SKIP
+        >>> asyncio.run(api.answer("GET", "/v1/models/bert_sum_ext_news_en", b""))  # doctest: +SKIP
+        b'{"model_version_status": ...
+    """
+
+    def __init__(self, versions: ModelVersions, batcher: Batcher, settings: ServerSettings) -> None:
+        self._versions, self._batcher, self._settings = versions, batcher, settings
+
+    async def answer(self, method: str, path: str, body: bytes) -> bytes:
+        """The body of the answer to a request.
+
+        Args:
+            method: of HTTP.
+            path: as it was sent, with its percent signs.
+            body: of the request.
+
+        Raises:
+            RequestError: it is not answered; the error has the status.
+        """
+        pattern = {"POST": ASK, "GET": LOOK}.get(method)
+        found = pattern.fullmatch(path) if pattern else None
+        if found is None:
+            raise invalid(f"Malformed request: {method} {path}")
+        name = urllib.parse.unquote(found["name"] or "")
+        label = None if found["label"] is None else urllib.parse.unquote(found["label"])
+        version = _version(found["version"])
+        if method == "GET":
+            if not name:
+                raise invalid("Missing model name in request.")
+            return _json(self.metadata(name, version, label) if found["part"] else self.status(name, version, label))
+        if found["method"].lower() != "predict":
+            raise RequestError("UNIMPLEMENTED", "tfsum serve answers :predict alone")
+        with self._versions.use(name, version, label) as servable:
+            return await self._predict(servable, body)
+
+    def status(self, name: str, version: int | None, label: str | None) -> dict:
+        """The states of a model's versions.
+
+        Raises:
+            RequestError: there is none.
+        """
+        states = self._versions.states(name)
+        if not states:
+            raise RequestError("NOT_FOUND", f"Could not find any versions of model {name}")
+        if label is not None:
+            with self._versions.use(name, label=label) as servable:
+                version = servable.version
+        if version is not None:
+            if version not in states:
+                raise RequestError("NOT_FOUND", f"Could not find version {version} of model {name}")
+            states = {version: states[version]}
+        return {"model_version_status": [
+            {"version": str(number), "state": found.state,
+             "status": {"error_code": found.code, "error_message": found.message}} for number, found in states.items()]}
+
+    def metadata(self, name: str, version: int | None, label: str | None) -> dict:
+        """The signatures of a loaded model.
+
+        Raises:
+            RequestError: it is not there.
+        """
+        with self._versions.use(name, version, label) as servable:
+            signatures = {key: MessageToDict(found, preserving_proto_field_name=True,
+                                             always_print_fields_with_no_presence=True)
+                          for key, found in sorted(servable.definitions.items())}
+            return {"model_spec": {"name": name, "signature_name": "", "version": str(servable.version)},
+                    "metadata": {"signature_def": {"signature_def": signatures}}}
+
+    async def _predict(self, servable: Servable, body: bytes) -> bytes:
+        request = await _beside(len(body), read_predict, body, lambda name: _predicting(servable.signature(name)))
+        self.check_limits(request.inputs)
+        outputs = await self._batcher.answer((servable.name, servable.version), servable.run, request.signature,
+                                             request.inputs)
+        return await _beside(sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows)
+
+    def check_limits(self, inputs: dict) -> None:
+        """Refuses a request that is too large.
+
+        Raises:
+            RequestError: it has more rows, or a longer document, than the server takes.
+        """
+        for name, array in inputs.items():
+            if array.ndim and len(array) > self._settings.max_documents:
+                raise RequestError("INVALID_ARGUMENT", f"input {name} has {len(array)} rows, and a request may have "
+                                   f"{self._settings.max_documents}; send several requests, or start the server with a "
+                                   "larger --max-documents", http_status=413)
+            if array.dtype == object and array.size:
+                longest = max(map(len, array.flat))
+                if longest > self._settings.max_characters:
+                    raise RequestError("INVALID_ARGUMENT", f"a document of input {name} has {longest} bytes, and one "
+                                       f"may have {self._settings.max_characters}; divide it, or start the server with "
+                                       "a larger --max-characters", http_status=413)
+
+
+async def _beside(size: int, function: Any, *arguments: Any) -> Any:
+    """The value of a function, computed in a thread where it may take long."""
+    return await asyncio.to_thread(function, *arguments) if size > LARGE else function(*arguments)
+
+
+def _predicting(signature: Signature) -> Signature:
+    if signature.method != PREDICT:
+        raise RequestError("INVALID_ARGUMENT", f"Expected predict signature method_name to be {PREDICT}. Was: "
+                           f"{signature.method}")
+    return signature
+
+
+def _version(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if int(text[:40]) >= 1 << 63:
+        raise invalid(f"Failed to convert version: {text} to numeric.")
+    return int(text)
+
+
+def _json(value: dict) -> bytes:
+    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")

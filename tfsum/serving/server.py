@@ -1,0 +1,187 @@
+"""A server of exported models: it loads them, listens, and stops without losing a request."""
+
+import asyncio
+import logging
+import pathlib
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import uvicorn
+
+from tfsum.errors import Error
+from tfsum.serving.application import Application
+from tfsum.serving.batching import Batcher
+from tfsum.serving.metrics import Metrics
+from tfsum.serving.model_versions import LOG, ModelVersions, watch
+from tfsum.serving.rest import RestApi
+from tfsum.serving.servable import Servable
+from tfsum.serving.settings import ServerSettings
+
+DRAIN = 0.5  # seconds in which new requests are still answered after SIGTERM, until others see that we are not ready
+
+
+def load_servable(name: str, version: int, path: pathlib.Path) -> Servable:
+    """Loads a version, warms it up, and checks its answers.
+
+    Raises:
+        ExportError: one of these fails.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> load_servable("news", 1, shipped_model()).version  # doctest: +SKIP
+        1
+    """
+    servable = Servable(name, version, path)
+    servable.warm_up()
+    servable.verify()
+    return servable
+
+
+class Server:
+    """Serves the models of a folder over TensorFlow Serving's REST API.
+
+    Args:
+        folder: with folders NAME/VERSION of exported models, or one NAME; the shipped models where None.
+        settings: see `ServerSettings`.
+
+    Attributes:
+        port: on which it listens, once it does.
+
+    Raises:
+        Error: there is no such folder, or the address cannot be bound.
+
+    Example:
+        >>> with Server(settings=ServerSettings(port=0)) as server:  # doctest: +SKIP
+        ...     print(f"http://127.0.0.1:{server.port}")
+    """
+
+    def __init__(self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None) -> None:
+        if folder is None:
+            from tfsum.inference.shipped import shipped_folder
+
+            folder = shipped_folder()
+        self.settings = settings or ServerSettings()
+        self.metrics = Metrics()
+        self.versions = ModelVersions(pathlib.Path(folder), self.settings, load_servable)
+        self.batcher = Batcher(self.settings, self.metrics.observe_batch)
+        self.metrics.watch(self.batcher, self.versions)
+        self.api = RestApi(self.versions, self.batcher, self.settings)
+        self.application = Application(self.api, self.versions, self.metrics, self.settings)
+        self._socket = _listen(self.settings.host, self.settings.port)
+        self.port = self._socket.getsockname()[1]
+        self._http: _Http | None = None
+        self._thread: threading.Thread | None = None
+
+    def run(self) -> bool:
+        """Serves until SIGTERM or SIGINT; a second signal ends it at once.
+
+        Returns:
+            Whether every accepted request was answered.
+        """
+        return asyncio.run(self._serve())
+
+    def __enter__(self) -> "Server":
+        """Serves in a thread, once the models are loaded."""
+        self._thread = threading.Thread(target=self.run, name="tfsum server", daemon=True)
+        self._thread.start()
+        while self.application.starting and self._thread.is_alive():
+            time.sleep(0.01)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Stops, when the accepted requests are answered."""
+        if self._http is not None:
+            self._http.stop(drain=0.0)
+        if self._thread is not None:
+            self._thread.join()
+
+    async def _serve(self) -> bool:
+        settings = self.settings
+        config = uvicorn.Config(self.application, lifespan="off", log_config=None, access_log=False,
+                                server_header=False, ws="none", backlog=2048, timeout_keep_alive=75,
+                                timeout_graceful_shutdown=max(1, round(settings.grace)))
+        self._http = _Http(config, self._drain)
+        tasks = [asyncio.create_task(self._load_and_watch())]
+        try:
+            await self._http.serve([self._socket])
+        finally:
+            for task in tasks:
+                task.cancel()
+            self.batcher.close()
+        return not self._http.force_exit
+
+    def _drain(self) -> None:
+        self.application.draining = True
+
+    async def _load_and_watch(self) -> None:
+        try:
+            await asyncio.to_thread(self.versions.scan)
+        except Exception:
+            LOG.exception("the folder of the models cannot be scanned")
+        self.application.starting = False
+        found = ", ".join(f"{name} ({', '.join(str(servable.version) for servable in servables)})"
+                          for name, servables in self.versions.available().items())
+        LOG.info("http://%s:%d answers for %s", self.settings.host, self.port, found or "no model yet")
+        await watch(self.versions, self.settings.poll_seconds)
+
+
+class _Http(uvicorn.Server):
+    """Uvicorn, which goes on for a moment after the first signal, and ends at once after the second."""
+
+    def __init__(self, config: uvicorn.Config, drain: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._drain, self._loop = drain, asyncio.get_running_loop()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Called with each signal."""
+        if self._stopping:
+            self.force_exit = self.should_exit = True
+        else:
+            LOG.info("%s: stopping when the accepted requests are answered", signal.Signals(sig).name)
+            self.stop(DRAIN)
+
+    _stopping = False
+
+    def stop(self, drain: float) -> None:
+        """Stops after so many seconds, from any thread."""
+        self._stopping = True
+        self._drain()
+        self._loop.call_soon_threadsafe(self._loop.call_later, drain, self._exit)
+
+    def _exit(self) -> None:
+        self.should_exit = True
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        raise Error(f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may have the "
+                    "port: take another by --port") from None
+    return listening
+
+
+def log_to(stream: Any, access: bool) -> None:
+    """Sends the server's log to a stream, and its access log too where `access`.
+
+    Example:
+        >>> import sys
+        >>> log_to(sys.stderr, access=False)
+    """
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(logging.Formatter("tfsum serve: %(message)s"))
+    lines = logging.StreamHandler(stream)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    for logger, used, level in ((LOG, handler, logging.INFO),
+                                (logging.getLogger("tfsum.serving.access"), lines, logging.INFO if access else 100)):
+        logger.handlers[:] = [used]
+        logger.setLevel(level)
+        logger.propagate = False
