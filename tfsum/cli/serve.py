@@ -23,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", default=settings.host, help=f"address to bind to; default {settings.host}, which "
                         "this machine alone reaches; 0.0.0.0 for all")
     parser.add_argument("--port", type=int, default=settings.port, help=f"of HTTP; default {settings.port}")
+    parser.add_argument("--grpc-port", type=int, help="of gRPC; default: none")
     limits = parser.add_argument_group("limits of a request, and what is answered beyond them")
     limits.add_argument("--max-body", type=int, default=settings.max_body, metavar="BYTES",
                         help=f"of the body, unpacked (413); default {settings.max_body}")
@@ -70,13 +71,13 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         from tfsum.serving.server import Server, log_to
     except ModuleNotFoundError as error:
-        if error.name not in ("uvicorn", "starlette", "prometheus_client"):
+        if error.name not in ("uvicorn", "starlette", "prometheus_client", "grpc"):
             raise
         raise Error(f"serving needs the package {error.name}; pip install 'tfsum[serve]'") from None
     from tfsum.serving.settings import ServerSettings
 
-    names = ("host", "port", "max_body", "max_documents", "max_characters", "max_queue", "timeout", "threads",
-             "batch_characters", "batch_wait", "long_characters", "version_policy", "poll_seconds",
+    names = ("host", "port", "grpc_port", "max_body", "max_documents", "max_characters", "max_queue", "timeout",
+             "threads", "batch_characters", "batch_wait", "long_characters", "version_policy", "poll_seconds",
              "keep_last_version", "grace", "cors")
     settings = ServerSettings(**{name: getattr(arguments, name) for name in names}, labels=labels(arguments.label),
                               token=read_token(arguments.token_file))

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from tfsum.serving.json_tensor import write_error
 from tfsum.serving.metrics import Metrics
-from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_body import read_body
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.rest import ASK, LOOK, RestApi
@@ -27,7 +27,7 @@ class Application:
 
     Args:
         api: the REST API.
-        versions: the models.
+        predictor: what it asks.
         metrics: count.
         settings: `max_body`, `timeout`, `token` and `cors`.
 
@@ -40,8 +40,8 @@ class Application:
         >>> application = Server().application  # doctest: +SKIP
     """
 
-    def __init__(self, api: RestApi, versions: ModelVersions, metrics: Metrics, settings: ServerSettings) -> None:
-        self._api, self._versions, self._metrics, self._settings = api, versions, metrics, settings
+    def __init__(self, api: RestApi, predictor: Predictor, metrics: Metrics, settings: ServerSettings) -> None:
+        self._api, self._predictor, self._metrics, self._settings = api, predictor, metrics, settings
         self.draining, self.starting = False, True
         # Path -> (whether a token is needed, the answer).
         self._pages: dict[str, tuple[bool, Callable[[Request], Awaitable[Response]]]] = {
@@ -99,7 +99,7 @@ class Application:
     async def _ready(self, request: Request) -> Response:
         if self.draining:
             return Response("the server stops\n", 503, media_type=TEXT)
-        if self.starting or not self._versions.ready:
+        if self.starting or not self._predictor.versions.ready:
             return Response("a model is not loaded\n", 503, media_type=TEXT)
         return Response("ready\n", media_type=TEXT)
 
@@ -117,8 +117,7 @@ class Application:
         found = ASK.fullmatch(path) if request.method == "POST" else LOOK.fullmatch(path)
         model = found["name"] or "" if found else ""
         method = (found["method"].lower() if request.method == "POST" else found["part"] or "status") if found else ""
-        known = model if model in self._versions.models else ""
-        self._metrics.observe_request(known, method, response.status_code, seconds)
+        self._predictor.observe(model, method, str(response.status_code), seconds)
         ACCESS.info("%s", json.dumps({
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": request.method, "path": path[:200],
             "status": response.status_code, "milliseconds": round(seconds * 1000, 1),

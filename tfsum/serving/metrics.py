@@ -17,7 +17,7 @@ class Metrics:
 
     Example:
         >>> metrics = Metrics()
-        >>> metrics.observe_request("news", "predict", 200, 0.02)
+        >>> metrics.observe_request("news", "predict", "200", 0.02)
         >>> 'tfsum_requests_total{code="200",method="predict",model="news"} 1.0' in metrics.text().decode()
         True
     """
@@ -42,7 +42,7 @@ class Metrics:
         self._queue.set_function(lambda: batcher.waiting)
         self._watched = versions
 
-    def observe_request(self, model: str, method: str, code: int, seconds: float) -> None:
+    def observe_request(self, model: str, method: str, code: str, seconds: float) -> None:
         """Counts a request.
 
         Args:
@@ -51,7 +51,7 @@ class Metrics:
             code: status of HTTP, or of gRPC by name.
             seconds: in which it was answered.
         """
-        self._requests.labels(model, method, str(code)).inc()
+        self._requests.labels(model, method, code).inc()
         self._seconds.labels(model, method).observe(seconds)
 
     def observe_batch(self, rows: int, characters: int, seconds: float) -> None:

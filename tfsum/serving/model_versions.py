@@ -104,9 +104,9 @@ def files_print(path: pathlib.Path) -> Print:
         return ()
     names = {name for name, _, _ in prints}
     whole = "saved_model.pb" in names
-    if any(name.startswith("variables/") for name in names):
+    if (path / "variables").is_dir():
         whole &= "variables/variables.index" in names and any(".data-" in name for name in names)
-    if any(name.startswith("assets.extra/") for name in names) and "assets.extra/golden.json" in names:
+    if "assets.extra/golden.json" in names:  # tfsum wrote it
         whole &= "assets.extra/tfsum.json" in names
     return prints if whole else ()
 

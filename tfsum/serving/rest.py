@@ -11,12 +11,10 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from tfsum.serving.batching import Batcher
 from tfsum.serving.json_tensor import invalid, read_predict, write_predict
-from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
-from tfsum.serving.settings import ServerSettings
 from tfsum.serving.signature import PREDICT, Signature
 
 WHICH = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
@@ -29,9 +27,7 @@ class RestApi:
     """Answers the requests below /v1/ from loaded models.
 
     Args:
-        versions: the models.
-        batcher: computes.
-        settings: `max_documents` and `max_characters`.
+        predictor: answers, within the limits of the server.
 
     Example:
         >>> from tfsum.serving import Server
@@ -40,8 +36,8 @@ class RestApi:
         b'{"model_version_status": ...
     """
 
-    def __init__(self, versions: ModelVersions, batcher: Batcher, settings: ServerSettings) -> None:
-        self._versions, self._batcher, self._settings = versions, batcher, settings
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor, self._versions = predictor, predictor.versions
 
     async def answer(self, method: str, path: str, body: bytes) -> bytes:
         """The body of the answer to a request.
@@ -76,16 +72,7 @@ class RestApi:
         Raises:
             RequestError: there is none.
         """
-        states = self._versions.states(name)
-        if not states:
-            raise RequestError("NOT_FOUND", f"Could not find any versions of model {name}")
-        if label is not None:
-            with self._versions.use(name, label=label) as servable:
-                version = servable.version
-        if version is not None:
-            if version not in states:
-                raise RequestError("NOT_FOUND", f"Could not find version {version} of model {name}")
-            states = {version: states[version]}
+        states = self._predictor.states(name, version, label)
         return {"model_version_status": [
             {"version": str(number), "state": found.state,
              "status": {"error_code": found.code, "error_message": found.message}} for number, found in states.items()]}
@@ -105,28 +92,8 @@ class RestApi:
 
     async def _predict(self, servable: Servable, body: bytes) -> bytes:
         request = await _beside(len(body), read_predict, body, lambda name: _predicting(servable.signature(name)))
-        self.check_limits(request.inputs)
-        outputs = await self._batcher.answer((servable.name, servable.version), servable.run, request.signature,
-                                             request.inputs)
+        outputs = await self._predictor.predict(servable, request.signature, request.inputs)
         return await _beside(sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows)
-
-    def check_limits(self, inputs: dict) -> None:
-        """Refuses a request that is too large.
-
-        Raises:
-            RequestError: it has more rows, or a longer document, than the server takes.
-        """
-        for name, array in inputs.items():
-            if array.ndim and len(array) > self._settings.max_documents:
-                raise RequestError("INVALID_ARGUMENT", f"input {name} has {len(array)} rows, and a request may have "
-                                   f"{self._settings.max_documents}; send several requests, or start the server with a "
-                                   "larger --max-documents", http_status=413)
-            if array.dtype == object and array.size:
-                longest = max(map(len, array.flat))
-                if longest > self._settings.max_characters:
-                    raise RequestError("INVALID_ARGUMENT", f"a document of input {name} has {longest} bytes, and one "
-                                       f"may have {self._settings.max_characters}; divide it, or start the server with "
-                                       "a larger --max-characters", http_status=413)
 
 
 async def _beside(size: int, function: Any, *arguments: Any) -> Any:

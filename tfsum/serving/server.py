@@ -18,10 +18,12 @@ from tfsum.serving.application import Application
 from tfsum.serving.batching import Batcher
 from tfsum.serving.metrics import Metrics
 from tfsum.serving.model_versions import LOG, ModelVersions, watch
+from tfsum.serving.predictor import Predictor
 from tfsum.serving.rest import RestApi
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 
+LARGEST_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
 DRAIN = 0.5  # seconds in which new requests are still answered after SIGTERM, until others see that we are not ready
 
 
@@ -50,7 +52,8 @@ class Server:
         settings: see `ServerSettings`.
 
     Attributes:
-        port: on which it listens, once it does.
+        port: on which it listens.
+        grpc_port: the same of gRPC, once it listens; 0 before.
 
     Raises:
         Error: there is no such folder, or the address cannot be bound.
@@ -70,10 +73,11 @@ class Server:
         self.versions = ModelVersions(pathlib.Path(folder), self.settings, load_servable)
         self.batcher = Batcher(self.settings, self.metrics.observe_batch)
         self.metrics.watch(self.batcher, self.versions)
-        self.api = RestApi(self.versions, self.batcher, self.settings)
-        self.application = Application(self.api, self.versions, self.metrics, self.settings)
+        self.predictor = Predictor(self.versions, self.batcher, self.metrics, self.settings)
+        self.application = Application(RestApi(self.predictor), self.predictor, self.metrics, self.settings)
         self._socket = _listen(self.settings.host, self.settings.port)
         self.port = self._socket.getsockname()[1]
+        self.grpc_port = 0
         self._http: _Http | None = None
         self._thread: threading.Thread | None = None
 
@@ -106,14 +110,37 @@ class Server:
                                 server_header=False, ws="none", backlog=2048, timeout_keep_alive=75,
                                 timeout_graceful_shutdown=max(1, round(settings.grace)))
         self._http = _Http(config, self._drain)
-        tasks = [asyncio.create_task(self._load_and_watch())]
+        calls = await self._listen_grpc()
+        loading = asyncio.create_task(self._load_and_watch())
         try:
             await self._http.serve([self._socket])
+            if calls is not None:
+                await calls.stop(0 if self._http.force_exit else settings.grace)
         finally:
-            for task in tasks:
-                task.cancel()
+            loading.cancel()
             self.batcher.close()
         return not self._http.force_exit
+
+    async def _listen_grpc(self) -> Any:
+        """Starts the gRPC server, where there is to be one."""
+        if self.settings.grpc_port is None:
+            return None
+        import grpc
+
+        from tfsum.serving.grpc_services import GrpcServices
+
+        sizes = [(f"grpc.max_{way}_message_length", size)
+                 for way, size in (("receive", self.settings.max_body), ("send", LARGEST_MESSAGE))]
+        server = grpc.aio.server(options=[*sizes, ("grpc.so_reuseport", 0)])
+        server.add_generic_rpc_handlers(GrpcServices(self.predictor, self.settings.token).handlers())
+        address = f"{self.settings.host}:{self.settings.grpc_port}"
+        try:
+            self.grpc_port = server.add_insecure_port(address)
+        except RuntimeError:
+            raise Error(f"{address} cannot be listened on; another program may have the port: take another by "
+                        "--grpc-port") from None
+        await server.start()
+        return server
 
     def _drain(self) -> None:
         self.application.draining = True

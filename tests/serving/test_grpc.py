@@ -1,0 +1,148 @@
+"""The gRPC services, asked by the stubs of tensorflow-serving-api; numbers as in test_rest.py."""
+
+import pathlib
+import subprocess
+import sys
+
+import grpc
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.core.framework.tensor_pb2 import TensorProto
+
+from tfsum.serving.server import Server
+from tfsum.serving.settings import ServerSettings
+
+api = pytest.importorskip("tensorflow_serving.apis", reason="needs tensorflow-serving-api")
+from tensorflow_serving.apis import (
+    get_model_metadata_pb2,
+    get_model_status_pb2,
+    model_service_pb2_grpc,
+    predict_pb2,
+    prediction_service_pb2_grpc,
+)
+
+
+@pytest.fixture(scope="module")
+def server(models):
+    settings = ServerSettings(port=0, grpc_port=0, version_policy="all", labels={"text/stable": 1}, poll_seconds=0.1)
+    with Server(models, settings) as started:
+        while not started.versions.ready or len(started.versions.available()["text"]) < 2:
+            pass
+        yield started
+
+
+@pytest.fixture(scope="module")
+def stub(server):
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+        yield prediction_service_pb2_grpc.PredictionServiceStub(channel)
+
+
+def request(model="text", signature="", output_filter=(), **inputs):
+    made = predict_pb2.PredictRequest(output_filter=output_filter)
+    made.model_spec.name, made.model_spec.signature_name = model, signature
+    for name, value in inputs.items():
+        made.inputs[name].CopyFrom(value if isinstance(value, TensorProto) else tf.make_tensor_proto(value))
+    return made
+
+
+def refused(call, made):
+    with pytest.raises(grpc.RpcError) as caught:
+        call(made)
+    return caught.value.code().name, caught.value.details()
+
+
+def test_predict(stub):
+    made = request(text=["It rained.", "日本"])
+    answer = stub.Predict(made)
+    assert answer.model_spec.name == "text" and answer.model_spec.version.value == 2
+    assert answer.model_spec.signature_name == "serving_default"
+    outputs = {name: tf.make_ndarray(tensor) for name, tensor in answer.outputs.items()}
+    assert outputs["summary"].tolist() == [b"It rained.", "日本".encode()]
+    np.testing.assert_array_equal(outputs["score"], np.array([12, 8], np.float32))
+    assert outputs["count"].dtype == np.int32
+    made.model_spec.version.value = 1
+    assert tf.make_ndarray(stub.Predict(made).outputs["score"]).tolist() == [11.0, 7.0]
+    made.model_spec.version_label = "stable"
+    assert stub.Predict(made).model_spec.version.value == 1
+
+
+@pytest.mark.parametrize("value", [[1.0, 3.0], [[0.5], [1.5]], 7.0])
+def test_numbers(stub, value):
+    answer = stub.Predict(request("numbers", x=value))
+    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), np.float32(value) / 2 + 2)
+    listed = TensorProto(dtype=1, float_val=[5.0])  # the last value goes on
+    for size in (2, 3):
+        listed.tensor_shape.dim.add(size=size)
+    answer = stub.Predict(request("numbers", x=listed))
+    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), np.full([2, 3], 4.5, np.float32))
+
+
+def test_the_filter(stub):
+    assert list(stub.Predict(request(output_filter=["count"], text=["a"])).outputs) == ["count"]
+    code, said = refused(stub.Predict, request(output_filter=["nope"], text=["a"]))  # 115
+    assert code == "INVALID_ARGUMENT" and "output tensor alias not found in signature: nope" in said
+    code, said = refused(stub.Predict, request(output_filter=["count", "count"], text=["a"]))
+    assert code == "INVALID_ARGUMENT" and "duplicate output tensor alias: count" in said
+
+
+def test_wrong_requests(stub):
+    assert refused(stub.Predict, predict_pb2.PredictRequest())[0] == "INVALID_ARGUMENT"  # 112
+    assert refused(stub.Predict, request("", text=["a"]))[0] == "INVALID_ARGUMENT"
+    assert refused(stub.Predict, request("nope", text=["a"]))[0] == "NOT_FOUND"
+    code, said = refused(stub.Predict, request(texts=["a"]))  # 114
+    assert code == "INVALID_ARGUMENT" and "Sent extra: {texts}. Missing but required: {text}." in said
+    assert refused(stub.Predict, request(text=[1.0]))[0] == "INVALID_ARGUMENT"
+    assert refused(stub.Predict, request(text="a"))[0] == "INVALID_ARGUMENT"
+    code, said = refused(stub.Predict, request(signature="x", text=["a"]))  # 116
+    assert code == "FAILED_PRECONDITION" and said == 'Serving signature key "x" not found.'
+    torn = TensorProto(dtype=1, tensor_content=b"abc")
+    assert refused(stub.Predict, request("numbers", x=torn))[0] == "INVALID_ARGUMENT"
+
+
+def test_metadata(stub):
+    made = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
+    made.model_spec.name = "text"
+    answer = stub.GetModelMetadata(made)
+    found = get_model_metadata_pb2.SignatureDefMap()
+    assert answer.metadata["signature_def"].Unpack(found) and answer.model_spec.version.value == 2
+    assert found.signature_def["serving_default"].inputs["text"].dtype == tf.string.as_datatype_enum
+    made.metadata_field[:] = []
+    assert refused(stub.GetModelMetadata, made)[0] == "INVALID_ARGUMENT"  # 118
+    made.metadata_field[:] = ["nope"]
+    assert refused(stub.GetModelMetadata, made)[0] == "INVALID_ARGUMENT"
+
+
+def test_status(server):
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+        stub = model_service_pb2_grpc.ModelServiceStub(channel)
+        made = get_model_status_pb2.GetModelStatusRequest()
+        made.model_spec.name = "text"
+        found = stub.GetModelStatus(made).model_version_status
+        states = get_model_status_pb2.ModelVersionStatus.State
+        assert [(one.version, one.state, one.status.error_code) for one in found] == [
+            (1, states.AVAILABLE, 0), (2, states.AVAILABLE, 0)]
+        made.model_spec.name = "nope"
+        assert refused(stub.GetModelStatus, made)[0] == "NOT_FOUND"
+
+
+def test_a_token(models):
+    with (Server(models, ServerSettings(port=0, grpc_port=0, token="secret")) as closed,
+          grpc.insecure_channel(f"127.0.0.1:{closed.grpc_port}") as channel):
+        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
+        assert refused(stub.Predict, request(text=["a"]))[0] == "UNAUTHENTICATED"
+        code, _ = refused(lambda made: stub.Predict(made, metadata=[("authorization", "Bearer secret")]),
+                          request("nope", text=["a"]))
+        assert code == "NOT_FOUND"
+
+
+@pytest.mark.parametrize("order", [("tfsum.serving.protocol", "tensorflow_serving.apis.predict_pb2"),
+                                   ("tensorflow_serving.apis.predict_pb2", "tfsum.serving.protocol")])
+def test_the_messages_live_beside_those_of_tensorflow_serving_api(order):
+    program = (f"import {order[0]}, {order[1]}\n"
+               "from tfsum.serving.protocol import message\n"
+               "from tensorflow_serving.apis.predict_pb2 import PredictRequest\n"
+               "ours = message('PredictRequest')()\n"
+               "ours.model_spec.name = 'news'\n"
+               "assert PredictRequest.FromString(ours.SerializeToString()).model_spec.name == 'news'\n")
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2])

@@ -1,0 +1,166 @@
+"""Versions of models in a folder: which are served, half-copied and broken ones, and the change from one to the next;
+numbers as in test_rest.py."""
+
+import os
+import pathlib
+import shutil
+import time
+
+import pytest
+
+from tfsum.errors import Error, ExportError
+from tfsum.serving.model_versions import ModelVersions, chosen
+from tfsum.serving.request_error import RequestError
+from tfsum.serving.settings import ServerSettings
+
+
+class Loaded:
+    """Stands for a loaded model."""
+
+    def __init__(self, name, version, path):
+        self.name, self.version, self.path = name, version, path
+        if (path / "broken").exists():
+            raise ExportError(f"{path}: cannot be loaded")
+
+
+def write(folder, old=True):
+    folder.mkdir(parents=True)
+    (folder / "saved_model.pb").write_bytes(b"graph")
+    (folder / "variables").mkdir()
+    for name in ("variables.index", "variables.data-00000-of-00001"):
+        (folder / "variables" / name).write_bytes(b"weights")
+    if old:
+        for path in folder.rglob("*"):
+            os.utime(path, (time.time() - 60,) * 2)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    write(tmp_path / "m" / "1")
+    return tmp_path
+
+
+def versions_of(folder, load=Loaded, **settings):
+    found = ModelVersions(folder, ServerSettings(**settings), load)
+    found.scan()
+    return found
+
+
+def states(versions, name="m"):
+    return {number: found.state for number, found in versions.states(name).items()}
+
+
+def answering(versions, **which):
+    with versions.use("m", **which) as servable:
+        return servable.version
+
+
+@pytest.mark.parametrize("policy, expected", [("all", {17, 30, 33, 42}), ("latest:3", {30, 33, 42}), ("latest", {42}),
+                                              ("specific:17,30", {17, 30}), ("specific:", set())])  # 94
+def test_policies(policy, expected):
+    assert chosen(dict.fromkeys([17, 30, 33, 42]), policy) == expected
+
+
+@pytest.mark.parametrize("policy", ["newest", "latest:0", "latest:x", "specific:a", "all:1", ""])
+def test_a_policy_that_there_is_not(policy):
+    with pytest.raises(Error, match="expected latest:N, all, or specific:N,M"):
+        chosen({}, policy)
+
+
+def test_names_of_versions(tmp_path):  # 27, 95, 96
+    for name in ("0", "00017", "20170111173521", "tmp", "1a", "-3", "٣"):
+        write(tmp_path / "m" / name)
+    assert states(versions_of(tmp_path, version_policy="all")) == dict.fromkeys([0, 17, 20170111173521], "AVAILABLE")
+    for name in ("0001", "001"):
+        write(tmp_path / "other" / name)
+    assert states(versions_of(tmp_path), "other") == {1: "AVAILABLE"}
+
+
+def test_the_newest_answers_and_the_one_before_is_unloaded(folder):  # 26, 87, 100
+    versions = versions_of(folder)
+    assert answering(versions) == 1
+    write(folder / "m" / "2", old=False)
+    versions.scan()
+    assert states(versions) == {1: "AVAILABLE"}  # its files may still be changing
+    versions.scan()
+    assert states(versions) == {1: "END", 2: "AVAILABLE"} and answering(versions) == 2
+
+
+def test_a_half_copied_version_is_ignored_until_it_is_whole(folder):
+    versions = versions_of(folder)
+    source, copy = folder / "source", folder / "m" / "2"
+    write(source)
+    (copy / "variables").mkdir(parents=True)
+    for name in ("saved_model.pb", "variables/variables.data-00000-of-00001", "variables/variables.index"):
+        versions.scan()
+        versions.scan()
+        assert states(versions) == {1: "AVAILABLE"}
+        shutil.copy2(source / name, copy / name)
+    versions.scan()
+    versions.scan()
+    assert answering(versions) == 2
+
+
+def test_a_version_that_fails_stays_out_until_its_files_change(folder):  # 88, 100, 102
+    versions = versions_of(folder, load_retries=1)
+    write(folder / "m" / "2")
+    (folder / "m" / "2" / "broken").touch()
+    for _ in range(5):
+        versions.scan()
+    failed = versions.states("m")[2]
+    assert (failed.state, failed.code, failed.tries) == ("END", "FAILED_PRECONDITION", 2)
+    assert "cannot be loaded" in failed.message and answering(versions) == 1
+    (folder / "m" / "2" / "broken").unlink()
+    versions.scan()
+    versions.scan()
+    assert states(versions) == {1: "END", 2: "AVAILABLE"}
+
+
+def test_the_old_version_is_unloaded_with_its_last_answer(folder):
+    versions = versions_of(folder)
+    with versions.use("m") as servable:
+        write(folder / "m" / "2")
+        versions.scan()
+        versions.scan()
+        assert states(versions) == {1: "UNLOADING", 2: "AVAILABLE"} and servable.version == 1
+        assert answering(versions) == 2
+        with pytest.raises(RequestError, match=r"Specific\(m, 1\)"):
+            answering(versions, version=1)
+    assert states(versions) == {1: "END", 2: "AVAILABLE"}
+
+
+@pytest.mark.parametrize("keep, expected", [(False, "END"), (True, "AVAILABLE")])
+def test_the_folder_of_the_last_version_vanishes(folder, keep, expected):  # 98
+    versions = versions_of(folder, keep_last_version=keep)
+    shutil.rmtree(folder / "m" / "1")
+    versions.scan()
+    assert states(versions) == {1: expected}
+
+
+def test_a_version_that_comes_back_is_loaded_again(folder):
+    versions = versions_of(folder)
+    shutil.move(folder / "m" / "1", folder / "away")
+    versions.scan()
+    shutil.move(folder / "away", folder / "m" / "1")
+    versions.scan()
+    versions.scan()
+    assert answering(versions) == 1
+
+
+def test_labels(folder):  # 24, 103
+    write(folder / "m" / "2")
+    versions = versions_of(folder, version_policy="all", labels={"m/old": 1, "m/next": 3})
+    assert answering(versions, label="old") == 1
+    with pytest.raises(RequestError, match="not currently available for inference"):
+        answering(versions, label="next")
+    with pytest.raises(RequestError, match="Unrecognized servable version label: nope"):
+        answering(versions, label="nope")
+
+
+def test_folders(folder):  # 99
+    assert answering(ready := versions_of(folder / "m")) == 1 and ready.ready
+    (folder / "empty").mkdir()
+    assert not versions_of(folder / "empty").ready
+    with pytest.raises(Error, match="no such folder"):
+        versions_of(folder / "nowhere")
+    assert pathlib.Path(folder / "m").is_dir()
