@@ -27,7 +27,7 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.data.readers import read_columns, read_corpus, read_lines
-from tfsum.text.newlines import one_line
+from tfsum.text.one_line import one_line
 from tfsum.text.sentence_splitter import SentenceSplitter
 
 MOST = 200  # texts of a foreign file

@@ -35,11 +35,11 @@ _LAZY = {
     "convert": "tfsum.conversion.convert",
     # answers
     "Summarizer": "tfsum.tasks.extractive.summarizer",
-    "Summary": "tfsum.tasks.extractive.summarizer",
+    "Summary": "tfsum.tasks.extractive.summary",
     "Generator": "tfsum.tasks.abstractive.generator",
-    "Generated": "tfsum.tasks.abstractive.generator",
+    "Generated": "tfsum.tasks.abstractive.generated",
     "Classifier": "tfsum.tasks.classification.classifier",
-    "Classified": "tfsum.tasks.classification.classifier",
+    "Classified": "tfsum.tasks.classification.classified",
     "fill_mask": "tfsum.tasks.pretraining.fill_mask",
     "ExtractiveBatches": "tfsum.tasks.extractive.batches",
     # text

@@ -18,7 +18,8 @@ from tfsum.data import readers
 from tfsum.data.batcher import Batcher
 from tfsum.export import golden, saved_model, stored_weights
 from tfsum.formats import model_folder, open_folder
-from tfsum.inference.exported_model import ExportedModel, check_texts
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.texts import check_texts
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
 from tfsum.tasks import register, task

@@ -214,7 +214,7 @@ def answers(group: list[Document], summarize: Callable, bar: Any) -> Iterator[tu
 
 def as_text(name: str, result: Any, heading: bool) -> str:
     """One sentence per line, or the answer; with a heading if there are several documents."""
-    from tfsum.text.newlines import one_line
+    from tfsum.text.one_line import one_line
 
     sentences = getattr(result, "sentences", None)
     lines = result.summary.splitlines() if sentences is None else [one_line(sentence) for sentence in sentences]

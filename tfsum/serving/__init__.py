@@ -12,6 +12,8 @@ import importlib
 from typing import Any
 
 _LAZY = {
+    "AsyncClient": "tfsum.serving.client",
+    "Client": "tfsum.serving.client",
     "RequestError": "tfsum.serving.request_error",
     "Server": "tfsum.serving.server",
     "ServerSettings": "tfsum.serving.settings",

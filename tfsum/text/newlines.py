@@ -48,13 +48,3 @@ def rewrite_newlines(texts: Sequence[bytes], newline: str, exported: str) -> tup
     elif exported == "auto":
         texts = [text.replace(b"\n", b"\f") for text in texts]  # ends a sentence and is no line of a wrapped text
     return list(texts), [newline] * len(texts)
-
-
-def one_line(sentence: str) -> str:
-    """A sentence of a hard-wrapped text in one line; a word that a line parts after its hyphen is one again.
-
-    Example:
-        >>> one_line("The well-\\nknown bridge\\nwas closed.")
-        'The well-known bridge was closed.'
-    """
-    return " ".join(re.sub(r"(?<=\w-)\r?\n[ \t]*", "", sentence).split())

@@ -6,7 +6,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error, ExportError
-from tfsum.inference.exported_model import batches
+from tfsum.inference.texts import batches
 from tfsum.tasks import load as loading
 
 

@@ -7,34 +7,10 @@ from typing import overload
 import numpy as np
 
 from tfsum.errors import ExportError
-from tfsum.inference.exported_model import KNOWN_ENOUGH, ExportedModel, check_texts
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.texts import check_texts
+from tfsum.tasks.abstractive.generated import Generated, generated_of
 from tfsum.text.word_piece import Vocabulary
-
-
-@dataclasses.dataclass(frozen=True)
-class Generated:
-    """The answer to one text.
-
-    Attributes:
-        summary: the generated text: a summary, a translation, whatever the model was trained to generate.
-        log_probability: of the answer; closer to 0 is more certain.
-        coverage: share of the text's non-space bytes that the model read.
-        ended: False if the answer was cut at the maximum length.
-        warnings: warnings about this answer.
-
-    Example:
-        >>> print(Generated("It rained.", -0.5, 1.0, True, []))
-        It rained.
-    """
-
-    summary: str
-    log_probability: float
-    coverage: float
-    ended: bool
-    warnings: list[str]
-
-    def __str__(self) -> str:
-        return self.summary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -93,7 +69,7 @@ class Generator(ExportedModel):
         if isinstance(texts, str):
             return self([texts])[0]
         texts = check_texts(texts)
-        return list(map(_generated, texts, self._ask("serving_default", {"text": texts})))
+        return list(map(generated_of, texts, self._ask("serving_default", {"text": texts})))
 
     def attend(self, text: str) -> CrossAttention:
         """Returns the cross-attention of the answer to a text.
@@ -113,20 +89,3 @@ class Generator(ExportedModel):
         target_words = Vocabulary.from_file(other).words if other.is_file() else words
         return CrossAttention(source_ids[:read].tolist(), words, ids[:written].tolist(), target_words,
                               attention[:written, :read])
-
-
-def _generated(text: str, given: dict) -> Generated:
-    coverage, known, found = float(given["coverage"]), float(given["known"]), []
-    if not text.strip():
-        found.append("there is no word in the text")
-    if known < KNOWN_ENOUGH:
-        found.append(
-            f"the model knows {known:.0%} of the pieces of the text: it seems to be in a language or script that the "
-            "model was not trained on, and the answer means little"
-        )
-    if coverage < 1:
-        found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
-    if not given["ended"]:
-        found.append("the answer is as long as this export lets it be, and stops there: it may lack its end")
-    return Generated(given["summary"].decode("utf-8"), float(given["log_probability"]), coverage,
-                     bool(given["ended"]), found)

@@ -1,39 +1,12 @@
 """An exported classifier in Python: texts in, `Classified` objects out."""
 
-import dataclasses
 from collections.abc import Sequence
 from typing import cast, overload
 
 from tfsum.errors import Error
-from tfsum.inference.exported_model import ExportedModel, check_texts
-
-KNOWN_AT_ALL = 0.3  # share of whole words; half of a summary's `KNOWN_ENOUGH`: labelled texts are short, full of names
-
-
-@dataclasses.dataclass(frozen=True)
-class Classified:
-    """The answer to one text.
-
-    Attributes:
-        label: the most probable label.
-        probability: of that label.
-        probabilities: label -> probability, of all of them.
-        coverage: share of the text that the model read.
-        warnings: warnings about this answer.
-
-    Example:
-        >>> print(Classified("fire", 0.9, {"fire": 0.9, "none": 0.1}, 1.0, []))
-        fire
-    """
-
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-    coverage: float
-    warnings: list[str]
-
-    def __str__(self) -> str:
-        return self.label
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.texts import check_texts
+from tfsum.tasks.classification.classified import Classified, classified_of
 
 
 class Classifier(ExportedModel):
@@ -77,19 +50,4 @@ class Classifier(ExportedModel):
                         + ("a second text for each" if takes_pairs else "one text alone"))
         columns = {"text": texts, "text_pair": pairs} if takes_pairs else {"text": texts}
         answers = self._ask("serving_default", columns)
-        return [_classified(given, any(map(str.strip, row))) for given, *row in zip(answers, *columns.values())]
-
-
-def _classified(given: dict, written: bool) -> Classified:
-    names = [name.decode("utf-8") for name in given["labels"]]
-    probabilities = dict(zip(names, given["probability"].tolist()))
-    label, coverage = given["label"].decode("utf-8"), float(given["coverage"])
-    found, known = [], float(given["known"])
-    if not written:
-        found.append("there is no word in the text")
-    if known < KNOWN_AT_ALL:
-        found.append(f"the model knows {known:.0%} of the words of the text: it seems to be in a language or script "
-                     "that the model was not trained on, and the answer means little")
-    if coverage < 1:
-        found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
-    return Classified(label, probabilities[label], probabilities, coverage, found)
+        return [classified_of(given, any(map(str.strip, row))) for given, *row in zip(answers, *columns.values())]

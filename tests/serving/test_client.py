@@ -1,0 +1,141 @@
+"""The client, over REST and gRPC, against our server; and the answers of `tfsum.load`."""
+
+import asyncio
+import http.server
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import tfsum
+from tfsum.serving import AsyncClient, Client, RequestError, Server, ServerSettings
+
+TEXTS = ["It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.", "", "日本語。今日は晴れ。",
+         "Caf\u00e9 \U0001f600! Rain fell. The end\u2026"]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with Server(settings=ServerSettings(port=0, grpc_port=0)) as started:
+        yield started
+
+
+@pytest.fixture(params=["http", "grpc"])
+def url(request, server):
+    return f"{request.param}://127.0.0.1:{server.port if request.param == 'http' else server.grpc_port}"
+
+
+def test_summaries_are_those_of_the_model_in_this_process(url):
+    load = tfsum.load()
+    with Client(url, batch_documents=2) as client:
+        found, expected = client.summarize(TEXTS, sentences=2), load(TEXTS, sentences=2)
+        for ours, theirs in zip(found, expected, strict=True):
+            assert type(ours) is tfsum.Summary
+            assert (ours.summary, ours.sentences, ours.offsets, ours.newline) == (
+                theirs.summary, theirs.sentences, theirs.offsets, theirs.newline)
+            np.testing.assert_allclose(ours.scores, theirs.scores, atol=1e-5)
+        assert client.summarize(TEXTS[0], sentences=1).sentences == load(TEXTS[0], sentences=1).sentences
+        assert client.summarize([]) == []
+
+
+def test_generated_texts(url):
+    with Client(url, "transformer_tatoeba_en_fr") as client:
+        answers = client.generate(["I am cold.", "The cat is on the table."])
+        assert answers[1].summary == "Le chat est sur la table." and answers[1].ended
+        assert client.generate("I am cold.").summary == answers[0].summary
+
+
+def test_rows_of_any_number_keep_their_order(url):
+    texts = [f"Number {i} rained. The bridge was closed." for i in range(70)]
+    with Client(url, batch_documents=8) as client:
+        scored = client.predict({"text": texts}, "score")
+    assert scored["count"].tolist() == [2] * 70 and scored["start"].shape[0] == 70
+
+
+def test_errors(url):
+    with Client(url, "nope", retries=0) as client, pytest.raises(RequestError) as caught:
+        client.summarize("It rained.")
+    assert caught.value.code == "NOT_FOUND"
+    with Client(url) as client:
+        with pytest.raises(RequestError, match="does not have|Missing|match signature"):
+            client.predict({"texts": ["a"]})
+        with pytest.raises(tfsum.Error, match="number of rows"):
+            client.predict({"text": ["a"], "more": ["a", "b"]})
+        with pytest.raises(tfsum.Error, match="is int"):
+            client.summarize([1])
+    with pytest.raises(tfsum.Error, match="closed"):
+        client.summarize("It rained.")
+
+
+def test_coroutines(url):
+    async def ask():
+        async with AsyncClient(url) as client:
+            return await asyncio.gather(*(client.summarize(text, sentences=1) for text in TEXTS))
+
+    assert [answer.summary for answer in asyncio.run(ask())] == [
+        answer.summary for answer in tfsum.load()(TEXTS, sentences=1)]
+
+
+class Unsteady(http.server.BaseHTTPRequestHandler):
+    """Answers the metadata, and the first requests with the statuses of the class."""
+
+    statuses: list = []
+    asked = 0
+
+    def do_GET(self):
+        info = {"dtype": "DT_STRING", "tensor_shape": {"dim": [{"size": "-1"}]}}
+        self.answer(200, {"metadata": {"signature_def": {"signature_def": {"serving_default": {
+            "inputs": {"text": info}, "outputs": {"summary": info}}}}}})
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers["Content-Length"]))
+        type(self).asked += 1
+        status = self.statuses.pop(0) if self.statuses else 200
+        self.answer(status, {"outputs": ["yes"]} if status == 200 else {"error": "busy"})
+
+    def answer(self, status, value):
+        body = json.dumps(value).encode()
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.mark.parametrize("statuses, asked, code", [([429, 503], 3, None), ([400], 1, "INVALID_ARGUMENT"),
+                                                   ([500], 1, None), ([504], 1, "DEADLINE_EXCEEDED"),
+                                                   ([503] * 9, 3, "UNAVAILABLE")])
+def test_a_busy_server_is_asked_again_and_no_other(statuses, asked, code):
+    handler = type("Handler", (Unsteady,), {"statuses": list(statuses), "asked": 0})
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        with Client(f"http://127.0.0.1:{listening.server_address[1]}", "m", retries=2) as client:
+            if statuses == [429, 503]:
+                assert client.predict({"text": ["a"]})["summary"].tolist() == [b"yes"]
+            else:
+                with pytest.raises(RequestError, match="busy") as caught:
+                    client.predict({"text": ["a"]})
+                assert code in (None, caught.value.code)
+        listening.shutdown()
+    assert handler.asked == asked
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "grpc://127.0.0.1:9"])
+def test_nobody_listens(url):
+    with Client(url, retries=1) as client, pytest.raises(RequestError) as caught:
+        client.summarize("It rained.")
+    assert caught.value.code == "UNAVAILABLE"
+
+
+def test_a_client_loads_no_tensorflow():
+    program = ("import sys, tfsum.serving\n"
+               "for url in ('http://localhost:9', 'grpc://localhost:9'):\n"
+               "    tfsum.serving.Client(url).close()\n"
+               "assert not {'tensorflow', 'keras'} & set(sys.modules)\n")
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=pathlib.Path(tfsum.__file__).parents[1])
