@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,8 +15,8 @@ import pytest
 import tfsum
 from tfsum.serving import AsyncClient, Client, RequestError, Server, ServerSettings
 
-TEXTS = ["It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.", "", "日本語。今日は晴れ。",
-         "Caf\u00e9 \U0001f600! Rain fell. The end\u2026"]
+TEXTS = ["It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.", "",
+         "日本語。今日は晴れ。", "Caf\u00e9 \U0001f600! Rain fell. The end\u2026"]
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +84,7 @@ def test_coroutines(url):
 class Unsteady(http.server.BaseHTTPRequestHandler):
     """Answers the metadata, and the first requests with the statuses of the class."""
 
-    statuses: list = []
+    statuses: ClassVar = []
     asked = 0
 
     def do_GET(self):

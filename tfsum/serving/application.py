@@ -12,6 +12,8 @@ from starlette.types import Receive, Scope, Send
 
 from tfsum.serving.json_tensor import write_error
 from tfsum.serving.metrics import Metrics
+from tfsum.serving.openapi import document
+from tfsum.serving.page import FILES, Page
 from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_body import read_body
 from tfsum.serving.request_error import RequestError
@@ -43,10 +45,14 @@ class Application:
     def __init__(self, api: RestApi, predictor: Predictor, metrics: Metrics, settings: ServerSettings) -> None:
         self._api, self._predictor, self._metrics, self._settings = api, predictor, metrics, settings
         self.draining, self.starting = False, True
-        # Path -> (whether a token is needed, the answer).
-        self._pages: dict[str, tuple[bool, Callable[[Request], Awaitable[Response]]]] = {
-            "/healthz": (False, self._health), "/readyz": (False, self._ready),
-            "/monitoring/prometheus/metrics": (True, self._counted)}
+        page = Page(predictor, settings)
+        # Path -> (method, whether a token is needed, the answer); what is not here is the REST API's.
+        self._pages: dict[str, tuple[str, bool, Callable[[Request], Awaitable[Response]]]] = {
+            **dict.fromkeys(FILES, ("GET", False, page.file)),
+            "/page/models": ("GET", True, page.models), "/page/attention": ("POST", True, page.attention),
+            "/healthz": ("GET", False, self._health), "/readyz": ("GET", False, self._ready),
+            "/monitoring/prometheus/metrics": ("GET", True, self._counted),
+            "/openapi.json": ("GET", True, self._described)}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request of HTTP."""
@@ -73,12 +79,12 @@ class Application:
     async def _answer(self, request: Request, path: str) -> Response:
         if request.method == "OPTIONS":
             return Response(status_code=200 if request.headers.get("origin") else 400, media_type=JSON)
-        needs_token, page = self._pages.get(path, (True, self._rest))
+        method, needs_token, answer = self._pages.get(path, ("", True, self._rest))
         if needs_token:
             self._check_token(request.headers.get("authorization", ""))
-        if page != self._rest and request.method not in ("GET", "HEAD"):
-            raise RequestError("UNIMPLEMENTED", f"{request.method} {path}; expected GET", http_status=405)
-        return await page(request)
+        if method and request.method not in (method, "HEAD" if method == "GET" else method):
+            raise RequestError("UNIMPLEMENTED", f"{request.method} {path}; expected {method}", http_status=405)
+        return await answer(request)
 
     async def _rest(self, request: Request) -> Response:
         path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
@@ -105,6 +111,10 @@ class Application:
 
     async def _counted(self, request: Request) -> Response:
         return Response(self._metrics.text(), headers={"Content-Type": self._metrics.content_type})
+
+    async def _described(self, request: Request) -> Response:
+        found = document(self._predictor.versions.available(), self._settings.token is not None)
+        return Response(json.dumps(found, indent=1), media_type=JSON)
 
     def _check_token(self, given: str) -> None:
         token = self._settings.token
