@@ -3,6 +3,7 @@
 import pathlib
 import subprocess
 import sys
+import time
 
 import grpc
 import numpy as np
@@ -27,8 +28,8 @@ from tensorflow_serving.apis import (
 def server(models):
     settings = ServerSettings(port=0, grpc_port=0, version_policy="all", labels={"text/stable": 1}, poll_seconds=0.1)
     with Server(models, settings) as started:
-        while not started.versions.ready or len(started.versions.available()["text"]) < 2:
-            pass
+        while not started.versions.ready or len(started.versions.available().get("text", [])) < 2:
+            time.sleep(0.05)
         yield started
 
 

@@ -16,6 +16,7 @@ import uvicorn
 from tfsum.errors import Error
 from tfsum.serving.application import Application
 from tfsum.serving.batching import Batcher
+from tfsum.serving.http_protocol import HttpProtocol
 from tfsum.serving.metrics import Metrics
 from tfsum.serving.model_versions import LOG, ModelVersions, watch
 from tfsum.serving.predictor import Predictor
@@ -106,7 +107,7 @@ class Server:
 
     async def _serve(self) -> bool:
         settings = self.settings
-        config = uvicorn.Config(self.application, lifespan="off", log_config=None, access_log=False,
+        config = uvicorn.Config(self.application, http=HttpProtocol, lifespan="off", log_config=None, access_log=False,
                                 server_header=False, ws="none", backlog=2048, timeout_keep_alive=75,
                                 timeout_graceful_shutdown=max(1, round(settings.grace)))
         self._http = _Http(config, self._drain)

@@ -1,0 +1,158 @@
+"""The server as a process: SIGTERM under load, a second signal, slow and half-closed sockets, a port that is taken."""
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+import tensorflow as tf
+
+import tfsum
+from tfsum.cli.main import main
+from tfsum.serving import Client
+
+START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+OURS = str(pathlib.Path(tfsum.__file__).parents[1])
+
+
+class Slow(tf.Module):
+    """Takes a while for each text."""
+
+    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "text")])
+    def default(self, text):
+        x = tf.random.stateless_normal([400, 400], [1, 2])
+        x = tf.while_loop(lambda i, x: i < 100, lambda i, x: (i + 1, tf.tanh(x @ x)), [0, x])[1]
+        with tf.control_dependencies([tf.reduce_sum(x)]):
+            return {"summary": tf.identity(text)}
+
+
+@pytest.fixture(scope="module")
+def slow_models(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("slow")
+    model = Slow()
+    tf.saved_model.save(model, str(folder / "slow" / "1"), signatures={"serving_default": model.default})
+    return folder
+
+
+@pytest.fixture
+def start():
+    """A function: starts `tfsum serve`, waits until it is ready, and gives the process and its address."""
+    processes = []
+
+    def begin(*words):
+        process = subprocess.Popen([sys.executable, "-c", START, "serve", *map(str, words), "--port", "0"],
+                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": OURS})
+        processes.append(process)
+        for line in process.stderr:
+            if found := re.search(r"(http://\S+) answers for", line):
+                return process, found[1]
+        raise AssertionError(f"it ended with {process.wait()}")
+
+    yield begin
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def ask(url, model="slow", seconds=60):
+    """The status of a request, 0 where it was not accepted, and -1 where it was lost."""
+    request = urllib.request.Request(f"{url}/v1/models/{model}:predict", b'{"instances": ["a text"]}')
+    try:
+        with urllib.request.urlopen(request, timeout=seconds) as answer:
+            return answer.status if json.load(answer) == {"predictions": ["a text"]} else -2
+    except urllib.error.HTTPError as error:
+        return error.code
+    except urllib.error.URLError as error:
+        return 0 if isinstance(error.reason, ConnectionRefusedError) else -1
+    except OSError:
+        return -1
+
+
+def test_accepted_requests_are_answered_after_sigterm(start, slow_models):
+    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
+    with concurrent.futures.ThreadPoolExecutor(12) as pool:
+        asked = [pool.submit(ask, url) for _ in range(12)]
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.1)
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            urllib.request.urlopen(f"{url}/readyz", timeout=5)
+        assert caught.value.code == 503
+        assert [answer.result() for answer in asked] == [200] * 12
+    assert process.wait(60) == 0 and ask(url) == 0
+
+
+def test_a_second_signal_ends_it_at_once(start, slow_models):
+    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
+    with concurrent.futures.ThreadPoolExecutor(30) as pool:
+        asked = [pool.submit(ask, url) for _ in range(30)]
+        time.sleep(0.3)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        begin = time.monotonic()
+        assert process.wait(10) == 1 and time.monotonic() - begin < 5
+        assert any(answer.result() != 200 for answer in asked)
+
+
+def test_the_access_log_has_no_text_and_the_client_works(start):
+    process, url = start("--no-access-log", pathlib.Path(OURS) / "saved_models" / "transformer_tatoeba_en_fr")
+    with Client(url, "transformer_tatoeba_en_fr") as client:
+        assert client.generate("I am cold.").summary == "J'ai froid."
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 0
+
+
+def test_texts_are_not_logged(start, models):
+    process, url = start(models)
+    request = urllib.request.Request(f"{url}/v1/models/text:predict", b'{"instances": ["secret words", 1]}')
+    with pytest.raises(urllib.error.HTTPError):
+        urllib.request.urlopen(request, timeout=30)
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=30)
+    line = next(json.loads(line) for line in log.splitlines() if line.startswith("{"))
+    assert (line["method"], line["path"], line["status"], line["bytes_in"]) == (
+        "POST", "/v1/models/text:predict", 400, 34)
+    assert "secret" not in log
+
+
+def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
+    process, url = start(models, "--timeout", 1)
+    port = int(url.rpartition(":")[2])
+    head = b"POST /v1/models/text:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 25\r\n\r\n"
+    sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
+    for number, open_socket in enumerate(sockets):
+        open_socket.sendall(head[: 10 * number] if number % 2 else head + b'{"inst')
+    half = socket.create_connection(("127.0.0.1", port))
+    half.sendall(head + b'{"instances": ["a text"]}')
+    half.shutdown(socket.SHUT_WR)
+    half.settimeout(20)
+    begin = time.monotonic()
+    with urllib.request.urlopen(f"{url}/healthz", timeout=5) as answer:
+        assert answer.status == 200 and time.monotonic() - begin < 5
+    sockets[0].settimeout(10)
+    assert b" 408 " in sockets[0].recv(4096)
+    assert b" 200 " in half.recv(4096)
+    for open_socket in (*sockets, half):
+        open_socket.close()
+    assert process.poll() is None
+
+
+def test_wrong_calls(capsys, tmp_path, models):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["serve", str(models), "--port", str(taken.getsockname()[1])]) == 1
+    assert "cannot be listened on" in capsys.readouterr().err
+    for words, said in ((["nowhere"], "no such folder"), (["--version-policy", "newest"], "expected latest:N"),
+                        (["--label", "a=1"], "expected NAME/LABEL=VERSION"), (["--timeout", "0"], "timeout is 0"),
+                        (["--token-file", str(tmp_path / "none")], "cannot be read")):
+        assert main(["serve", *words, "--port", "0"]) == 1
+        assert said in capsys.readouterr().err
