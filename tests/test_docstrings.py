@@ -10,8 +10,8 @@ PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "tfsum"
 
 # Without an example, each with its reason. Methods are shown by the example of their class.
 VERBS = {"add_arguments", "run"}  # of cli/*.py: `EXAMPLES` and `tfsum VERB --help` show the calls
-COMMAND_PARTS = {"batches", "columns", "explain", "as_json", "as_text", "read_lines", "load", "documents", "answers",
-                 "listing", "comparison", "curves", "shown", "number", "table", "refuse_rows",
+COMMAND_PARTS = {"batches", "columns", "connect", "explain", "as_json", "as_text", "read_lines", "load", "documents",
+                 "answers", "listing", "comparison", "curves", "shown", "number", "table", "refuse_rows",
                  "show"}  # steps of one verb, which its tests run
 CHECKS = {"devices", "keras_backend", "machine", "models", "optional_packages", "packages", "precision", "tensorflow",
           "xla"}  # of cli/diagnosis.py: what they find differs from machine to machine
@@ -30,10 +30,10 @@ KERAS = {"build", "call", "compile", "evaluate", "fit", "get_config", "make_test
          "predict", "predict_on_batch"}
 
 
-def public(path: pathlib.Path) -> Iterator[ast.ClassDef | ast.FunctionDef]:
+def public(path: pathlib.Path) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
     """The public classes and functions of a module."""
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("_"):
             yield node
 
 
@@ -49,10 +49,12 @@ def needs_no_example(path: pathlib.Path, name: str) -> bool:
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-def methods(node: ast.ClassDef | ast.FunctionDef) -> Iterator[ast.FunctionDef]:
-    """The public methods of a class, without those that Keras documents."""
+def methods(node: ast.ClassDef | ast.FunctionDef) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """The public methods of a class, without those that Keras documents, and without the types of `overload`."""
     for child in node.body if isinstance(node, ast.ClassDef) else ():
-        if isinstance(child, ast.FunctionDef) and not child.name.startswith("_") and child.name not in KERAS:
+        if (isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_")
+                and child.name not in KERAS
+                and "overload" not in [getattr(found, "id", "") for found in child.decorator_list]):
             yield child
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import tfsum
+from tfsum.cli.main import main
 from tfsum.serving import AsyncClient, Client, RequestError, Server, ServerSettings
 
 TEXTS = ["It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.", "",
@@ -140,3 +141,36 @@ def test_a_client_loads_no_tensorflow():
                "    tfsum.serving.Client(url).close()\n"
                "assert not {'tensorflow', 'keras'} & set(sys.modules)\n")
     subprocess.run([sys.executable, "-c", program], check=True, cwd=pathlib.Path(tfsum.__file__).parents[1])
+
+
+def test_the_command_line_asks_a_server(url, capsys, tmp_path):
+    news, french = tmp_path / "news.txt", tmp_path / "french.txt"
+    news.write_text(TEXTS[0], encoding="utf-8")
+    french.write_text("I am cold.", encoding="utf-8")
+    assert main(["summarize", str(news), "-n", "1", "--format", "json"]) == 0
+    expected = json.loads(capsys.readouterr().out)
+    assert main(["summarize", str(news), "-n", "1", "--format", "json", "--server", url]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {**found, "scores": 0} == {**expected, "scores": 0}
+    np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-5)
+    translate = ["summarize", str(french), "--server", url, "--model", "transformer_tatoeba_en_fr"]
+    assert main(translate) == 0 and capsys.readouterr().out == "J'ai froid.\n"
+    for words, status, said in ((["-n", "1"], 2, "not extractive"), (["--newline", "space"], 2, "as it was exported"),
+                                (["--model", "nope"], 1, "Servable not found")):
+        assert exit_status([*translate, *words]) == status and said in capsys.readouterr().err
+    assert exit_status(["summarize", "--token-file", "x"]) == 2
+
+
+def exit_status(words):
+    try:
+        return main(words)
+    except SystemExit as error:
+        return error.code
+
+
+def test_the_command_line_loads_no_tensorflow_for_a_server(server):
+    program = ("import sys; from tfsum.cli.main import main; status = main(sys.argv[1:]); "
+               "sys.exit(status or 'tensorflow' in sys.modules or 'keras' in sys.modules)")
+    done = subprocess.run([sys.executable, "-c", program, "summarize", "--server", f"http://127.0.0.1:{server.port}"],
+                          input="It rained. The bridge was closed.", text=True, capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout) == (0, "It rained.\nThe bridge was closed.\n"), done.stderr

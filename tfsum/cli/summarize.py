@@ -17,6 +17,7 @@ from tfsum.cli.progress import documents_bar, large_text_bar
 from tfsum.cli.streams import json_line, printable
 from tfsum.documents import Document, Source, find_sources, read_source
 from tfsum.errors import DataError, Error
+from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -26,12 +27,14 @@ EXAMPLES = """examples:
   tfsum summarize --recursive papers --output summaries      # a file for each; the same command resumes
   tfsum summarize news.jsonl --field text --format json
   echo 'I am cold.' | tfsum summarize --model served/translator
+  tfsum summarize --server http://news.example.org:8501 article.txt   # a server's model; needs the extra `client`
 """
 
 # Documents that are in memory together, and bytes of them: enough to put those of equal length into one batch, few
 # enough that the first answers come soon.
 DOCUMENTS, BYTES = 128, 1 << 21
 PART = 16  # of these, between two movements of the bar
+SERVER_SECONDS = 600.0  # for an answer of a server; it has a limit of its own
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,7 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-r", "--recursive", action="store_true", help="read all files of a folder and of those in it")
     add("-o", "--output", metavar="FOLDER", help="write an answer a file into this folder, and none to standard "
         "output; a document is not read again whose answer is there and no older; remove the folder to change options")
-    add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped)")
+    add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped); with --server the "
+        "name of a model on it")
+    add("--server", metavar="URL", help="ask `tfsum serve` or TensorFlow Serving at http://HOST:PORT, "
+        "https://HOST:PORT or grpc://HOST:PORT, and load no model here")
+    add("--token-file", metavar="FILE", help="holds the token that the server needs")
     add("--format", choices=("text", "json"), default="text",
         help="text: a sentence a line; json: a document a line, with scores and character offsets")
 
@@ -55,6 +62,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     if arguments.sentences is not None and arguments.sentences < 1:
         arguments.parser.error(f"--sentences {arguments.sentences}: expected at least 1")
+    if arguments.token_file and not arguments.server:
+        arguments.parser.error("--token-file: is for --server; name the server too")
     try:
         sources = find_sources(arguments.files or ["-"], arguments.recursive)
     except DataError as error:
@@ -62,8 +71,11 @@ def run(arguments: argparse.Namespace) -> int:
     if [source.name for source in sources] == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
     places = None if arguments.output is None else Places(arguments.output, sources, arguments.format)
-    load_tensorflow()
-    summarize, options = load(arguments)
+    if arguments.server is None:
+        load_tensorflow()
+        summarize, options = load(arguments)
+    else:
+        summarize, options = connect(arguments)
     failures: list[str] = []
     heading = places is None and (len(sources) > 1 or arguments.field is not None)
     with documents_bar(None if arguments.field else len(sources)) as bar:
@@ -103,6 +115,28 @@ def load(arguments: argparse.Namespace) -> tuple[Callable, dict[str, Any]]:
                                        "answer; leave it out")
             options[name] = value
     return summarize, options
+
+
+def connect(arguments: argparse.Namespace) -> tuple[Callable, dict[str, Any]]:
+    """The method of a client of the server, and the options of its call."""
+    from tfsum.cli.serve import read_token
+    from tfsum.serving import Client
+
+    if arguments.newline is not None:
+        arguments.parser.error(f"--newline {arguments.newline}: a server's model reads new lines as it was exported; "
+                               "leave it out, or name a model of this machine with --model")
+    name = arguments.model or DEFAULT_MODEL
+    client = Client(arguments.server, name, token=read_token(arguments.token_file), timeout=SERVER_SECONDS)
+    signatures = client.signatures()
+    if "summarize" in signatures:
+        return client.summarize, {} if arguments.sentences is None else {"sentences": arguments.sentences}
+    if "summary" not in signatures.get("serving_default", ([], []))[1]:
+        raise Error(f"{arguments.server}: the model {name} writes no summary; its signatures are "
+                    f"{', '.join(sorted(signatures))}")
+    if arguments.sentences is not None:
+        arguments.parser.error(f"--sentences {arguments.sentences}: {name} is not extractive: it generates its answer; "
+                               "leave it out")
+    return client.generate, {}
 
 
 class Places:

@@ -9,9 +9,10 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from tfsum.errors import Error
+from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, check_texts
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.transport import Question, Transport, transport_of
+from tfsum.serving.transport import Question, Signatures, Transport, transport_of
 from tfsum.tasks.abstractive.generated import Generated, generated_of
 from tfsum.tasks.classification.classified import Classified, classified_of
 from tfsum.tasks.extractive.summary import Summary, summary_of
@@ -48,7 +49,7 @@ class AsyncClient:
         'The bridge was closed.'
     """
 
-    def __init__(self, url: str, model: str = "bert_sum_ext_news_en", *, version: int | None = None,
+    def __init__(self, url: str, model: str = DEFAULT_MODEL, *, version: int | None = None,
                  token: str | None = None, timeout: float = 30.0, retries: int = 4, batch_characters: int = 1 << 16,
                  batch_documents: int = 32, at_once: int = 4) -> None:
         self._transport: Transport = transport_of(url, model, version, token, timeout)
@@ -66,6 +67,17 @@ class AsyncClient:
     async def close(self) -> None:
         """Closes the connections."""
         await self._transport.close()
+
+    async def signatures(self) -> Signatures:
+        """What the model can be asked.
+
+        Returns:
+            Name of a signature -> (names of its inputs, names of its outputs).
+
+        Raises:
+            RequestError: there is no such model, or the server was not reached.
+        """
+        return await self._transport.signatures()
 
     async def predict(self, inputs: Mapping[str, Any], signature: str = "serving_default") -> Arrays:
         """Asks any signature.
@@ -218,7 +230,7 @@ class Client:
         The bridge was closed.
     """
 
-    def __init__(self, url: str, model: str = "bert_sum_ext_news_en", **options: Any) -> None:
+    def __init__(self, url: str, model: str = DEFAULT_MODEL, **options: Any) -> None:
         self._loop = asyncio.new_event_loop()
         self._client = AsyncClient(url, model, **options)
         self._thread = threading.Thread(target=self._loop.run_forever, name="tfsum client", daemon=True)
@@ -239,6 +251,10 @@ class Client:
             self._loop.call_soon_threadsafe(self._loop.stop)
             self._thread.join()
             self._loop.close()
+
+    def signatures(self) -> Signatures:
+        """See `AsyncClient.signatures`."""
+        return self._run(self._client.signatures())
 
     def predict(self, inputs: Mapping[str, Any], signature: str = "serving_default") -> Arrays:
         """See `AsyncClient.predict`."""

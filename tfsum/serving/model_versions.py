@@ -300,6 +300,10 @@ async def watch(versions: ModelVersions, poll_seconds: float) -> None:
     Args:
         versions: what scans.
         poll_seconds: between two scans.
+
+    Example:
+        >>> from tfsum.serving import Server
+        >>> task = asyncio.create_task(watch(Server().versions, poll_seconds=1.0))  # doctest: +SKIP
     """
     while True:
         await asyncio.sleep(poll_seconds)

@@ -17,6 +17,7 @@ CODE_OF_STATUS = {408: "DEADLINE_EXCEEDED", 413: "INVALID_ARGUMENT", **{
 TYPE_PREFIX = "DT_"
 
 Arrays = dict[str, np.ndarray]
+Signatures = dict[str, tuple[list[str], list[str]]]  # name -> (inputs, outputs)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +47,9 @@ class Transport(Protocol):
 
     async def predict(self, question: Question) -> Arrays:
         """The answer to a request."""
+
+    async def signatures(self) -> Signatures:
+        """The inputs and outputs of each signature of the model."""
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -104,20 +108,34 @@ class HttpTransport:
         Raises:
             RequestError: the server refused it, or was not reached.
         """
-        if self._signatures is None:
-            described = await self._send("GET", f"{self._path}/metadata")
-            self._signatures = described["metadata"]["signature_def"]["signature_def"]
+        signatures = await self._described()
         body = {"signature_name": question.signature,
                 "inputs": {name: _json(array) for name, array in question.inputs.items()}}
         outputs = (await self._send("POST", f"{self._path}:predict", json.dumps(body).encode()))["outputs"]
-        infos = self._signatures.get(question.signature, {}).get("outputs", {})
+        infos = signatures.get(question.signature, {}).get("outputs", {})
         if len(infos) == 1:  # written without its name
             outputs = {next(iter(infos)): outputs}
         return {name: _array(value, infos[name]) for name, value in outputs.items()}
 
+    async def signatures(self) -> Signatures:
+        """The inputs and outputs of each signature of the model.
+
+        Raises:
+            RequestError: there is no such model, or the server was not reached.
+        """
+        return {name: (sorted(found.get("inputs", {})), sorted(found.get("outputs", {})))
+                for name, found in (await self._described()).items()}
+
     async def close(self) -> None:
         """Closes the connections."""
         await self._client.aclose()
+
+    async def _described(self) -> dict[str, Any]:
+        """The signatures as the metadata give them, asked for once."""
+        if self._signatures is None:
+            described = await self._send("GET", f"{self._path}/metadata")
+            self._signatures = described["metadata"]["signature_def"]["signature_def"]
+        return self._signatures
 
     async def _send(self, method: str, path: str, body: bytes | None = None) -> Any:
         try:
@@ -167,23 +185,44 @@ class GrpcTransport:
         """
         from tfsum.serving.tensor_proto import from_proto, to_proto
 
+        request = self._request("PredictRequest")
+        request.model_spec.signature_name = question.signature
+        for name, array in question.inputs.items():
+            request.inputs[name].CopyFrom(to_proto(array))
+        response = await self._call("Predict", request, "PredictResponse")
+        return {name: from_proto(tensor) for name, tensor in response.outputs.items()}
+
+    async def signatures(self) -> Signatures:
+        """The inputs and outputs of each signature of the model.
+
+        Raises:
+            RequestError: there is no such model, or the server was not reached.
+        """
+        request = self._request("GetModelMetadataRequest")
+        request.metadata_field.append("signature_def")
+        response = await self._call("GetModelMetadata", request, "GetModelMetadataResponse")
+        found = self._message("SignatureDefMap").FromString(response.metadata["signature_def"].value)
+        return {name: (sorted(one.inputs), sorted(one.outputs)) for name, one in found.signature_def.items()}
+
+    def _request(self, kind: str) -> Any:
+        """A message to the model."""
+        request = self._message(kind)()
+        request.model_spec.name = self._model
+        if self._version is not None:
+            request.model_spec.version.value = self._version
+        return request
+
+    async def _call(self, method: str, request: Any, answer: str) -> Any:
         if self._channel is None:  # it belongs to the loop that runs now
             unlimited = [(f"grpc.max_{way}_message_length", -1) for way in ("send", "receive")]
             self._channel = self._grpc.aio.insecure_channel(urllib.parse.urlsplit(self._url).netloc, options=unlimited)
-        request = self._message("PredictRequest")()
-        request.model_spec.name, request.model_spec.signature_name = self._model, question.signature
-        if self._version is not None:
-            request.model_spec.version.value = self._version
-        for name, array in question.inputs.items():
-            request.inputs[name].CopyFrom(to_proto(array))
-        call = self._channel.unary_unary("/tensorflow.serving.PredictionService/Predict",
+        call = self._channel.unary_unary(f"/tensorflow.serving.PredictionService/{method}",
                                          request_serializer=lambda made: made.SerializeToString(),
-                                         response_deserializer=self._message("PredictResponse").FromString)
+                                         response_deserializer=self._message(answer).FromString)
         try:
-            response = await call(request, timeout=self._timeout, metadata=self._metadata)
+            return await call(request, timeout=self._timeout, metadata=self._metadata)
         except self._grpc.RpcError as error:
             raise RequestError(error.code().name, f"{self._url}: {error.details()} ({error.code().name})") from None
-        return {name: from_proto(tensor) for name, tensor in response.outputs.items()}
 
     async def close(self) -> None:
         """Closes the connections."""
