@@ -1,4 +1,4 @@
-"""A connection of HTTP/1.1: it answers clients that have closed their sending side, and ends those that send nothing."""
+"""A connection of HTTP/1.1 that answers clients which closed their sending side, and ends those that send nothing."""
 
 import asyncio
 
