@@ -1,0 +1,34 @@
+"""Documents as files, for programs on other hosts, and the summaries that Python gives them."""
+
+import itertools
+import pathlib
+
+import pytest
+
+from tfsum.data.readers import read_corpus
+from tfsum.export.golden import TEXTS
+from tfsum.inference.saved_model import load_model
+from tfsum.inference.shipped import shipped_model
+
+
+@pytest.fixture(scope="session", params=["golden", "news"])
+def documents(request, tmp_path_factory) -> list[pathlib.Path]:
+    """Files: the texts of the golden answers, and 50 documents of the news corpus."""
+    texts = TEXTS
+    if request.param == "news":
+        corpus = request.getfixturevalue("shared") / "data/news/validation.jsonl.gz"
+        texts = [row["text"] for row in itertools.islice(read_corpus(corpus), 50)]
+    folder = tmp_path_factory.mktemp("documents")
+    files = [folder / f"{number}.txt" for number in range(len(texts))]
+    for file, text in zip(files, texts):
+        file.write_bytes(text.encode())
+    return files
+
+
+@pytest.fixture(scope="session")
+def summaries(documents) -> bytes:
+    """What a program prints that writes a new line after each summary."""
+    import tensorflow as tf
+
+    serve = load_model(shipped_model(), {}).signatures["serving_default"]
+    return b"".join(serve(text=tf.constant([file.read_bytes()]))["summary"].numpy()[0] + b"\n" for file in documents)
