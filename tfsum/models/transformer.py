@@ -161,7 +161,7 @@ class Transformer(GenerativeModel):
         x = self.target_positions(self.target_embedding(target_ids), training=training)
         x = self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
                          source_mask=source_mask[:, None, None, :], training=training)
-        return self._logits(x)
+        return self.logits(x)
 
     def encode(self, source_ids: Tensor, training: bool | None = None) -> Tensor:
         """The encoder's output: int tensor (B, Ts) -> float tensor (B, Ts, D)."""
@@ -181,8 +181,8 @@ class Transformer(GenerativeModel):
         x = self.source_positions(self.source_embedding(source_ids), training=training)
         return self.encoder(x, attention_mask=mask[:, None, None, :], training=training), mask
 
-    def _logits(self, x):
-        """float tensor (..., D) -> float32 (..., V)."""
+    def logits(self, x: Tensor) -> Tensor:
+        """The logits of each next token: the decoder's output, float tensor (..., D) -> float32 (..., V)."""
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
         return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
 
@@ -220,7 +220,7 @@ class Transformer(GenerativeModel):
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
                                              state["source_mask"])
-        return self._logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
+        return self.logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The next tokens (B, Tt), the probabilities of the vocabulary (B, Tt, V), and which tokens are no padding."""

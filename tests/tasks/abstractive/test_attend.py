@@ -36,6 +36,14 @@ def test_it_is_the_cross_attention_of_the_answer_that_is_served(beam_writer):
         found = given["attention"][row, :written]
         np.testing.assert_allclose(found[:, :read], np.mean(np.asarray(looks)[0], axis=0), atol=1e-5)
         assert not found[:, read:].any()
+        logits = np.asarray(model({"source_ids": given["source_ids"][row : row + 1, :read], "target_ids": before}))[0]
+        probability = np.exp(logits - np.log(np.exp(logits).sum(-1, keepdims=True)))
+        best = np.sort(probability)[:, : -6 : -1]
+        np.testing.assert_allclose(given["alternative_probability"][row, :written], best, atol=1e-5)
+        np.testing.assert_allclose(np.take_along_axis(probability, given["alternatives"][row, :written], -1), best,
+                                   atol=1e-5)
+        assert not given["alternatives"][row, written:].any()
+        assert not given["alternative_probability"][row, written:].any()
 
 
 def test_a_text_alone_and_with_words_of_its_target(writer):

@@ -20,6 +20,7 @@ from tfsum.text.known_words import known_words
 from tfsum.text.repeat import row_ids
 from tfsum.text.word_piece import WordPiece
 
+ALTERNATIVES = 5  # tokens that `attend` returns for each place of an answer
 SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
 TABLES = ("embedding/embeddings", "source_embedding/embeddings", "target_embedding/embeddings", "output_kernel")
 _BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]"  # what Python's strip takes from the ends of a text
@@ -114,9 +115,11 @@ class AbstractiveSummarizer(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def attend(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
-        """Generates as `serve` does, and returns the attention from output tokens (B, L) to source tokens (B, Ts).
+        """Generates as `serve` does, and returns what the model looked at and considered as it wrote.
 
-        The attention is the mean over layers and heads. All texts form one batch: give a few.
+        `attention` (B, L, Ts) is that from output tokens to source tokens, the mean over layers and heads.
+        `alternatives` (B, L, K) are the most probable tokens at each place after those before it, the most probable
+        first, and `alternative_probability` (B, L, K) their probabilities. All texts form one batch: give a few.
         """
         pieces = self._tokenize(text)
         source_ids = self._frame(pieces)
@@ -126,8 +129,13 @@ class AbstractiveSummarizer(tf.Module):
             source = model.encode(source_ids, training=False)
             x = model.target_positions(model.target_embedding(before), training=False)
             mask = (source_ids != 0)[:, tf.newaxis, tf.newaxis, :]
-            *_, attention = model.decoder(x, source, source_mask=mask, training=False, return_all=True)
-        return {"source_ids": source_ids, "ids": ids, "attention": tf.reduce_mean(tf.stack(attention), [0, 2])}
+            x, *_, attention = model.decoder(x, source, source_mask=mask, training=False, return_all=True)
+            probability = tf.nn.softmax(model.logits(x))
+        best, alternatives = tf.math.top_k(probability, min(ALTERNATIVES, probability.shape[-1]))
+        written = (ids != 0)[:, :, tf.newaxis]
+        return {"source_ids": source_ids, "ids": ids, "attention": tf.reduce_mean(tf.stack(attention), [0, 2]),
+                "alternatives": tf.where(written, alternatives, 0),
+                "alternative_probability": tf.where(written, best, 0.0)}
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Texts (B,) to pieces (B, P), as training read them."""

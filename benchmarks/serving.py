@@ -1,0 +1,435 @@
+"""Load on `tfsum serve`, and on the same model behind other servers: throughput, latency, batches, memory, and faults.
+
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz find
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz steady --rate 3 --minutes 10
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz compare --rate 3 --seconds 60
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz version --rate 2
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz kill --rate 2
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz stop --rate 2
+
+Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus and the beginning
+of another. Each request has one. They arrive at random (Poisson), whether those before are answered or not; a latency
+counts from that moment. "saturated" is the throughput where a number of clients always wait. Each answer is compared
+with that of the model in this process.
+
+find: the highest rate with a 99th percentile under a second, in 60 s each. steady: that rate for minutes. compare:
+servers in turns, `tfsum serve`, the same application on granian, LitServe with batches, and one request at a time;
+those whose package is not installed are left out. version: a new version arrives. kill: kill -9 and a restart. stop:
+SIGTERM; every accepted request must be answered.
+"""
+
+import argparse
+import asyncio
+import collections
+import contextlib
+import dataclasses
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+from tfsum.data.readers import read_corpus
+from tfsum.inference.shipped import shipped_model
+
+MODEL = "news"
+HERE = pathlib.Path(__file__).parent
+START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+SMALL, LARGE = 1000, 20000  # characters of a document
+CLIENTS = 16  # of a saturated server
+SLOWEST = 1.0  # seconds, of the 99th percentile
+
+
+@dataclasses.dataclass
+class Sent:
+    """A request: when it was due, how long its answer took, and what became of it."""
+
+    due: float
+    seconds: float
+    outcome: str
+
+
+class Requests:
+    """Documents, and the answers that they ought to get."""
+
+    def __init__(self, corpus: str, count: int) -> None:
+        import tensorflow as tf
+
+        from tfsum.inference.saved_model import load_model
+
+        random = np.random.default_rng(0)
+        texts = [row["text"] for row in read_corpus(corpus, counts=collections.Counter())]
+        sizes = np.exp(random.uniform(np.log(SMALL), np.log(LARGE), count)).astype(int)
+        places = random.integers(0, len(texts) - 1, count)
+        self.texts = [_of_size(texts, place, size) for place, size in zip(places, sizes)]
+        self._serve = load_model(shipped_model(), {}).signatures["serving_default"]
+        self._constant = tf.constant
+        self.summaries = [self.answers([text])[0] for text in self.texts]
+        self.bodies = [json.dumps({"inputs": {"text": [text]}}).encode() for text in self.texts]
+
+    def answers(self, texts: list[str]) -> list[str]:
+        """The summaries of the model in this process."""
+        return [summary.decode() for summary in self._serve(text=self._constant(texts))["summary"].numpy()]
+
+    def batched(self, rows: int = 32) -> float:
+        """Documents a second of the model in this process, in batches."""
+        begin = time.perf_counter()
+        for first in range(0, len(self.texts), rows):
+            self.answers(self.texts[first : first + rows])
+        return len(self.texts) / (time.perf_counter() - begin)
+
+
+def _of_size(texts: list[str], place: int, size: int) -> str:
+    text = texts[place]
+    while len(text) < size:
+        place += 1
+        text += "\n" + texts[place % len(texts)]
+    return text[:size]
+
+
+class Http:
+    """Requests over connections that are kept open, without a library that would need the processors."""
+
+    def __init__(self, port: int, path: str) -> None:
+        self._port, self._path, self._free = port, path, []
+
+    async def ask(self, requests: Requests, number: int) -> str:
+        """What became of the request with a document: "ok", "wrong", its status, or the error."""
+        number %= len(requests.bodies)
+        try:
+            status, body = await self._post(requests.bodies[number])
+        except ConnectionRefusedError:
+            return "refused"
+        except (OSError, asyncio.IncompleteReadError) as error:
+            return type(error).__name__
+        if status != 200:
+            return str(status)
+        outputs = json.loads(body)["outputs"]
+        found = outputs["summary"] if isinstance(outputs, dict) else outputs
+        return "ok" if found == [requests.summaries[number]] else "wrong"
+
+    async def _post(self, body: bytes) -> tuple[int, bytes]:
+        while True:
+            old = bool(self._free)
+            reader, writer = self._free.pop() if old else await asyncio.open_connection(
+                "127.0.0.1", self._port, limit=1 << 24)
+            try:
+                writer.write(f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                             f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
+                answer = await reader.readexactly(int(re.search(r"content-length: (\d+)", head)[1]))
+            except (OSError, asyncio.IncompleteReadError):
+                writer.close()
+                if old:  # the server closed a connection that was idle
+                    continue
+                raise
+            if "connection: close" in head:
+                writer.close()
+            else:
+                self._free.append((reader, writer))
+            return int(head.split()[1]), answer
+
+
+async def open_load(http: Http, requests: Requests, rate: float, seconds: float, seed: int = 0) -> list[Sent]:
+    """Requests at random moments, so many a second."""
+    random = np.random.default_rng(seed)
+    sent: list[Sent] = []
+    begin, due, number, tasks = time.monotonic(), 0.0, int(random.integers(1 << 20)), []
+
+    async def one(due: float, number: int) -> None:
+        outcome = await http.ask(requests, number)
+        sent.append(Sent(due, time.monotonic() - begin - due, outcome))
+
+    while (due := due + random.exponential(1 / rate)) < seconds:
+        await asyncio.sleep(max(0.0, due - (time.monotonic() - begin)))
+        tasks.append(asyncio.create_task(one(due, number := number + 1)))
+    await asyncio.gather(*tasks)
+    return sent
+
+
+async def saturated(http: Http, requests: Requests, seconds: float, clients: int = CLIENTS) -> tuple[float, set[str]]:
+    """Documents a second where so many clients always wait, and what became of the requests."""
+    begin, done, outcomes = time.monotonic(), 0, set()
+    number = iter(range(1 << 30))
+
+    async def one() -> None:
+        nonlocal done
+        while time.monotonic() - begin < seconds:
+            outcomes.add(await http.ask(requests, next(number)))
+            done += time.monotonic() - begin < seconds
+
+    await asyncio.gather(*(one() for _ in range(clients)))
+    return done / seconds, outcomes
+
+
+class Running:
+    """A server in a process of its own."""
+
+    def __init__(self, words: list[str], port: int, ready: str, path: str) -> None:
+        path_of_tfsum = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+        self.port, self.http, self.begun = port, Http(port, path), time.monotonic()
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                        env={**os.environ, "PYTHONPATH": path_of_tfsum}, start_new_session=True)
+        assert self.process.stdout
+        for line in self.process.stdout:
+            if ready in line:
+                break
+        else:
+            raise SystemExit(f"{' '.join(words)} ended with status {self.process.wait()}")
+        self._drain = subprocess.Popen(["cat"], stdin=self.process.stdout, stdout=subprocess.DEVNULL)
+
+    def memory(self) -> float:
+        """Its resident memory in MB."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii")
+        return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def end(self) -> int:
+        """Stops it and what it started."""
+        self.process.send_signal(signal.SIGTERM)
+        try:
+            return self.process.wait(60)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def tfsum_server(folder: pathlib.Path, options: list[str], program: list[str] | None = None) -> Running:
+    port = free_port()
+    words = [*(program or [sys.executable, "-c", START, "serve"]), str(folder), "--port", str(port), "--no-access-log",
+             *options]
+    return Running(words, port, f" answers for {MODEL}", f"/v1/models/{MODEL}:predict")
+
+
+def other_server(script: str) -> Running:
+    port = free_port()
+    words = [sys.executable, str(HERE / "servers" / script), str(shipped_model()), str(port)]
+    return Running(words, port, "ready", "/predict")
+
+
+def granian_server(folder: pathlib.Path, options: list[str]) -> Running:
+    return tfsum_server(folder, options, [sys.executable, str(HERE / "servers" / "granian_server.py")])
+
+
+def models(folder: str) -> pathlib.Path:
+    """A folder with the shipped model as version 1 of MODEL."""
+    place = pathlib.Path(folder) / "models"
+    shutil.copytree(shipped_model(), place / MODEL / "1")
+    return place
+
+
+def described(sent: list[Sent], seconds: float) -> str:
+    latency = np.array([one.seconds for one in sent])
+    outcomes = collections.Counter(one.outcome for one in sent)
+    p50, p95, p99 = np.percentile(latency, [50, 95, 99])
+    return (f"{len(sent) / seconds:.2f} requests a second, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, "
+            f"slowest {latency.max():.3f} s, {dict(outcomes)}")
+
+
+def batches(port: int) -> tuple[float, float]:
+    """(rows, batches) so far, from the server's metrics."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/monitoring/prometheus/metrics", timeout=30) as answer:
+        text = answer.read().decode()
+    return tuple(float(re.search(rf"^tfsum_batch_rows_{end} (\S+)", text, re.M)[1]) for end in ("sum", "count"))
+
+
+def find(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    server = tfsum_server(folder, options.serve)
+    try:
+        run = asyncio.Runner()
+        run.run(saturated(server.http, requests, 10))
+        best, rate, step = 0.0, options.rate, 2.0
+        for seed in range(options.probes):
+            sent = run.run(open_load(server.http, requests, rate, options.seconds, seed))
+            p99 = float(np.percentile([one.seconds for one in sent], 99))
+            print(f"rate {rate:.2f}: {described(sent, options.seconds)}", flush=True)
+            if p99 < SLOWEST:
+                best = max(best, rate)
+            else:
+                step = step**0.5
+            rate = rate * step if p99 < SLOWEST else rate / step
+        print(f"highest rate with a 99th percentile under {SLOWEST:g} s: {best:.2f} requests a second")
+    finally:
+        server.end()
+    return 0 if best else 1
+
+
+def steady(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    alone = [requests.batched()]
+    server = tfsum_server(folder, options.serve)
+    try:
+        run = asyncio.Runner()
+        full, outcomes = run.run(saturated(server.http, requests, 60))
+        before, memory, seconds = batches(server.port), [], 60 * options.minutes
+
+        async def watched() -> list[Sent]:
+            load = asyncio.create_task(open_load(server.http, requests, options.rate, seconds))
+            while not load.done():
+                memory.append((time.monotonic() / 60, server.memory()))
+                await asyncio.wait([load], timeout=5)
+            return load.result()
+
+        sent = run.run(watched())
+        after = batches(server.port)
+        print(f"{options.minutes:g} minutes: {described(sent, seconds)}")
+        rows, count = after[0] - before[0], after[1] - before[1]
+        kept = np.array(memory[len(memory) // 10 :])
+        print(f"{rows / count:.2f} documents a batch; memory {kept[0, 1]:.0f} MB at first, {kept[-1, 1]:.0f} MB at "
+              f"last, {np.polyfit(*kept.T, 1)[0]:+.2f} MB a minute")
+    finally:
+        server.end()
+    alone.append(requests.batched())
+    share = full / np.mean(alone)
+    print(f"saturated by {CLIENTS} clients: {full:.2f} documents a second ({outcomes}); the model in this process, in "
+          f"batches of 32: {alone[0]:.2f} before and {alone[1]:.2f} after; {share:.0%}")
+    right = all(one.outcome == "ok" for one in sent) and outcomes == {"ok"}
+    return 0 if right and share >= 0.8 and np.percentile([one.seconds for one in sent], 99) < SLOWEST else 1
+
+
+def compare(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    kinds: dict[str, Callable[[], Running]] = {"tfsum serve": lambda: tfsum_server(folder, options.serve)}
+    if importlib.util.find_spec("granian"):
+        kinds["tfsum serve's application on granian"] = lambda: granian_server(folder, options.serve)
+    if importlib.util.find_spec("litserve"):
+        kinds["LitServe"] = lambda: other_server("litserve_server.py")
+    kinds["one request at a time"] = lambda: other_server("plain_server.py")
+    results: dict[str, list[tuple[float, list[Sent]]]] = collections.defaultdict(list)
+    for turn in range(options.rounds):
+        for name, start in kinds.items():
+            server = start()
+            try:
+                run = asyncio.Runner()
+                run.run(saturated(server.http, requests, 10))
+                full, outcomes = run.run(saturated(server.http, requests, options.seconds))
+                sent = run.run(open_load(server.http, requests, options.rate, options.seconds, turn))
+                results[name].append((full, sent))
+                print(f"round {turn + 1}, {name}: saturated {full:.2f} documents a second {outcomes}; at "
+                      f"{options.rate:g} a second: {described(sent, options.seconds)}; {server.memory():.0f} MB",
+                      flush=True)
+            finally:
+                server.end()
+        print(f"round {turn + 1}, the model in this process, in batches of 32: {requests.batched():.2f} documents a "
+              "second", flush=True)
+    for name, rounds in results.items():
+        latency = [one.seconds for _, sent in rounds for one in sent]
+        print(f"{name}: saturated {np.median([full for full, _ in rounds]):.2f} documents a second; p50 "
+              f"{np.percentile(latency, 50):.3f} s, p99 {np.percentile(latency, 99):.3f} s")
+    return 0
+
+
+def version(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    server = tfsum_server(folder, options.serve)
+
+    def states() -> dict:
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/v1/models/{MODEL}", timeout=30) as answer:
+            return {one["version"]: one["state"] for one in json.load(answer)["model_version_status"]}
+
+    try:
+        run, changed = asyncio.Runner(), {}
+
+        async def watched() -> list[Sent]:
+            begin = time.monotonic()
+            load = asyncio.create_task(open_load(server.http, requests, options.rate, 2 * options.seconds))
+            await asyncio.sleep(options.seconds / 2)
+            changed["copied"] = time.monotonic() - begin
+            await asyncio.to_thread(shutil.copytree, folder / MODEL / "1", folder / MODEL / "2")
+            while not load.done():
+                await asyncio.wait([load], timeout=0.5)
+                found = await asyncio.to_thread(states)
+                if found.get("1") == "END" and "done" not in changed:
+                    changed["done"] = time.monotonic() - begin
+            return load.result()
+
+        run.run(saturated(server.http, requests, 10))
+        sent = run.run(watched())
+        during = [one for one in sent if changed["copied"] - 1 <= one.due <= changed.get("done", np.inf) + 1]
+        print(f"version 2 was copied after {changed['copied']:.1f} s; version 1 was unloaded after "
+              f"{changed.get('done', np.nan):.1f} s; {states()}")
+        print(f"all: {described(sent, 2 * options.seconds)}")
+        print(f"during the change: {described(during, changed.get('done', np.nan) - changed['copied'] + 2)}")
+        failed = sum(one.outcome != "ok" for one in sent)
+        print(f"{failed} of {len(sent)} requests failed")
+    finally:
+        server.end()
+    return 0 if not failed and "done" in changed else 1
+
+
+def kill(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    server = tfsum_server(folder, options.serve)
+    run = asyncio.Runner()
+
+    async def killed() -> list[Sent]:
+        load = asyncio.create_task(open_load(server.http, requests, options.rate, options.seconds))
+        await asyncio.sleep(options.seconds / 2)
+        server.process.kill()
+        return await load
+
+    sent = run.run(killed())
+    print(f"kill -9 in the middle: {described(sent, options.seconds)}")
+    again = tfsum_server(folder, options.serve)
+    try:
+        print(f"started again: ready after {time.monotonic() - again.begun:.1f} s")
+        after = run.run(open_load(again.http, requests, options.rate, options.seconds))
+        print(f"after it: {described(after, options.seconds)}")
+    finally:
+        again.end()
+    return 0 if {one.outcome for one in after} == {"ok"} else 1
+
+
+def stop(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    server = tfsum_server(folder, options.serve)
+
+    async def stopped() -> list[Sent]:
+        load = asyncio.create_task(open_load(server.http, requests, options.rate, options.seconds))
+        await asyncio.sleep(options.seconds / 2)
+        server.process.send_signal(signal.SIGTERM)
+        return await load
+
+    sent = asyncio.run(stopped())
+    status = server.process.wait(60)
+    outcomes = collections.Counter(one.outcome for one in sent)
+    print(f"SIGTERM in the middle: {dict(outcomes)}; exit status {status}")
+    return 0 if set(outcomes) == {"ok", "refused"} and status == 0 else 1
+
+
+MODES: dict[str, Callable[[Requests, pathlib.Path, Any], int]] = {
+    "find": find, "steady": steady, "compare": compare, "version": version, "kill": kill, "stop": stop}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", help="JSON lines with `text`")
+    parser.add_argument("mode", choices=MODES)
+    parser.add_argument("--rate", type=float, default=2.0, help="requests a second; in `find` the first")
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--probes", type=int, default=6)
+    parser.add_argument("--documents", type=int, default=200)
+    parser.add_argument("--serve", nargs=argparse.REMAINDER, default=[], help="options of `tfsum serve`, at the end")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        return MODES[options.mode](Requests(options.corpus, options.documents), models(folder), options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
