@@ -100,8 +100,10 @@ def test_a_translation_with_its_attention(open_page):
     driver = open_page()
     ask(driver, "I am cold.", "transformer_tatoeba_en_fr")
     assert text_of(driver, "answer") == "J'ai froid."
-    rows = driver.find_elements(By.CSS_SELECTOR, "tbody tr")
-    assert rows and not driver.find_element(By.ID, "length").is_displayed() and violations(driver) == []
+    looked, considered = driver.find_elements(By.TAG_NAME, "tbody")
+    rows = considered.find_elements(By.TAG_NAME, "tr")
+    assert "▁Je 0." in rows[0].text and len(looked.find_elements(By.TAG_NAME, "tr")) == len(rows)
+    assert not driver.find_element(By.ID, "length").is_displayed() and violations(driver) == []
 
 
 def test_the_keyboard_alone(open_page):

@@ -250,3 +250,23 @@ def test_bytes_that_are_no_utf_8_are_refused(ask):
     assert answer.status_code == 400 and "Invalid encoding" in answer.json()["error"]
     encoded = json.dumps({"instances": [{"b64": base64.b64encode(b"\xff").decode()}]})
     assert ask("POST", TEXT, encoded.encode()).status_code == 200
+
+
+def test_spans_of_opentelemetry(ask):
+    trace = pytest.importorskip("opentelemetry.sdk.trace", reason="needs opentelemetry-sdk")
+    from opentelemetry import trace as api
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    exporter, provider = InMemorySpanExporter(), trace.TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    api.set_tracer_provider(provider)
+    caller = f"00-{'1' * 32}-{'2' * 16}-01"
+    ask("POST", TEXT, b'{"instances":["secret", "words"]}', {"traceparent": caller})
+    predict, request = exporter.get_finished_spans()
+    assert f"{request.context.trace_id:x}" == "1" * 32 and f"{request.parent.span_id:x}" == "2" * 16
+    assert predict.parent.span_id == request.context.span_id
+    assert request.attributes == {"url.path": TEXT, "http.response.status_code": 200}
+    assert predict.attributes == {"model.name": "text", "model.version": 2, "model.signature": "serving_default",
+                                  "rows": 2}
+    assert "secret" not in request.to_json() + predict.to_json()

@@ -15,10 +15,12 @@ class Batcher:
 
     The batches are a pure function of (rows, seed, epoch), so that a training that is resumed skips those that it has
     seen without building them. Each epoch has as many batches, of as many rows each: a row counts with the length of
-    its bucket, so that the shuffle within buckets changes no size. A training therefore meets few shapes, each of which
-    costs memory or time when it is new: oneDNN keeps the code of every product in bfloat16 (about 0.3 MB), and XLA
-    compiles the step again. A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it
-    needs to, also `kinds`, `apart`, `sides`, `tokens`, `counts` and `transform`.
+    its bucket, so that the shuffle within buckets changes no size, and is padded to the end of one (`width`). So a
+    training meets few shapes, each of which costs memory or time when it is new: oneDNN keeps the code of every
+    product in bfloat16 (about 0.3 MB), and XLA compiles the step again.
+
+    A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it needs to, also `kinds`,
+    `apart`, `sides`, `tokens`, `counts` and `transform`.
 
     Args:
         length: (N,) positions that each row takes.
@@ -98,6 +100,13 @@ class Batcher:
     def bucket(self, length: np.ndarray) -> np.ndarray:
         """The bucket (N,) of each length: the multiples of `bucket_width` that hold it."""
         return -(-length // self.bucket_width)
+
+    def width(self, side: np.ndarray, rows: np.ndarray) -> int:
+        """The positions to which some rows (B,) of a side, of lengths (N,), are padded: to the end of a bucket.
+
+        Padded to their longest row, the batches of each epoch would have other shapes. No row of the data is longer.
+        """
+        return int(min(self.bucket(side[rows].max()) * self.bucket_width, side.max()))
 
     def plan(self, shuffle: tuple[int, int] | None = None) -> list[np.ndarray]:
         """The batches of an epoch as arrays of row numbers.

@@ -17,7 +17,7 @@ def ragged_places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: Sequence[int] = (),
-           after: Sequence[int] = ()) -> np.ndarray:
+           after: Sequence[int] = (), width: int = 0) -> np.ndarray:
     """The pieces of some rows between special tokens, padded with 0.
 
     Args:
@@ -26,6 +26,7 @@ def padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: Seq
         rows: (B,) row numbers.
         before: special tokens before each row.
         after: special tokens after it.
+        width: to which rows are padded; to the longest where that is longer.
 
     Returns:
         (B, T) int32.
@@ -36,7 +37,7 @@ def padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: Seq
     """
     first, counts = (np.cumsum(counts) - counts)[rows], counts[rows]
     row, place = ragged_places(counts)
-    ids = np.zeros((len(rows), int(counts.max()) + len(before) + len(after)), np.int32)
+    ids = np.zeros((len(rows), max(width, int(counts.max()) + len(before) + len(after))), np.int32)
     ids[:, : len(before)] = before
     ids[row, len(before) + place] = pieces[first[row] + place]
     for number, token in enumerate(after):

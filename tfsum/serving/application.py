@@ -19,9 +19,11 @@ from tfsum.serving.request_body import read_body
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.rest import ASK, LOOK, RestApi
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.tracing import span
 
 LOG, ACCESS = logging.getLogger("tfsum.serving"), logging.getLogger("tfsum.serving.access")
 JSON, TEXT = "application/json", "text/plain; charset=utf-8"
+SHOWN = 200  # characters of a path in logs and spans
 
 
 class Application:
@@ -58,15 +60,9 @@ class Application:
         """Answers a request of HTTP."""
         begin, request = time.monotonic(), Request(scope, receive)
         path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
-        try:
-            response = await self._answer(request, path)
-        except RequestError as error:
-            response = _failed(error)
-        except ClientDisconnect:
-            response = Response(status_code=499)
-        except Exception:
-            LOG.exception("a request failed")
-            response = _failed(RequestError("INTERNAL", "the request failed; the server's log says why"))
+        with span(request.method, request.headers, url_path=path[:SHOWN]) as traced:
+            response = await self._answered(request, path)
+            traced["http.response.status_code"] = response.status_code
         if self._settings.cors and request.headers.get("origin"):
             response.headers.update({"Access-Control-Allow-Origin": self._settings.cors,
                                      "Access-Control-Allow-Methods": "POST, GET",
@@ -75,6 +71,18 @@ class Application:
             response.headers["Connection"] = "close"
         await response(scope, receive, send)
         self._note(request, path, response, time.monotonic() - begin)
+
+    async def _answered(self, request: Request, path: str) -> Response:
+        """The answer to a request, or that of its error."""
+        try:
+            return await self._answer(request, path)
+        except RequestError as error:
+            return _failed(error)
+        except ClientDisconnect:
+            return Response(status_code=499)
+        except Exception:
+            LOG.exception("a request failed")
+            return _failed(RequestError("INTERNAL", "the request failed; the server's log says why"))
 
     async def _answer(self, request: Request, path: str) -> Response:
         if request.method == "OPTIONS":
@@ -129,7 +137,7 @@ class Application:
         method = (found["method"].lower() if request.method == "POST" else found["part"] or "status") if found else ""
         self._predictor.observe(model, method, str(response.status_code), seconds)
         ACCESS.info("%s", json.dumps({
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": request.method, "path": path[:200],
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": request.method, "path": path[:SHOWN],
             "status": response.status_code, "milliseconds": round(seconds * 1000, 1),
             "bytes_in": int(length) if (length := request.headers.get("content-length", "")).isdecimal() else None,
             "bytes_out": len(response.body)}))

@@ -53,7 +53,9 @@ class Page:
         return _json({"models": [one for one in found if one is not None]})
 
     async def attention(self, request: Request) -> Response:
-        """The attention of each word of an answer to each word of a text: {"model", "text"} is asked.
+        """The attention of each piece of an answer to each of a text, and what else the model considered at its place.
+
+        {"model", "text"} is asked.
 
         Raises:
             RequestError: the model has no signature `attend`, or the request is wrong.
@@ -89,8 +91,13 @@ def _in_words(servable: Servable, given: dict[str, np.ndarray]) -> dict[str, Any
     words = Vocabulary.from_file(assets / "vocab.txt").words
     other = assets / "target_vocab.txt"
     target_words = Vocabulary.from_file(other).words if other.is_file() else words
-    return {"source": [words[i] for i in source_ids[:read]], "answer": [target_words[i] for i in ids[:written]],
-            "attention": attention[:written, :read].astype(float).round(4).tolist()}
+    found = {"source": [words[i] for i in source_ids[:read]], "answer": [target_words[i] for i in ids[:written]],
+             "attention": attention[:written, :read].astype(float).round(4).tolist()}
+    if "alternatives" in given:
+        shares = given["alternative_probability"].astype(float).round(4).tolist()
+        found["alternatives"] = [[[target_words[i], share] for i, share in zip(row, shares[place])]
+                                 for place, row in enumerate(given["alternatives"][:written])]
+    return found
 
 
 def _json(value: dict) -> Response:

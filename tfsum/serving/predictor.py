@@ -9,6 +9,7 @@ from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.signature import Signature
+from tfsum.serving.tracing import span
 
 
 class Predictor:
@@ -47,7 +48,9 @@ class Predictor:
             RequestError: the request is too large, too late, or refused by the model.
         """
         self._check_limits(inputs)
-        return await self._batcher.answer((servable.name, servable.version), servable.run, signature, inputs)
+        with span("predict", model_name=servable.name, model_version=servable.version, model_signature=signature.name,
+                  rows=max((len(array) for array in inputs.values() if array.ndim), default=1)):
+            return await self._batcher.answer((servable.name, servable.version), servable.run, signature, inputs)
 
     def states(self, name: str, version: int | None = None, label: str | None = None) -> dict[int, Version]:
         """The versions of a model, or the one of a number or a label.

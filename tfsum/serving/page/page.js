@@ -13,6 +13,7 @@ const WORDS = {
       "means little.",
     cut: "The answer is as long as this model may answer, and may lack its end.",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
+    alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
     row: "answer", label: "Label", share: "Probability", unreached: "The server cannot be reached.",
     models: "The server has no model yet.", denied: "This server needs its token.", file_bad: "{0} is no text file.",
   },
@@ -26,6 +27,7 @@ const WORDS = {
     unknown: "모델이 아는 단어가 {0} %뿐입니다. 다른 언어로 학습한 모델이므로 결과를 신뢰하기 어렵습니다.",
     cut: "결과가 이 모델의 최대 길이에 이르러 끝부분이 잘렸을 수 있습니다.",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
+    alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
     models: "서버에 아직 모델이 없습니다.", denied: "이 서버는 토큰이 필요합니다.", file_bad: "{0}은(는) 텍스트 파일이 아닙니다.",
   },
@@ -141,7 +143,14 @@ function weight(value) {
 async function attention(text) {
   const found = await request("page/attention", JSON.stringify({ model: model().name, text }));
   const rows = found.answer.map((word, i) => [word, ...found.attention[i].map(weight)]);
-  return [element("h2", say("attention")), table(say("attention"), [say("row"), ...found.source], rows)];
+  const shown = [element("h2", say("attention")), table(say("attention"), [say("row"), ...found.source], rows)];
+  if (found.alternatives) {
+    const others = found.alternatives.map((place, i) => [found.answer[i], element("td",
+      place.map(([word, share]) => `${word} ${share.toFixed(2)}`).join(", "))]);
+    shown.push(element("h2", say("alternatives")),
+      table(say("alternatives"), [say("written"), say("considered")], others));
+  }
+  return shown;
 }
 
 function warningsOf(outputs) {

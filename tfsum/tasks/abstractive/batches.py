@@ -115,8 +115,10 @@ class PairBatcher(Batcher):
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         targets = self._pairs.targets, self._pairs.target_counts, rows
+        source_width, target_width = (self.width(side, rows) for side in self.sides)
         return {
-            "source_ids": padded(self._pairs.sources, self._pairs.source_counts, rows, [self._cls_id], [self._sep_id]),
-            "target_ids": padded(*targets, before=[self._cls_id]),
-            "target_labels": padded(*targets, after=[self._sep_id]),
+            "source_ids": padded(self._pairs.sources, self._pairs.source_counts, rows, [self._cls_id], [self._sep_id],
+                                 source_width),
+            "target_ids": padded(*targets, before=[self._cls_id], width=target_width),
+            "target_labels": padded(*targets, after=[self._sep_id], width=target_width),
         }

@@ -110,6 +110,7 @@ class TextBatcher(Batcher):
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         texts = self._texts
-        return {"token_ids": padded(texts.token_ids, texts.length, rows),
-                "segment_ids": padded(texts.segment_ids, texts.length, rows),
+        width = self.width(texts.length, rows)
+        return {"token_ids": padded(texts.token_ids, texts.length, rows, width=width),
+                "segment_ids": padded(texts.segment_ids, texts.length, rows, width=width),
                 "labels": texts.labels[rows]}

@@ -122,7 +122,7 @@ class SentencePairBatcher(Batcher):
         pairs = self._pairs
         counts, first, length = pairs.counts[rows], pairs.first_counts[rows], pairs.length[rows]
         row, place = ragged_places(counts)
-        token_ids = np.zeros((len(rows), int(length.max())), np.int32)
+        token_ids = np.zeros((len(rows), self.width(pairs.length, rows)), np.int32)
         token_ids[row, place + 1 + (place >= first[row])] = pairs.pieces[pairs.start[rows][row] + place]
         token_ids[:, 0] = self._cls_id
         token_ids[np.arange(len(rows)), first + 1] = self._sep_id
