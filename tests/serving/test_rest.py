@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-TEXT, NUMBERS = "/v1/models/text:predict", "/v1/models/numbers:predict"
+TEXT, NUMBERS, EXAMPLES = "/v1/models/text:predict", "/v1/models/numbers:predict", "/v1/models/examples"
 STATUS = {"error_code": "OK", "error_message": ""}
 DEEP = 500_000
 
@@ -131,6 +131,22 @@ CASES = [
     (0, f"POST {TEXT}", '{"instances":[null]}', 400, "Type: Null is not of expected type: string"),
     (0, f"POST {TEXT}", '{"signature_name":"picky","instances":["good","bad"]}', 400, "found a bad text"),
     (0, f"POST {TEXT}", "\ufeff" + '{"instances":["a"]}', 200, rows("a")),
+    (30, "POST /v1/models/text:classify", '{"examples":[{"x":1}]}', 400,
+     "Expected classification signature method_name to be tensorflow/serving/classify. Was: "
+     "tensorflow/serving/predict"),
+    (30, "POST /v1/models/text:regress", '{"examples":[{"x":1}]}', 400, "Expected regression signature"),
+    (30, f"POST {EXAMPLES}:predict", '{"instances":["a"]}', 400, "Expected predict signature"),
+    (78, f"POST {EXAMPLES}:regress", '{"examples":[{"x":80.0},{"x":[20.0]}]}', 200, {"results": [42.0, 12.0]}),
+    (78, f"POST {EXAMPLES}:regress", '{"context":{"x":80.0},"examples":[{},{"x":20.0}]}', 200,
+     {"results": [42.0, 12.0]}),
+    (78, f"POST {EXAMPLES}:classify", '{"signature_name":"classify","examples":[{"x":20.0}]}', 200,
+     {"results": [[["", 12.0]]]}),
+    (78, f"POST {EXAMPLES}:regress", '{"examples":[{"x":"a"}]}', 400, "Data types don't match"),
+    (79, f"POST {EXAMPLES}:regress", '{"instances":[1]}', 400, "key 'examples' is expected and was not found"),
+    (79, f"POST {EXAMPLES}:regress", '{"examples":[]}', 400, "is an empty array"),
+    (79, f"POST {EXAMPLES}:regress", '{"examples":1}', 400, "list/array"),
+    (79, f"POST {EXAMPLES}:regress", '{"examples":[1]}', 400, "Example 0 must be an object"),
+    (79, f"POST {EXAMPLES}:regress", '{"examples":[{"x":[1,"a"]}]}', 400, "feature x: expected numbers, or strings"),
     # 4 status and metadata
     (81, "GET /v1/models/numbers", None, 200,
      {"model_version_status": [{"version": "123", "state": "AVAILABLE", "status": STATUS}]}),

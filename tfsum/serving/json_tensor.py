@@ -72,7 +72,7 @@ def read_predict(body: bytes, signature_of: Callable[[str], Signature]) -> Predi
 def _read(document: dict, signature: Signature) -> PredictRequest:
     rows = "instances" in document
     if rows and "inputs" in document:
-        raise _wrong(document, "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist")
+        raise wrong(document, "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist")
     if not rows and "inputs" not in document:
         raise invalid("Missing 'inputs' or 'instances' key")
     inputs = _from_rows(document, signature) if rows else _from_columns(document["inputs"], signature.inputs)
@@ -114,7 +114,7 @@ def read_object(body: bytes) -> dict:
     except ValueError as error:  # of a number, or an integer of more digits than Python converts
         raise invalid(f"JSON Parse error: {error}") from None
     if not isinstance(document, dict):
-        raise _wrong(document, "Is not object")
+        raise wrong(document, "Is not object")
     return document
 
 
@@ -130,7 +130,7 @@ def signature_name(document: dict) -> str:
     """
     name = document.get("signature_name", "")
     if not isinstance(name, str):
-        raise _wrong(document, "not formatted correctly. 'signature_name' key must be a string value.")
+        raise wrong(document, "not formatted correctly. 'signature_name' key must be a string value.")
     return name
 
 
@@ -167,6 +167,16 @@ def write_predict(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
     lines = (values[0] if len(names) == 1 else _object(dict(zip(names, values))) for values in zip(*written))
     body = ",\n    ".join(lines)
     return (f'{{"predictions": [\n    {body}\n]}}' if body else '{"predictions": []}').encode()
+
+
+def write_rows(key: str, rows: Any) -> bytes:
+    """A body with one list, of arrays or lists of numbers and bytes.
+
+    Example:
+        >>> write_rows("results", [[b"yes", np.float32(0.5)]])
+        b'{"results": [["yes", 0.5]]}'
+    """
+    return f'{{"{key}": {_written("", list(rows))}}}'.encode()
 
 
 def write_error(message: str) -> bytes:
@@ -233,9 +243,9 @@ def check_inputs(inputs: Arrays, signature: Signature) -> None:
 def _from_rows(document: dict, signature: Signature) -> Arrays:
     rows, infos = document["instances"], signature.inputs
     if not isinstance(rows, list):
-        raise _wrong(document, "Expecting 'instances' to be an list/array")
+        raise wrong(document, "Expecting 'instances' to be an list/array")
     if not rows:
-        raise _wrong(document, "No values in 'instances' array")
+        raise wrong(document, "No values in 'instances' array")
     if not isinstance(rows[0], dict) and len(infos) > 1:
         raise invalid("instances is a plain list, but expecting list of objects as multiple input tensors required as "
                       "per tensorinfo_map")
@@ -256,7 +266,7 @@ def _from_rows(document: dict, signature: Signature) -> Arrays:
                 raise invalid(f"Failed to process element: {place}{key} of 'instances' list. Error: "
                               f"INVALID_ARGUMENT: {error.message}") from None
         if named and len(row) != len(infos):
-            raise invalid(f"Failed to process element: {place} of 'instances' list. JSON object: {_shown(row)} keys "
+            raise invalid(f"Failed to process element: {place} of 'instances' list. JSON object: {shown(row)} keys "
                           f"must be equal to: {','.join(sorted(infos))}")
     return {name: np.stack(found) for name, found in arrays.items()}
 
@@ -283,7 +293,7 @@ def _array(value: Any, info: TensorInfo) -> np.ndarray:
     for level, size in enumerate(shape):
         for item in flat:
             if not isinstance(item, list):
-                raise invalid(f"JSON Value: {_shown(item)} found at incorrect level: {level + 1} in the JSON DOM. "
+                raise invalid(f"JSON Value: {shown(item)} found at incorrect level: {level + 1} in the JSON DOM. "
                               f"Expected at level: {len(shape)}")
             if len(item) != size:
                 raise invalid(f"Encountered list at unexpected size: {len(item)} at level: {level} expected size: "
@@ -308,10 +318,8 @@ def _same_shape(array: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
 
 def _element(value: Any, dtype: str) -> Any:
     if dtype == "string":
-        if isinstance(value, dict):
-            return _base64(value)
-        if isinstance(value, str):
-            return _utf8(value)
+        if isinstance(value, str | dict):
+            return element_bytes(value)
     elif dtype == "bool":
         if isinstance(value, bool):
             return value
@@ -323,8 +331,21 @@ def _element(value: Any, dtype: str) -> Any:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value
     else:
-        raise RequestError("UNIMPLEMENTED", f"Conversion of JSON Value: {_shown(value)} to type: {dtype}")
-    raise invalid(f"JSON Value: {_shown(value)} Type: {_kind(value)} is not of expected type: {dtype}")
+        raise RequestError("UNIMPLEMENTED", f"Conversion of JSON Value: {shown(value)} to type: {dtype}")
+    raise invalid(f"JSON Value: {shown(value)} Type: {_kind(value)} is not of expected type: {dtype}")
+
+
+def element_bytes(value: str | dict) -> bytes:
+    """The bytes of a string, or of {"b64": string in base64}.
+
+    Raises:
+        RequestError: a surrogate alone, or no base64.
+
+    Example:
+        >>> element_bytes("a"), element_bytes({"b64": "aGVsbG8="})
+        (b'a', b'hello')
+    """
+    return _base64(value) if isinstance(value, dict) else _utf8(value)
 
 
 def _utf8(text: str) -> bytes:
@@ -337,7 +358,7 @@ def _utf8(text: str) -> bytes:
 
 def _base64(value: dict) -> bytes:
     if not _is_base64(value):
-        raise _wrong(value, "not formatted correctly for base64 data")
+        raise wrong(value, "not formatted correctly for base64 data")
     text = "".join(value["b64"].split()).rstrip("=")
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
@@ -355,7 +376,9 @@ def _names_inputs(value: Any) -> bool:
 
 
 def _written(name: str, value: Any) -> str:
-    """The JSON of an array, or of one element of it."""
+    """The JSON of an array or a list, or of one element of it."""
+    if isinstance(value, list):
+        return f"[{', '.join([_written(name, item) for item in value])}]"
     if isinstance(value, np.ndarray):
         return f"[{', '.join([_written(name, item) for item in value])}]" if value.ndim else _written(name, value[()])
     if isinstance(value, bytes):
@@ -396,12 +419,23 @@ def _shallow(text: str) -> Iterator[str]:
     raise json.JSONDecodeError("Missing a comma or ] after an array element", text, len(text))
 
 
-def _wrong(value: Any, why: str) -> RequestError:
-    return invalid(f"JSON Value: {_shown(value)} {why}")
+def wrong(value: Any, why: str) -> RequestError:
+    """The error of a JSON value.
+
+    Example:
+        >>> wrong([1], "Is not object").message
+        'JSON Value: [1] Is not object'
+    """
+    return invalid(f"JSON Value: {shown(value)} {why}")
 
 
-def _shown(value: Any) -> str:
-    """The beginning of a value's JSON."""
+def shown(value: Any) -> str:
+    """The beginning of a value's JSON.
+
+    Example:
+        >>> shown("a" * 1000)[-5:]
+        'aa...'
+    """
     text = ""
     for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
         text += part[:SHOWN]

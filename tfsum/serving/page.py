@@ -8,13 +8,13 @@ import numpy as np
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tfsum.inference.vocabularies import read_vocabularies
 from tfsum.serving.json_tensor import invalid, read_object
 from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_body import read_body
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
-from tfsum.text.word_piece import Vocabulary
 
 FILES = {"/": ("index.html", "text/html"), "/page.css": ("page.css", "text/css"),
          "/page.js": ("page.js", "text/javascript")}
@@ -87,10 +87,7 @@ def _described(servable: Servable) -> dict | None:
 def _in_words(servable: Servable, given: dict[str, np.ndarray]) -> dict[str, Any]:
     source_ids, ids, attention = (given[name] for name in ("source_ids", "ids", "attention"))
     written, read = np.count_nonzero(ids), np.count_nonzero(source_ids)
-    assets = servable.path / "assets"
-    words = Vocabulary.from_file(assets / "vocab.txt").words
-    other = assets / "target_vocab.txt"
-    target_words = Vocabulary.from_file(other).words if other.is_file() else words
+    words, target_words = read_vocabularies(servable.path)
     found = {"source": [words[i] for i in source_ids[:read]], "answer": [target_words[i] for i in ids[:written]],
              "attention": attention[:written, :read].astype(float).round(4).tolist()}
     if "alternatives" in given:

@@ -11,7 +11,8 @@ from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
-from tfsum.serving.json_tensor import invalid, read_predict, write_predict
+from tfsum.serving.example_json import check_method, read_examples, write_results
+from tfsum.serving.json_tensor import invalid, read_object, read_predict, signature_name, write_predict
 from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
@@ -61,10 +62,10 @@ class RestApi:
             if not name:
                 raise invalid("Missing model name in request.")
             return _json(self.metadata(name, version, label) if found["part"] else self.status(name, version, label))
-        if found["method"].lower() != "predict":
-            raise RequestError("UNIMPLEMENTED", "tfsum serve answers :predict alone")
         with self._versions.use(name, version, label) as servable:
-            return await self._predict(servable, body)
+            if (asked := found["method"].lower()) == "predict":
+                return await self._predict(servable, body)
+            return await self._examples(servable, asked, body)
 
     def status(self, name: str, version: int | None, label: str | None) -> dict:
         """The states of a model's versions.
@@ -94,6 +95,15 @@ class RestApi:
         request = await _beside(len(body), read_predict, body, lambda name: _predicting(servable.signature(name)))
         outputs = await self._predictor.predict(servable, request.signature, request.inputs)
         return await _beside(sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows)
+
+    async def _examples(self, servable: Servable, method: str, body: bytes) -> bytes:
+        """The answer to a request of classification or regression."""
+        document = await _beside(len(body), read_object, body)
+        signature = servable.signature(signature_name(document))
+        check_method(signature, method)
+        examples = await _beside(len(body), read_examples, document)
+        outputs = await self._predictor.predict(servable, signature, {next(iter(signature.inputs)): examples})
+        return await _beside(sum(array.nbytes for array in outputs.values()), write_results, outputs, signature)
 
 
 async def _beside(size: int, function: Any, *arguments: Any) -> Any:

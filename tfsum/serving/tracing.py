@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-try:
+trace: Any = None
+propagate: Any = None
+with contextlib.suppress(ModuleNotFoundError):
     from opentelemetry import propagate, trace
-except ModuleNotFoundError:
-    trace = propagate = None
 
 NAME = "tfsum.serving"
 

@@ -9,8 +9,8 @@ import numpy as np
 from tfsum.errors import ExportError
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
+from tfsum.inference.vocabularies import read_vocabularies
 from tfsum.tasks.abstractive.generated import Generated, generated_of
-from tfsum.text.word_piece import Vocabulary
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,9 +83,6 @@ class Generator(ExportedModel):
         (given,) = self._ask("attend", {"text": check_texts([text])})
         source_ids, ids, attention = (given[name] for name in ("source_ids", "ids", "attention"))
         written, read = np.count_nonzero(ids), np.count_nonzero(source_ids)
-        assets = self.path / "assets"
-        words = Vocabulary.from_file(assets / "vocab.txt").words
-        other = assets / "target_vocab.txt"
-        target_words = Vocabulary.from_file(other).words if other.is_file() else words
+        words, target_words = read_vocabularies(self.path)
         return CrossAttention(source_ids[:read].tolist(), words, ids[:written].tolist(), target_words,
                               attention[:written, :read])
