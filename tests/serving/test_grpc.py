@@ -35,7 +35,8 @@ def server(models):
 
 @pytest.fixture(scope="module")
 def stub(server):
-    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+    sizes = [("grpc.max_receive_message_length", -1)]
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}", options=sizes) as channel:
         yield prediction_service_pb2_grpc.PredictionServiceStub(channel)
 
 
@@ -125,6 +126,16 @@ def test_status(server):
             (1, states.AVAILABLE, 0), (2, states.AVAILABLE, 0)]
         made.model_spec.name = "nope"
         assert refused(stub.GetModelStatus, made)[0] == "NOT_FOUND"
+
+
+def test_large_messages(models, stub):  # 119
+    text = "a" * (5 << 20)  # gRPC's own limit is 4 MB
+    assert len(stub.Predict(request(text=[text])).outputs["summary"].string_val[0]) == len(text)
+    with (Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+          grpc.insecure_channel(f"127.0.0.1:{small.grpc_port}") as channel):
+        asked = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict
+        code, said = refused(asked, request(text=["a" * 2000]))
+        assert code == "RESOURCE_EXHAUSTED" and "larger than max" in said
 
 
 def test_a_token(models):

@@ -127,6 +127,7 @@ CASES = [
     (0, f"POST {NUMBERS}", '{"signature_name":"whole","inputs":{"x":[1,2],"z":[1]}}', 400,
      "inputs differ in their number of rows: x has 2, z has 1"),
     (0, f"POST {NUMBERS}", '{"instances":[1e400]}', 400, "Number too big to be stored in double"),
+    (80, f"POST {TEXT}", '{"instances":"x"}', 400, 'JSON Value: {"instances": "x"} Expecting'),  # quotes come whole
     (0, f"POST {TEXT}", '["a"]', 400, "Is not object"),
     (0, f"POST {TEXT}", '{"instances":[null]}', 400, "Type: Null is not of expected type: string"),
     (0, f"POST {TEXT}", '{"signature_name":"picky","instances":["good","bad"]}', 400, "found a bad text"),

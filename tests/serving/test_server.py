@@ -77,7 +77,7 @@ def ask(url, model="slow", seconds=60):
         return -1
 
 
-def test_accepted_requests_are_answered_after_sigterm(start, slow_models):
+def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 111
     process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(ask, url) for _ in range(12)]
