@@ -1,14 +1,14 @@
-"""Each case of TensorFlow Serving's REST API that the project's references list is tested here, or named in the docs."""
+"""Each case of TensorFlow Serving's REST API that our references list is tested, or named in the docs."""
 
 import pathlib
 import re
 
 HERE = pathlib.Path(__file__).parent
 # Of `tf_serving_rest.md`; those beyond its table that a case is named after (29, 41, 57, ...) are tested too.
-CASES = {1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 30, 31, 32, 34, 35, 36, 38,
-         39, 40, 42, 43, 44, 46, 47, 48, 50, 51, 52, 54, 55, 56, 58, 59, 60, 62, 63, 64, 66, 67, 68, 70, 71, 72, 74, 75,
-         76, 78, 79, 80, 81, 82, 83, 84, 86, 87, 88, 90, 91, 92, 94, 95, 96, 98, 99, 100, 102, 103, 104, 106, 107, 108,
-         110, 111, 112, 114, 115, 116, 118, 119}
+CASES = {1, 2, 3, 4, 6, 7, 8, 10, 11, 12, 14, 15, 16, 18, 19, 20, 21, 22, 23, 24, 26, 27, 28, 30, 31, 32, 34, 35, 36,
+         38, 39, 40, 42, 43, 44, 46, 47, 48, 50, 51, 52, 54, 55, 56, 58, 59, 60, 62, 63, 64, 66, 67, 68, 70, 71, 72, 74,
+         75, 76, 78, 79, 80, 81, 82, 83, 84, 86, 87, 88, 90, 91, 92, 94, 95, 96, 98, 99, 100, 102, 103, 104, 106, 107,
+         108, 110, 111, 112, 114, 115, 116, 118, 119}
 NOT_APPLICABLE = {104}
 
 
@@ -32,7 +32,7 @@ def test_there_are_92_cases():
 
 
 def test_each_case_is_tested():
-    assert CASES - NOT_APPLICABLE - tested() == set() and NOT_APPLICABLE <= named_in_docs()
+    assert CASES - NOT_APPLICABLE - tested() == set() and named_in_docs() >= NOT_APPLICABLE
     assert not NOT_APPLICABLE & tested()
 
 
