@@ -62,7 +62,17 @@ def test_both_pages_show_the_same_code():
 
 
 @pytest.mark.skipif("bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet")
-@pytest.mark.parametrize("block", [0, 2, 4])
+def test_the_client_of_the_readme(capsys):
+    from tfsum.serving import Server, ServerSettings
+
+    (code,) = (code for code in blocks(PAGES[0], "python") if "tfsum.serving" in code)
+    with Server(settings=ServerSettings(port=0)) as server:
+        exec(code.replace("localhost:8501", f"127.0.0.1:{server.port}"), {})
+    assert capsys.readouterr().out == "The bridge was closed on Monday.\n"
+
+
+@pytest.mark.skipif("bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet")
+@pytest.mark.parametrize("block", [0, 3, 5])
 def test_the_python_blocks_run(block, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     exec(compile(blocks(PAGES[0], "python")[block], f"README.md, python block {block}", "exec"), {})

@@ -123,6 +123,7 @@ CASES = [
      "not of expected type: int32"),
     (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":1.5,"z":1}]}', 400,
      "not of expected type: int32"),
+    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":2.0,"z":-1e3}]}', 200, {"predictions": [-998]}),
     (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":true,"z":1}]}', 400, "Type: True"),
     (0, f"POST {NUMBERS}", '{"signature_name":"whole","inputs":{"x":[1,2],"z":[1]}}', 400,
      "inputs differ in their number of rows: x has 2, z has 1"),
@@ -198,6 +199,11 @@ def test_numbers_are_written_as_tensorflow_serving_does(ask):  # 74
 
 def test_a_head_request_is_malformed(ask):  # 19
     assert ask("HEAD", "/v1/models/text").status_code == 400
+
+
+def test_a_page_that_is_asked_otherwise(ask):
+    answer = ask("POST", "/healthz")
+    assert answer.status_code == 405 and answer.headers["allow"] == "GET, HEAD"
 
 
 def test_options(ask, models, serving):  # 20

@@ -91,7 +91,10 @@ class Application:
         if needs_token:
             self._check_token(request.headers.get("authorization", ""))
         if method and request.method not in (method, "HEAD" if method == "GET" else method):
-            raise RequestError("UNIMPLEMENTED", f"{request.method} {path}; expected {method}", http_status=405)
+            found = RequestError("UNIMPLEMENTED", f"{request.method} {path}; expected {method}", http_status=405)
+            refusal = _failed(found)
+            refusal.headers["Allow"] = f"{method}, HEAD" if method == "GET" else method
+            return refusal
         return await answer(request)
 
     async def _rest(self, request: Request) -> Response:

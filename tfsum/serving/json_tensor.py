@@ -324,6 +324,8 @@ def _element(value: Any, dtype: str) -> Any:
         if isinstance(value, bool):
             return value
     elif dtype in INTEGERS:
+        if isinstance(value, float) and value.is_integer():  # 2.0 is an integer of JSON Schema
+            value = int(value)
         if isinstance(value, int) and not isinstance(value, bool) and (
                 INTEGERS[dtype].min <= value <= INTEGERS[dtype].max):
             return value

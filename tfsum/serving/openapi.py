@@ -14,6 +14,7 @@ ERRORS = {"400": "the request is wrong; the error has a body that is correct", "
           "429": "the queue is full", "500": "the model failed", "503": "models are being loaded, or the server stops",
           "504": "the answer took too long"}
 LIMITS = {"int32": (-(1 << 31), (1 << 31) - 1), "int64": (-(1 << 63), (1 << 63) - 1)}
+BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$"
 
 Document = dict[str, Any]
 
@@ -63,9 +64,11 @@ def _looked(what: str, kind: str, schema: Document) -> Document:
 
 
 def _asked(name: str, signatures: Mapping[str, Signature]) -> Document:
-    bodies = [body for signature in signatures.values() for body in (_rows(signature), _columns(signature))]
+    bodies = [_rows(signature) for signature in signatures.values()] + [
+        _columns(signature) for signature in signatures.values() if len(signature.inputs) == 1]
     answers = [answer for signature in signatures.values() for answer in _answers(signature)]
-    return {"summary": f"asks {name}", "requestBody": {"required": True, "content": {"application/json": {
+    columns = "Instead of `instances`, a list of rows, `inputs` may have a list for each input."
+    return {"summary": f"asks {name}", "description": columns, "requestBody": {"required": True, "content": {"application/json": {
         "schema": {"anyOf": bodies}}}}, "responses": {
             "200": {"description": "the answer, in the form of the request", "content": {"application/json": {
                 "schema": {"anyOf": answers}}}}, **_errors(*ERRORS)}}
@@ -79,24 +82,23 @@ def _errors(*statuses: str) -> Document:
 
 def _rows(signature: Signature) -> Document:
     rows = {name: _value(info, 1) for name, info in sorted(signature.inputs.items())}
-    forms: list[Document] = [_exactly(rows)]
+    forms: list[Document] = [{**_exactly(rows), "additionalProperties": False}]
     if len(rows) == 1:
         forms.append(next(iter(rows.values())))
-    return _body(signature, "instances", {"type": "array", "minItems": 1, "items": {"anyOf": forms}})
+    lists = [{"type": "array", "minItems": 1, "items": form} for form in forms]
+    return _body(signature, "instances", "inputs", {"anyOf": lists})
 
 
 def _columns(signature: Signature) -> Document:
+    """A schema cannot say that several lists have one length, so that only signatures of one input have this form."""
     columns = {name: _value(info, 0) for name, info in sorted(signature.inputs.items())}
-    forms: list[Document] = [_exactly(columns)]
-    if len(columns) == 1:
-        forms.append(next(iter(columns.values())))
-    return _body(signature, "inputs", {"anyOf": forms})
+    return _body(signature, "inputs", "instances", {"anyOf": [_exactly(columns), *columns.values()]})
 
 
-def _body(signature: Signature, key: str, schema: Document) -> Document:
+def _body(signature: Signature, key: str, other: str, schema: Document) -> Document:
     properties: Document = {"signature_name": {"const": signature.name}, key: schema}
     required = [key] if signature.name == "serving_default" else [key, "signature_name"]
-    return {"type": "object", "properties": properties, "required": required}
+    return {"type": "object", "properties": properties, "required": required, "not": {"required": [other]}}
 
 
 def _answers(signature: Signature) -> list[Document]:
@@ -113,7 +115,8 @@ def _exactly(properties: Document) -> Document:
 def _value(info: TensorInfo, skipped: int) -> Document:
     """The schema of a tensor, without its first dimensions."""
     if info.dtype == "string":
-        schema: Document = {"anyOf": [{"type": "string"}, _exactly({"b64": {"type": "string"}})]}
+        schema: Document = {"anyOf": [{"type": "string"}, {**_exactly({"b64": {
+            "type": "string", "contentEncoding": "base64", "pattern": BASE64}}), "additionalProperties": False}]}
     elif info.dtype == "bool":
         schema = {"type": "boolean"}
     elif "int" in info.dtype:

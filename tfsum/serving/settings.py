@@ -17,7 +17,7 @@ class ServerSettings:
         grpc_port: of gRPC; 0 takes a free one, None is none.
         max_body: bytes of a request's body, unpacked.
         max_documents: rows of a request.
-        max_characters: characters of a document.
+        max_characters: of a document, in bytes. What is computed is not interrupted where `timeout` is over.
         max_queue: requests that wait at the same time.
         timeout: seconds in which a request is answered.
         threads: batches that are computed at the same time, besides one of long documents.
@@ -49,11 +49,11 @@ class ServerSettings:
     grpc_port: int | None = None
     max_body: int = 32 << 20
     max_documents: int = 1024
-    max_characters: int = 10_000_000
+    max_characters: int = 1_000_000
     max_queue: int = 1000
     timeout: float = 30.0
     threads: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
-    batch_characters: int = 16384
+    batch_characters: int = 8192
     batch_wait: float = 0.005
     long_characters: int = 65536
     version_policy: str = "latest:1"
