@@ -68,10 +68,11 @@ def _asked(name: str, signatures: Mapping[str, Signature]) -> Document:
         _columns(signature) for signature in signatures.values() if len(signature.inputs) == 1]
     answers = [answer for signature in signatures.values() for answer in _answers(signature)]
     columns = "Instead of `instances`, a list of rows, `inputs` may have a list for each input."
-    return {"summary": f"asks {name}", "description": columns, "requestBody": {"required": True, "content": {"application/json": {
-        "schema": {"anyOf": bodies}}}}, "responses": {
-            "200": {"description": "the answer, in the form of the request", "content": {"application/json": {
-                "schema": {"anyOf": answers}}}}, **_errors(*ERRORS)}}
+    request = {"required": True, "content": {"application/json": {"schema": {"anyOf": bodies}}}}
+    right = {"description": "the answer, in the form of the request",
+             "content": {"application/json": {"schema": {"anyOf": answers}}}}
+    return {"summary": f"asks {name}", "description": columns, "requestBody": request,
+            "responses": {"200": right, **_errors(*ERRORS)}}
 
 
 def _errors(*statuses: str) -> Document:
