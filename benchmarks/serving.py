@@ -6,6 +6,7 @@
     python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz version --rate 2
     python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz kill --rate 2
     python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz stop --rate 2
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz start
 
 Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus and the beginning
 of another. Each request has one. They arrive at random (Poisson), whether those before are answered or not; a latency
@@ -15,7 +16,7 @@ with that of the model in this process.
 find: the highest rate with a 99th percentile under a second, in 60 s each. steady: that rate for minutes. compare:
 servers in turns, `tfsum serve`, the same application on granian, LitServe with batches, and one request at a time;
 those whose package is not installed are left out. version: a new version arrives. kill: kill -9 and a restart. stop:
-SIGTERM; every accepted request must be answered.
+SIGTERM; every accepted request must be answered. start: from the start to the first answer, with one model and three.
 """
 
 import argparse
@@ -411,8 +412,26 @@ def stop(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) 
     return 0 if set(outcomes) == {"ok", "refused"} and status == 0 else 1
 
 
+def start(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    outcomes = set()
+    for count in (1, 3):
+        for other in range(1, count):
+            shutil.copytree(folder / MODEL, folder / f"other{other}")
+        for turn in range(options.rounds + 1):
+            server = tfsum_server(folder, options.serve)
+            try:
+                loaded = time.monotonic() - server.begun
+                outcomes.add(asyncio.run(server.http.ask(requests, 0)))
+                print(f"models: {count}, turn {turn + 1}: loaded after {loaded:.1f} s, the first "
+                      f"answer after {time.monotonic() - server.begun:.1f} s, {server.memory():.0f} MB", flush=True)
+            finally:
+                server.end()
+    return 0 if outcomes == {"ok"} else 1
+
+
 MODES: dict[str, Callable[[Requests, pathlib.Path, Any], int]] = {
-    "find": find, "steady": steady, "compare": compare, "version": version, "kill": kill, "stop": stop}
+    "find": find, "steady": steady, "compare": compare, "version": version, "kill": kill, "stop": stop,
+    "start": start}
 
 
 def main() -> int:

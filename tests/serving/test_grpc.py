@@ -1,5 +1,6 @@
 """The gRPC services, asked by the stubs of tensorflow-serving-api; numbers as in test_rest.py."""
 
+import concurrent.futures
 import pathlib
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
+from tfsum.serving.client import Client
+from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings
 
@@ -158,3 +161,44 @@ def test_the_messages_live_beside_those_of_tensorflow_serving_api(order):
                "ours.model_spec.name = 'news'\n"
                "assert PredictRequest.FromString(ours.SerializeToString()).model_spec.name == 'news'\n")
     subprocess.run([sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2])
+
+
+UNLIMITED = [("grpc.max_receive_message_length", -1)]
+
+
+class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
+    """A server made of tensorflow-serving-api: it is busy at first, and gives each text and its length."""
+
+    def __init__(self):
+        self.asked = []
+
+    def Predict(self, request, context):  # noqa: N802  gRPC's name
+        texts = tf.make_ndarray(request.inputs["text"])
+        self.asked.append((request.model_spec.name, request.model_spec.version.value,
+                           request.model_spec.signature_name, len(texts)))
+        if len(self.asked) == 1:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "busy")
+        if b"bad" in texts:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a bad text")
+        answer = predict_pb2.PredictResponse()
+        answer.outputs["summary"].CopyFrom(tf.make_tensor_proto(texts))
+        answer.outputs["length"].CopyFrom(tf.make_tensor_proto([len(text) for text in texts], tf.int64))
+        return answer
+
+
+def test_our_client_asks_a_server_of_their_messages():
+    theirs, server = Theirs(), grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=UNLIMITED)
+    prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(theirs, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    try:
+        with Client(f"grpc://127.0.0.1:{port}", "m", version=3, batch_documents=2, at_once=1) as client:
+            answer = client.predict({"text": ["a", "日本", "", "b" * 5_000_000]}, "default")
+            assert answer["summary"].tolist() == [b"a", "日本".encode(), b"", b"b" * 5_000_000]
+            assert answer["length"].dtype == np.int64 and answer["length"].tolist() == [1, 6, 0, 5_000_000]
+            assert theirs.asked == [("m", 3, "default", rows) for rows in (2, 2, 1, 1)]
+            with pytest.raises(RequestError, match="a bad text"):
+                client.predict({"text": ["bad"]})
+            assert len(theirs.asked) == 5  # it is not asked again
+    finally:
+        server.stop(None)
