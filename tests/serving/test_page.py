@@ -6,6 +6,8 @@ import shutil
 
 import pytest
 
+from tfsum import export_model
+from tfsum.models import BertClassifier
 from tfsum.serving import Server, ServerSettings
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium")
@@ -104,6 +106,32 @@ def test_a_translation_with_its_attention(open_page):
     rows = considered.find_elements(By.TAG_NAME, "tr")
     assert "▁Je 0." in rows[0].text and len(looked.find_elements(By.TAG_NAME, "tr")) == len(rows)
     assert not driver.find_element(By.ID, "length").is_displayed() and violations(driver) == []
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    """A server of a small classifier with random weights."""
+    folder = tmp_path_factory.mktemp("classifier")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fire", "the", "city"]
+    model = BertClassifier({"vocab_size": len(words), "hidden_size": 8, "num_hidden_layers": 1,
+                            "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 16},
+                           ("calm", "alarm"))
+    model.save_pretrained(folder / "best", words, {"text": {
+        "lowercase": True, "strip_accents": None, "max_length": 16, "pair": False}})
+    export_model(folder / "best", folder / "models" / "alarm" / "1")
+    with Server(folder / "models", ServerSettings(port=0, max_characters=6_000_000)) as started:
+        yield started
+
+
+def test_labels_with_their_probabilities_of_five_megabytes(open_page, classifier):
+    driver = open_page(address=f"http://127.0.0.1:{classifier.port}/")
+    WebDriverWait(driver, 30).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+    ask(driver, "the city " * 600_000, "alarm", seconds=120)
+    rows = [row.text.split() for row in driver.find_elements(By.CSS_SELECTOR, "tbody tr")]
+    assert [label for label, _ in rows] == ["calm", "alarm"] and text_of(driver, "answer") in ("calm", "alarm")
+    assert sum(float(share) for _, share in rows) == pytest.approx(1, abs=0.011)
+    assert text_of(driver, "command").startswith("curl -d @request.json ")
+    assert "The model read 0.0 % of the text" in text_of(driver, "warnings") and violations(driver) == []
 
 
 def test_the_keyboard_alone(open_page):

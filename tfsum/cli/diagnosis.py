@@ -46,6 +46,8 @@ OPTIONAL = {
     "pypdf": "pip install '.[documents]' in the checkout, for reading PDF files",
     "python-docx": "pip install '.[documents]' in the checkout, for reading Word files",
     "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
+    "uvicorn": "pip install '.[serve]' in the checkout, for tfsum serve",
+    "httpx": "pip install '.[client]' in the checkout, for tfsum.serving.Client and tfsum summarize --server",
     "matplotlib": "pip install '.[plots]' in the checkout, for figures",
     "jax": "pip install '.[jax]' in the checkout, for layers, decoding and models on Keras's JAX backend",
     "torch": "pip install '.[reference]' in the checkout, to recompute the reference answers",
