@@ -132,6 +132,7 @@ CASES = [
     (0, f"POST {TEXT}", '["a"]', 400, "Is not object"),
     (0, f"POST {TEXT}", '{"instances":[null]}', 400, "Type: Null is not of expected type: string"),
     (0, f"POST {TEXT}", '{"signature_name":"picky","instances":["good","bad"]}', 400, "found a bad text"),
+    (0, f"POST {TEXT}", '{"signature_name":"picky","inputs":["bad"]}', 400, "assertion failed: [found a bad text]"),
     (0, f"POST {TEXT}", "\ufeff" + '{"instances":["a"]}', 200, rows("a")),
     (30, "POST /v1/models/text:classify", '{"examples":[{"x":1}]}', 400,
      "Expected classification signature method_name to be tensorflow/serving/classify. Was: "

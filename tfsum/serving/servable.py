@@ -82,8 +82,9 @@ class Servable:
                        for name, array in inputs.items()}
             return {name: value.numpy() for name, value in self._model.signatures[signature](**tensors).items()}
         except tf.errors.OpError as error:
-            message = error.message.split("\n\t [[")[0]
-            raise RequestError(CODE_OF_NUMBER.get(error.error_code, "UNKNOWN"), message) from None
+            # Before the reason stands where in the graph it was found, and after it the nodes on the way.
+            reason = error.message.split("\n\t [[")[0].strip().rpartition("\n")[2]
+            raise RequestError(CODE_OF_NUMBER.get(error.error_code, "UNKNOWN"), reason) from None
 
     def verify(self) -> None:
         """Compares the answers with those of the day of export, where tfsum exported the model.
