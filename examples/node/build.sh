@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs @tensorflow/tfjs-node and builds its addon against the libraries of TensorFlow's Python package, where its own
-# download is unavailable, or to have a newer TensorFlow. Needs npm, a C++ compiler, make, and a Python with tensorflow.
+# Installs @tensorflow/tfjs-node and builds its addon against the libraries of TensorFlow's Python package: its own
+# download is TensorFlow 2.9, which is too old for tfsum's exports. Needs npm, a C++ compiler, make, and a Python with
+# tensorflow; without a network also npm_config_nodedir=FOLDER, in which include/node has Node's headers.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 npm install --ignore-scripts --no-fund --no-audit
@@ -15,4 +16,4 @@ done
 # The names that the addon is linked with; the C API is in libtensorflow_cc.
 ln -s libtensorflow_cc.so.2 deps/lib/libtensorflow.so
 ln -s libtensorflow_framework.so.2 deps/lib/libtensorflow_framework.so
-npx node-pre-gyp configure build --build-from-source
+npx --no-install node-pre-gyp install --build-from-source
