@@ -22,9 +22,10 @@ def test_every_other_file_of_the_package_is_package_data():
     data = setup_cfg()["options.package_data"]
     for path in (ROOT / "tfsum").rglob("*"):
         if path.is_file() and path.suffix not in {".py", ".pyc"} and "__pycache__" not in path.parts:
-            package = ".".join(path.parent.relative_to(ROOT).parts)
-            patterns = data.get(package, "").split()
-            assert any(path.match(pattern) for pattern in patterns), f"{path} would be left behind by pip"
+            package = next(folder for folder in path.parents if (folder / "__init__.py").is_file())
+            patterns = data.get(".".join(package.relative_to(ROOT).parts), "").split()
+            name = path.relative_to(package)
+            assert any(name.match(pattern) for pattern in patterns), f"{path} would be left behind by pip"
 
 
 def test_the_pages_for_both_readers_are_there():

@@ -29,7 +29,8 @@ from tensorflow_serving.apis import (
 
 @pytest.fixture(scope="module")
 def server(models):
-    settings = ServerSettings(port=0, grpc_port=0, version_policy="all", labels={"text/stable": 1}, poll_seconds=0.1)
+    settings = ServerSettings(port=0, grpc_port=0, version_policy="all", labels={"text/stable": 1}, poll_seconds=0.1,
+                              max_characters=6_000_000)
     with Server(models, settings) as started:
         while not started.versions.ready or len(started.versions.available().get("text", [])) < 2:
             time.sleep(0.05)

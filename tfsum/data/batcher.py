@@ -182,6 +182,6 @@ class Batcher:
     def report(self) -> dict[str, int | float]:
         """What one pass holds and wastes: `counts`, batches, tokens, padded_tokens, padding (share of these)."""
         batches = self.plan()
-        padded = sum(len(rows) * int(side[rows].max()) for rows in batches for side in self.sides)
+        padded = sum(len(rows) * self.width(side, rows) for side in self.sides for rows in batches)
         return {**self.counts, "batches": len(batches), "tokens": self.tokens, "padded_tokens": padded,
                 "padding": 1.0 - self.tokens / padded}

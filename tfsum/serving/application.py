@@ -1,5 +1,6 @@
 """The HTTP application: the REST API, health, metrics, and the access log."""
 
+import asyncio
 import hmac
 import json
 import logging
@@ -80,6 +81,8 @@ class Application:
             return _failed(error)
         except ClientDisconnect:
             return Response(status_code=499)
+        except asyncio.CancelledError:  # a second signal ends the server
+            return _failed(RequestError("UNAVAILABLE", "the server stopped before the answer was computed"))
         except Exception:
             LOG.exception("a request failed")
             return _failed(RequestError("INTERNAL", "the request failed; the server's log says why"))

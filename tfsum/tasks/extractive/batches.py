@@ -63,6 +63,12 @@ class DocumentBatcher(Batcher):
     def tokens(self) -> int:
         return int((self._documents.piece_counts + 2).sum())
 
+    def width(self, side: np.ndarray, rows: np.ndarray) -> int:
+        windows = self._documents.windows
+        if windows[rows[0]] > 1:  # windows of documents of several are full
+            return int(side[rows].max())
+        return int(min(self.bucket(side[rows].max()) * self.bucket_width, side[windows == 1].max()))
+
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         documents = self._documents
         first = documents.first_sentence[rows]
@@ -71,7 +77,7 @@ class DocumentBatcher(Batcher):
         sentence = first[row] + column
         counts, start = documents.piece_counts[sentence], documents.start[sentence]
         of, inside = ragged_places(counts)  # (p,) for the p pieces of the batch
-        token_ids = np.zeros((len(rows), int(documents.length[rows].max())), np.int32)
+        token_ids = np.zeros((len(rows), self.width(documents.length, rows)), np.int32)
         token_ids[row, start] = self._cls_id
         token_ids[row[of], start[of] + 1 + inside] = documents.pieces[documents.first_piece[sentence][of] + inside]
         token_ids[row, start + 1 + counts] = self._sep_id
