@@ -24,7 +24,7 @@ def lost_worker(error: Exception) -> Stopped:
 
     Example:
         >>> print(lost_worker(RuntimeError("/job:worker/replica:0/task:1 is down")))  # doctest: +ELLIPSIS
-        worker 1 does not answer any more; ...
+        worker 1 does not answer any more. ...
     """
     found = re.search(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
     who = f"{found[1]} {found[2]}" if found else "another worker"
