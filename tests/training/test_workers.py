@@ -89,7 +89,7 @@ def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, tmp_path, 
     status, errors = done(both[0])
     both[1].kill()
     done(both[1])
-    assert status == 75 and re.search(r"worker 1 does not answer any more; .* to resume", errors), errors[-3000:]
+    assert status == 75 and re.search(r"worker 1 does not answer any more\. .* to resume", errors), errors[-3000:]
     status, errors = done(start("lost", "--local-workers", "2", **LONG))
     assert status == 0 and "resuming after step" in errors
     whole, resumed = weights(tmp_path / "runs" / "whole"), weights(tmp_path / "runs" / "lost")
