@@ -75,6 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise
         raise Error(f"serving needs the package {error.name}; pip install 'tfsum[serve]'") from None
     from tfsum.serving.settings import ServerSettings
+    from tfsum.serving.tracing import flush
 
     names = ("host", "port", "grpc_port", "max_body", "max_documents", "max_characters", "max_queue", "timeout",
              "threads", "batch_characters", "batch_wait", "long_characters", "version_policy", "poll_seconds",
@@ -83,6 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
                               token=read_token(arguments.token_file))
     log_to(sys.stderr, access=not arguments.no_access_log)
     answered = Server(arguments.folder, settings).run()
+    flush()
     sys.stderr.flush()
     os._exit(0 if answered else 1)  # threads that still compute what nobody waits for are not waited for
 

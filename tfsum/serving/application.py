@@ -1,6 +1,7 @@
 """The HTTP application: the REST API, health, metrics, and the access log."""
 
 import asyncio
+import contextlib
 import hmac
 import json
 import logging
@@ -61,9 +62,12 @@ class Application:
         """Answers a request of HTTP."""
         begin, request = time.monotonic(), Request(scope, receive)
         path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
-        with span(request.method, request.headers, url_path=path[:SHOWN]) as traced:
+        traced: contextlib.AbstractContextManager[dict] = contextlib.nullcontext({})
+        if path not in self._pages:  # which probes and browsers look at all the time
+            traced = span(request.method, request.headers, url_path=path[:SHOWN])
+        with traced as found:
             response = await self._answered(request, path)
-            traced["http.response.status_code"] = response.status_code
+            found["http.response.status_code"] = response.status_code
         if self._settings.cors and request.headers.get("origin"):
             response.headers.update({"Access-Control-Allow-Origin": self._settings.cors,
                                      "Access-Control-Allow-Methods": "POST, GET",

@@ -16,7 +16,8 @@ NAME = "tfsum.serving"
 def span(name: str, headers: Mapping[str, str] | None = None, **attributes: Any) -> Iterator[dict[str, Any]]:
     """A span around a piece of work.
 
-    Where the spans go is for OpenTelemetry's SDK to say: run the server by `opentelemetry-instrument`.
+    Where the spans go is for OpenTelemetry's SDK to say: install `opentelemetry-distro` and an exporter, and run the
+    server by `opentelemetry-instrument`.
 
     Args:
         name: of the span.
@@ -41,3 +42,13 @@ def span(name: str, headers: Mapping[str, str] | None = None, **attributes: Any)
             yield more
         finally:
             opened.set_attributes({key.replace("_", "."): value for key, value in attributes.items()} | more)
+
+
+def flush() -> None:
+    """Sends the spans that wait, before a process ends without Python's own end.
+
+    Example:
+        >>> flush()
+    """
+    if trace is not None and hasattr(provider := trace.get_tracer_provider(), "force_flush"):
+        provider.force_flush(timeout_millis=5000)
