@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from tfsum.serving.json_tensor import write_error
+from tfsum.serving.json_answer import write_error
 from tfsum.serving.metrics import Metrics
 from tfsum.serving.openapi import document
 from tfsum.serving.page import FILES, Page

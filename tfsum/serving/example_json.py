@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfsum.serving.json_tensor import element_bytes, invalid, shown, write_rows, wrong
+from tfsum.serving.json_answer import write_rows
+from tfsum.serving.json_tensor import element_bytes, invalid, shown, wrong
 from tfsum.serving.signature import CLASSIFY, REGRESS, Signature
 
 METHODS = {"classify": ("classification", CLASSIFY), "regress": ("regression", REGRESS)}

@@ -12,7 +12,8 @@ from typing import Any
 from google.protobuf.json_format import MessageToDict
 
 from tfsum.serving.example_json import check_method, read_examples, write_results
-from tfsum.serving.json_tensor import invalid, read_object, read_predict, signature_name, write_predict
+from tfsum.serving.json_answer import write_predict
+from tfsum.serving.json_tensor import invalid, read_object, read_predict, signature_name
 from tfsum.serving.predictor import Predictor
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
