@@ -279,7 +279,7 @@ def steady(requests: Requests, folder: pathlib.Path, options: argparse.Namespace
     server = tfsum_server(folder, options.serve)
     try:
         run = asyncio.Runner()
-        full, outcomes = run.run(saturated(server.http, requests, 60))
+        full, outcomes = run.run(saturated(server.http, requests, options.seconds))
         before, memory, seconds = batches(server.port), [], 60 * options.minutes
 
         async def watched() -> list[Sent]:

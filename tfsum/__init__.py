@@ -49,6 +49,7 @@ _LAZY = {
     "Bert": "tfsum.models.bert",
     "BertClassifier": "tfsum.models.bert_classifier",
     "BertForPretraining": "tfsum.models.bert_for_pretraining",
+    "BertSumAbs": "tfsum.models.bert_sum_abs",
     "BertSumExt": "tfsum.models.bert_sum_ext",
     "Transformer": "tfsum.models.transformer",
 }

@@ -5,7 +5,8 @@ import zipfile
 import numpy as np
 import pytest
 
-from tfsum.conversion.bertsum import bertsum_tensors, read_bertsum
+from tfsum.conversion.bertsum import read_bertsum
+from tfsum.conversion.bertsum_names import bertsum_tensors
 from tfsum.errors import CheckpointError
 from tfsum.formats.torch_file import read_torch_file
 
@@ -37,7 +38,7 @@ def altered(monkeypatch):
 
 @pytest.mark.parametrize("name", [
     "bertsum_ext_classifier_step0", "bertsum_ext_classifier_step3_legacy", "bertsum_ext_transformer_step0",
-    "presumm_ext_transformer_step0", "presumm_ext_baseline_step0",
+    "bertsum_ext_rnn_step0", "presumm_ext_transformer_step0", "presumm_ext_baseline_step0", "presumm_abs_step0",
 ])
 def test_there_and_back(shared, name):
     original = read_torch_file(checkpoint(shared, name))["model"]
@@ -47,6 +48,9 @@ def test_there_and_back(shared, name):
     for key, value in back.items():
         if key.endswith("pos_emb.pe"):
             np.testing.assert_allclose(value[:, :original[key].shape[1]], original[key], atol=2e-5)
+        elif key.endswith(".mask"):  # shorter in the fixture
+            rows = original[key].shape[1]
+            np.testing.assert_array_equal(value[:, :rows, :rows], original[key])
         elif "transformer_inter.0.layer_norm" not in key:  # never applied, so not kept
             np.testing.assert_array_equal(value, original[key], err_msg=key)
 
@@ -82,11 +86,21 @@ def test_positions_of_another_kind_are_refused(shared, altered):
                 {"encoder.pos_emb.pe": np.zeros((1, 128, 48), np.float32)})
 
 
-@pytest.mark.parametrize(("name", "message"), [("bertsum_ext_rnn_step0", "the head has rnn, wo"),
-                                               ("presumm_abs_step0", "an abstractive model")])
-def test_other_models_are_named(shared, name, message):
+def test_another_head_is_named(shared, altered):
+    names = read_torch_file(checkpoint(shared, "bertsum_ext_classifier_step0"))["model"]
+    other = {name: None for name in names if name.startswith("encoder.")}
+    with pytest.raises(CheckpointError, match="the head has convolution; tfsum reads the classifier"):
+        altered(checkpoint(shared, "bertsum_ext_classifier_step0"),
+                {"encoder.convolution.weight": np.zeros((2, 2), np.float32), **other})
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("decoder.pos_emb.pe", "sines and cosines"), ("decoder.transformer_layers.1.mask", "mask of later tokens"),
+    ("generator.0.weight", "differs from decoder.embeddings.weight")])
+def test_buffers_that_are_others_are_refused(shared, altered, name, message):
+    stored = read_torch_file(checkpoint(shared, "presumm_abs_step0"))["model"][name]
     with pytest.raises(CheckpointError, match=message):
-        read_bertsum(checkpoint(shared, name), FOUR_HEADS)
+        altered(checkpoint(shared, "presumm_abs_step0"), {name: 1 - stored})
 
 
 def test_a_config_of_another_model_is_refused(shared):

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.models import BertClassifier, BertForPretraining, BertSumExt, Transformer
+from tfsum.models import BertClassifier, BertForPretraining, BertSumAbs, BertSumExt, Transformer
 
 ENCODER = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
            "max_position_embeddings": 16}
@@ -26,12 +26,15 @@ CASES = {
                        {"token_ids": IDS, "segment_ids": ZEROS}, np.array([0, 1, 2, 1], np.int32)),
     "Transformer": (lambda: Transformer(30, 30, 1, 1, 8, 2, 8, start_id=2, end_id=3),
                     {"source_ids": IDS, "target_ids": IDS}, IDS),
+    "BertSumAbs": (lambda: BertSumAbs(dict(ENCODER), 1, 2, 8, max_length=5),
+                   {"source_ids": IDS, "segment_ids": ZEROS, "target_ids": IDS}, IDS),
     "BertForPretraining": (lambda: BertForPretraining(dict(ENCODER)),
                            {"token_ids": IDS, "segment_ids": ZEROS, "masked_lm_positions": PLACES,
                             "masked_lm_ids": IDS[:, 1:3], "masked_lm_weights": np.ones((4, 2), np.float32),
                             "next_sentence_labels": np.zeros(4, np.int32)}, None),
 }
-MEASURED = ("BertSumExt", "BertClassifier", "Transformer")  # they take metrics
+MEASURED = ("BertSumExt", "BertClassifier", "Transformer", "BertSumAbs")  # they take metrics
+WRITERS = ("Transformer", "BertSumAbs")
 pytestmark = pytest.mark.filterwarnings("ignore:.*shuffle=True")
 
 
@@ -120,9 +123,9 @@ def test_metrics_see_the_real_targets_alone(name):
     model = make()
     model.compile(keras.optimizers.SGD(0.0), metrics=["accuracy"])
     history = model.fit(x, y, validation_data=(x, y), batch_size=2, epochs=2, verbose=0).history
-    predicted = np.asarray(model.predict_outputs(x) if name != "Transformer" else model(x))
+    predicted = np.asarray(model(x) if name in WRITERS else model.predict_outputs(x))
     right = (predicted > 0.5) == (y > 0.5) if name == "BertSumExt" else predicted.argmax(-1) == y
-    real = {"BertSumExt": STARTS >= 0, "BertClassifier": np.ones(4, bool), "Transformer": IDS > 0}[name]
+    real = {"BertSumExt": STARTS >= 0, "BertClassifier": np.ones(4, bool), **dict.fromkeys(WRITERS, IDS > 0)}[name]
     expected = right[real].mean()
     found = [*history["accuracy"], *history["val_accuracy"],
              model.evaluate(x, y, batch_size=3, verbose=0, return_dict=True)["accuracy"]]
@@ -136,6 +139,24 @@ def test_metrics_of_a_step_are_of_the_weights_before_it():
     before = -np.log(np.asarray(model.predict_outputs(x))[np.arange(4), y]).mean()
     # Without dropout in the metric; the step itself moves the weights far.
     assert model.fit(x, y, batch_size=4, verbose=0).history["entropy"] == pytest.approx([before], rel=1e-4)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_batches_by_hand(name):
+    """`train_on_batch`, `test_on_batch` and `predict_on_batch` compute what a step of `fit` and the others do."""
+    make, x, y = CASES[name]
+    losses = []
+    whole = {"batch_size": 4, "shuffle": False, "verbose": 0}
+    for train in (lambda model: model.train_on_batch(x, y), lambda model: model.fit(x, y, **whole)):
+        keras.utils.set_random_seed(0)  # the same weights and the same dropout
+        model = make()
+        model.compile("sgd")
+        train(model)
+        losses.append(float(model.test_on_batch(x, y, return_dict=True)["loss"]))
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
+    found, expected = (keras.tree.flatten(predict(x)) for predict in (model.predict_on_batch, model.predict))
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", CASES)

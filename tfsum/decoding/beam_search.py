@@ -12,6 +12,7 @@ from tfsum.decoding.strategy import (
     Strategy,
     choose,
     count_tokens,
+    ids_of,
     is_number,
     reorder_rows,
     row_numbers,
@@ -117,13 +118,13 @@ class BeamSearch(Strategy):
         if self.normalization not in NORMALIZATIONS:
             raise Error(f"BeamSearch: normalization is {self.normalization!r}; known are {', '.join(NORMALIZATIONS)}")
 
-    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
-            return greedy.search(model, source_ids, max_length)
-        return self._follow_beams(model, source_ids, max_length)
+            return greedy.search(model, source, max_length)
+        return self._follow_beams(model, source, max_length)
 
-    def _follow_beams(self, model, source_ids, max_length: int):
+    def _follow_beams(self, model, source, max_length: int):
         def unfinished(position, token, live, pool, state):
             return (position < max_length) & ops.any(self._may_improve(live, pool, max_length))
 
@@ -136,14 +137,14 @@ class BeamSearch(Strategy):
             state = reorder_rows(state, row_numbers(choose(origin, kept), self.width))
             return position + 1, ops.reshape(_last_token(live, position), (-1,)), live, pool, state
 
-        start = self._start(model, source_ids, max_length)
+        start = self._start(model, source, max_length)
         _, _, _, pool, _ = ops.while_loop(unfinished, one_token, start)
         return pool.ids, pool.log_probability, count_tokens(pool.ids)
 
-    def _start(self, model, source_ids, max_length):
+    def _start(self, model, source, max_length):
         """The loop variables before the first token: one empty prefix per source, in the first of its K rows."""
-        batch = ops.shape(source_ids)[0]
-        state = model.start(source_ids, max_length, self.width)
+        batch = ops.shape(ids_of(source))[0]
+        state = model.start(source, max_length, self.width)
         only_first = ops.where(ops.arange(self.width) == 0, 0.0, FORBIDDEN)
         live = _Live(ops.full((batch, self.width, max_length), PADDING, dtype="int32"),
                      ops.zeros((batch, self.width), dtype="float32") + only_first)

@@ -5,7 +5,7 @@ from typing import Any
 
 from keras import ops
 
-from tfsum.decoding.strategy import Strategy
+from tfsum.decoding.strategy import Strategy, ids_of
 from tfsum.tensor import Tensor
 
 
@@ -24,9 +24,9 @@ class Greedy(Strategy):
         ((2, 1, 5), (2, 1), (2, 1))
     """
 
-    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
-        state = model.start(source_ids, max_length, 1)
-        found = self.follow(model, state, ops.shape(source_ids)[0], max_length, _most_probable)
+    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+        state = model.start(source, max_length, 1)
+        found = self.follow(model, state, ops.shape(ids_of(source))[0], max_length, _most_probable)
         return tuple(ops.expand_dims(part, 1) for part in found)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from tfsum.decoding.strategy import Strategy, choose, is_number
+from tfsum.decoding.strategy import Strategy, choose, ids_of, is_number
 from tfsum.errors import Error
 from tfsum.tensor import Tensor
 
@@ -64,15 +64,15 @@ class Sampling(Strategy):
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
             raise Error(f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)")
 
-    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
-        uniform = self._uniform_numbers(source_ids, max_length)
+    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+        uniform = self._uniform_numbers(ids_of(source), max_length)
 
         def draw(log_probabilities, position):
             kept = truncate(log_probabilities / self.temperature, self.top_k, self.top_p)
             return draw_tokens(kept, ops.take(uniform, position, axis=1))
 
-        state = model.start(source_ids, max_length, self.n_samples)
-        rows = ops.shape(source_ids)[0] * self.n_samples
+        state = model.start(source, max_length, self.n_samples)
+        rows = ops.shape(ids_of(source))[0] * self.n_samples
         ids, log_probability, length = self.follow(model, state, rows, max_length, draw)
         log_probability, best = ops.top_k(ops.reshape(log_probability, (-1, self.n_samples)), self.n_samples)
         return (choose(ops.reshape(ids, (-1, self.n_samples, max_length)), best), log_probability,

@@ -22,7 +22,7 @@ class Strategy:
 
     A strategy runs inside a graph and uses four attributes of a model:
 
-    - `model.start(source_ids, max_length, num_beams)` returns the state of `num_beams` hypotheses per source: a
+    - `model.start(source, max_length, num_beams)` returns the state of `num_beams` hypotheses per source: a
       (nested) dict of tensors. The tensors under "hypotheses" have one row per hypothesis, R = B * num_beams with
       the hypotheses of a source next to each other, and a strategy reorders these rows; all other tensors are
       passed on unchanged.
@@ -43,7 +43,7 @@ class Strategy:
         >>> from tfsum.decoding import Greedy
         >>> class Counting:
         ...     start_id, end_id = 1, 5
-        ...     def start(self, source_ids, max_length, num_beams):
+        ...     def start(self, source, max_length, num_beams):
         ...         return {"hypotheses": {}}
         ...     def step(self, token_ids, position, state):
         ...         return 9 * ops.one_hot(token_ids + 1, 8), state
@@ -59,7 +59,7 @@ class Strategy:
         self._check_whole("min_length", 0)
         self._check_whole("no_repeat_ngram", 0)
 
-    def __call__(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def __call__(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         """Decodes a batch of sources.
 
         Padding is never generated, and the answer for a source does not depend on the rest of the batch. A
@@ -67,7 +67,8 @@ class Strategy:
 
         Args:
             model: an object with `start`, `step`, `start_id` and `end_id`, see the class.
-            source_ids: (B, Ts) int32, padded with 0.
+            source: (B, Ts) int32, padded with 0; or, for a model that needs more than the ids, a dict of `source_ids`
+                and other such tensors.
             max_length: L, maximum number of tokens of a sequence, including the end token.
 
         Returns:
@@ -82,9 +83,13 @@ class Strategy:
         if not is_number(max_length, numbers.Integral) or max_length < max(1, self.min_length):
             raise Error(f"{name}: max_length is {max_length!r}; expected a whole number, at least 1 and at least "
                         f"min_length ({self.min_length})")
-        return self.search(model, ops.convert_to_tensor(source_ids, dtype="int32"), int(max_length))
+        def tensor(ids):
+            return ops.convert_to_tensor(ids, dtype="int32")
 
-    def search(self, model: Any, source_ids: Tensor, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+        source = {name: tensor(ids) for name, ids in source.items()} if isinstance(source, dict) else tensor(source)
+        return self.search(model, source, int(max_length))
+
+    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         """Implements the strategy; arguments and results are those of `__call__`, already validated."""
         raise NotImplementedError
 
@@ -157,6 +162,16 @@ class Strategy:
         if not is_number(value, numbers.Integral) or value < least or (most is not None and value > most):
             wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
             raise Error(f"{type(self).__name__}: {name} is {value!r}; expected a whole number {wanted}")
+
+
+def ids_of(source: Any) -> Any:
+    """The ids (B, Ts) of a source, which may be a dict with more.
+
+    Example:
+        >>> ids_of({"source_ids": [[2, 3]], "segment_ids": [[0, 0]]})
+        [[2, 3]]
+    """
+    return source["source_ids"] if isinstance(source, dict) else source
 
 
 def is_number(value: Any, kind: type[Any] = numbers.Real) -> bool:

@@ -4,6 +4,7 @@ from tfsum.layers.cache import Cache
 from tfsum.layers.decoder import Decoder, DecoderLayer
 from tfsum.layers.dropout import Dropout, dropout_step
 from tfsum.layers.encoder import Encoder, EncoderLayer
+from tfsum.layers.layer_norm_lstm import LayerNormLSTM
 from tfsum.layers.masks import look_ahead_mask, padding_mask
 from tfsum.layers.multi_head_attention import MultiHeadAttention
 from tfsum.layers.positional_encoding import PositionalEncoding, positional_encoding
@@ -17,6 +18,7 @@ __all__ = [
     "Dropout",
     "Encoder",
     "EncoderLayer",
+    "LayerNormLSTM",
     "MultiHeadAttention",
     "PositionalEncoding",
     "PositionwiseFeedForward",

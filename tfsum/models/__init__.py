@@ -3,11 +3,12 @@
 from tfsum.models.bert import Bert
 from tfsum.models.bert_classifier import BertClassifier
 from tfsum.models.bert_for_pretraining import BertForPretraining
+from tfsum.models.bert_sum_abs import BertSumAbs
 from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.models.transformer import Transformer
 from tfsum.moved import moved_name
 
-__all__ = ["Bert", "BertClassifier", "BertForPretraining", "BertSumExt", "Transformer"]
+__all__ = ["Bert", "BertClassifier", "BertForPretraining", "BertSumAbs", "BertSumExt", "Transformer"]
 
 
 def __getattr__(name: str):

@@ -14,11 +14,12 @@ from tfsum.formats.bert_config import read_bert_config
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
-from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer
+from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer, LSTMHead
+from tfsum.models.windows import encode_windows
 from tfsum.tensor import Tensor
 
 POOLINGS = ("cls", "mean")
-HEADS = ("classifier", "transformer")
+HEADS = ("classifier", "transformer", "lstm")
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -32,7 +33,7 @@ class BertSumExt(Model):
 
     Args:
         bert: a `Bert`, or the dict of its arguments.
-        head: "classifier" or "transformer".
+        head: "classifier", "transformer" or "lstm".
         pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its tokens from
             its [CLS] to its [SEP].
         length_input: add to each sentence's vector a learned function of the logarithm of its number of tokens, which
@@ -41,7 +42,8 @@ class BertSumExt(Model):
         head_layers: layers of the transformer head.
         head_num_heads: its attention heads.
         head_feed_forward_width: its feed-forward width.
-        head_dropout: its dropout.
+        head_dropout: its dropout, or that of the LSTM head.
+        legacy: for the LSTM head: compute what the original computes, see `LSTMHead`.
         loss_reduction: "mean" over the real sentences of the global batch, or "sum" (the original's).
 
     Raises:
@@ -65,13 +67,16 @@ class BertSumExt(Model):
 
     def __init__(self, bert: Bert | dict, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
                  window_length: int | None = None, head_layers: int = 2, head_num_heads: int = 8,
-                 head_feed_forward_width: int = 2048, head_dropout: float = 0.1, loss_reduction: str = "mean",
-                 name: str = "bert_sum_ext", **kwargs: Any):
+                 head_feed_forward_width: int = 2048, head_dropout: float = 0.1, legacy: bool = False,
+                 loss_reduction: str = "mean", name: str = "bert_sum_ext", **kwargs: Any):
         super().__init__(name=name, **kwargs)
         for argument, value, known in (("head", head, HEADS), ("pooling", pooling, POOLINGS),
                                        ("loss_reduction", loss_reduction, ("mean", "sum"))):
             if value not in known:
                 raise Error(f"BertSumExt: {argument} is {value!r}; known are {', '.join(known)}")
+        if legacy and head != "lstm":
+            raise Error(f"BertSumExt: legacy is true and head is {head!r}; the original's slips, which legacy repeats, "
+                        "are in the head 'lstm' alone; leave legacy out")
         if isinstance(bert, dict):
             bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
         self.bert = bert
@@ -86,10 +91,12 @@ class BertSumExt(Model):
                        "window_length": self.window_length, "head_layers": head_layers,
                        "head_num_heads": head_num_heads,
                        "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
-                       "loss_reduction": loss_reduction}
+                       "legacy": legacy, "loss_reduction": loss_reduction}
         width = self.bert.config["hidden_size"]
         if head == "classifier":
             self.head = ClassifierHead(width, name="head", dtype=self.dtype_policy)
+        elif head == "lstm":
+            self.head = LSTMHead(width, head_dropout, legacy, name="head", dtype=self.dtype_policy)
         else:
             self.head = InterSentenceTransformer(width, head_layers, head_num_heads, head_feed_forward_width,
                                                  head_dropout, name="head", dtype=self.dtype_policy)
@@ -131,7 +138,7 @@ class BertSumExt(Model):
             float tensor (B, S, D), 0 where there is no sentence.
         """
         sentence_starts = ops.cast(sentence_starts, "int32")
-        sequence = self._encode_windows(token_ids, segment_ids, training)  # (B, T, D)
+        sequence = encode_windows(self.bert, token_ids, segment_ids, self.window_length, training)  # (B, T, D)
         return self.pool_sentences(sequence, token_ids, sentence_starts)
 
     def pool_sentences(self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor) -> Tensor:
@@ -146,20 +153,6 @@ class BertSumExt(Model):
         if self.length is not None:
             vectors += self.length(_length_features(count))
         return vectors * ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
-
-    def _encode_windows(self, token_ids, segment_ids, training):
-        """Encodes the full windows of each row, then the last partial one: (B, T) -> (B, T, D)."""
-        window, width = self.window_length, self.bert.config["hidden_size"]
-        total = ops.shape(token_ids)[1]
-        whole = total // window * window  # a Python int if T is known; then an empty part is omitted
-        parts = []
-        if not (isinstance(whole, int) and whole == 0):
-            ids, segments = (ops.reshape(t[:, :whole], (-1, window)) for t in (token_ids, segment_ids))
-            encoded = self.bert.encode(ids, segments, training)[0]
-            parts.append(ops.reshape(encoded, (ops.shape(token_ids)[0], whole, width)))  # -1 fails if whole is 0
-        if not (isinstance(whole, int) and whole == total):
-            parts.append(self.bert.encode(token_ids[:, whole:], segment_ids[:, whole:], training)[0])
-        return ops.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
 
     def score_sentences(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
                         training: bool | None = None) -> Tensor:

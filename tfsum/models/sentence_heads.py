@@ -5,7 +5,8 @@ from typing import Any
 import keras
 from keras import ops
 
-from tfsum.layers import Encoder, PositionalEncoding
+from tfsum.errors import Error
+from tfsum.layers import Dropout, Encoder, LayerNormLSTM, PositionalEncoding
 from tfsum.tensor import Tensor
 
 
@@ -96,6 +97,61 @@ class InterSentenceTransformer(keras.layers.Layer):
         x = self.positions(x, first_position=first_position)
         x = self.encoder(x, attention_mask=sentence_mask[:, None, None, :], training=training)
         return self.score(x)[..., 0]
+
+    def get_config(self) -> dict:
+        return {**super().get_config(), **self._config}
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class LSTMHead(keras.layers.Layer):
+    """A bidirectional LSTM over the sentences of a document (nlpyang/BertSum, `RNNEncoder`).
+
+    A sentence's vector is added to the outputs of both directions at its place, which are half as wide each. The
+    original, by a slip, gives every sentence the same output (forward: after the last position, backward: after the
+    first), and its recurrence runs through padding, so that a score depends on the batch; `legacy` computes that, for
+    checkpoints that were trained so.
+
+    Args:
+        d_model: size D of the sentence vectors, an even number.
+        dropout: fraction of the outputs of the LSTM set to 0 in training.
+        legacy: compute what the original computes.
+
+    Raises:
+        Error: `d_model` is odd.
+
+    Example:
+        >>> from keras import ops
+        >>> from tfsum.models.sentence_heads import LSTMHead
+        >>> tuple(LSTMHead(8)(ops.ones((2, 5, 8)), ops.ones((2, 5), "bool")).shape)
+        (2, 5)
+    """
+
+    def __init__(self, d_model: int, dropout: float = 0.1, legacy: bool = False, **kwargs: Any):
+        super().__init__(**kwargs)
+        if d_model % 2:
+            raise Error(f"LSTMHead: d_model is {d_model}; it must be even, half of it for each direction")
+        self._config = {"d_model": d_model, "dropout": dropout, "legacy": legacy}
+        self.legacy = legacy
+        self.forward_lstm = LayerNormLSTM(d_model // 2, name="forward", dtype=self.dtype_policy)
+        self.backward_lstm = LayerNormLSTM(d_model // 2, go_backwards=True, name="backward", dtype=self.dtype_policy)
+        self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
+        self.score = keras.layers.Dense(1, dtype="float32", name="score")
+
+    def build(self, input_shape: Any = None) -> None:
+        for layer in (self.forward_lstm, self.backward_lstm, self.score):
+            layer.build((None, None, self._config["d_model"]))
+        self.built = True
+
+    def call(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
+             training: bool | None = None) -> Tensor:
+        """Sentence vectors (B, S, D) and their bool mask (B, S) -> float32 logits (B, S)."""
+        x = vectors * ops.cast(sentence_mask, vectors.dtype)[..., None]
+        visible = None if self.legacy else sentence_mask
+        forward, backward = self.forward_lstm(x, visible), self.backward_lstm(x, visible)
+        if self.legacy:
+            forward, backward = forward[:, -1:], backward[:, :1]
+        read = self.drop(ops.concatenate([forward, backward], axis=-1), training=training)
+        return self.score(x + read)[..., 0]
 
     def get_config(self) -> dict:
         return {**super().get_config(), **self._config}

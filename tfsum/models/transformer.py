@@ -10,9 +10,8 @@ from keras import ops
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.formats import model_folder
-from tfsum.layers import Decoder, Encoder, PositionalEncoding, padding_mask
-from tfsum.models.generation import GenerativeModel
-from tfsum.models.label_smoothing import label_smoothing_loss
+from tfsum.layers import Decoder, Encoder, PositionalEncoding
+from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.tensor import Tensor
 
 PRESETS = {
@@ -25,7 +24,7 @@ PRESETS = {
 
 
 @keras.saving.register_keras_serializable("tfsum")
-class Transformer(GenerativeModel):
+class Transformer(EncoderDecoder):
     """Sequence-to-sequence Transformer: from source and target ids to the logits of each next token.
 
     Inputs are a dict of `source_ids` (B, Ts) and `target_ids` (B, T), which begins with the start token. For
@@ -94,7 +93,11 @@ class Transformer(GenerativeModel):
             "end_id": end_id,
             "max_length": max_length,
         }
-        _check(self.config)
+        self.check_sizes(("source_vocabulary_size", "target_vocabulary_size", "num_encoder_layers",
+                          "num_decoder_layers", "d_model", "num_heads", "feed_forward_width"), target_vocabulary_size)
+        if shared_embeddings and source_vocabulary_size != target_vocabulary_size:
+            self.wrong("target_vocabulary_size", f"that of the source, {source_vocabulary_size}, where they share one "
+                                                 "table; or pass shared_embeddings=False")
         self.start_id, self.end_id, self.max_length = start_id, end_id, max_length
         policy = self.dtype_policy
         layer = {k: self.config[k] for k in ("d_model", "num_heads", "feed_forward_width", "activation", "norm",
@@ -147,94 +150,17 @@ class Transformer(GenerativeModel):
         self.output_bias = self.add_weight((size,), "zeros", name="output_bias", autocast=False)
         self.built = True
 
-    def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
-        """Predicts each next token.
-
-        Args:
-            inputs: dict of `source_ids` (B, Ts) and `target_ids` (B, T).
-
-        Returns:
-            float32 logits (B, T, V).
-        """
-        target_ids = inputs["target_ids"]
-        source, source_mask = self._read(inputs["source_ids"], training)
-        x = self.target_positions(self.target_embedding(target_ids), training=training)
-        x = self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
-                         source_mask=source_mask[:, None, None, :], training=training)
-        return self.logits(x)
-
     def encode(self, source_ids: Tensor, training: bool | None = None) -> Tensor:
         """The encoder's output: int tensor (B, Ts) -> float tensor (B, Ts, D)."""
-        return self._read(source_ids, training)[0]
+        return self.read(source_ids, training)[0]
 
-    def _read(self, source_ids, training=None):
-        """The encoder's output and the mask (B, Ts) of its visible positions.
-
-        The first position of a source of padding only is visible: with all positions masked, attention would return
-        their mean, which depends on their number.
-        """
+    def read(self, source_ids: Tensor, training: bool | None = None) -> tuple[Tensor, Tensor]:
+        """See `EncoderDecoder.read`."""
         if source_ids.shape[1] == 0:
             source_ids = ops.zeros((ops.shape(source_ids)[0], 1), "int32")
-        mask = padding_mask(source_ids)
-        first = ops.arange(ops.shape(source_ids)[1]) == 0
-        mask = ops.logical_or(mask, ops.logical_and(first, ops.logical_not(ops.any(mask, axis=1, keepdims=True))))
+        mask = self.visible(source_ids)
         x = self.source_positions(self.source_embedding(source_ids), training=training)
         return self.encoder(x, attention_mask=mask[:, None, None, :], training=training), mask
-
-    def logits(self, x: Tensor) -> Tensor:
-        """The logits of each next token: the decoder's output, float tensor (..., D) -> float32 (..., V)."""
-        kernel = ops.cast(self.output_kernel, self.compute_dtype)
-        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
-
-    def start(self, source_ids: Tensor, max_length: int, num_beams: int = 1) -> dict:
-        """Encodes the sources and allocates the caches of their targets, see `tfsum.decoding.Strategy`.
-
-        Args:
-            source_ids: int tensor (B, Ts).
-            max_length: L, the maximum number of steps.
-            num_beams: K, hypotheses per source.
-
-        Returns:
-            dict of `source_mask` (B, Ts), `layers`, the caches of each decoder layer, and `hypotheses`, a dict of
-            `slots` (B * K, L), the only tensor to reorder with the hypotheses (see `Decoder.start`).
-        """
-        if max_length < 1:
-            raise Error(f"Transformer: max_length is {max_length}; at least one token must fit")
-        self.build()
-        source, source_mask = self._read(source_ids, training=False)
-        slots, layers = self.decoder.start(source, max_length, num_beams)
-        return {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
-
-    def step(self, token_ids: Tensor, position: Tensor, state: dict) -> tuple[Tensor, dict]:
-        """Reads one token of each hypothesis and predicts the next one.
-
-        Args:
-            token_ids: int tensor (B * K,), the tokens at `position`; the start token at 0.
-            position: int scalar, below L.
-            state: the state of `start` with the earlier positions filled in.
-
-        Returns:
-            float32 logits (B * K, V) and the state with this position filled in.
-        """
-        x = self.target_embedding(token_ids)[:, None, :]
-        x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
-        x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
-                                             state["source_mask"])
-        return self.logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
-
-    def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """The next tokens (B, Tt), the probabilities of the vocabulary (B, Tt, V), and which tokens are no padding."""
-        labels = x["target_labels"] if y is None else y
-        return labels, ops.softmax(self(x, training=False)), padding_mask(labels)
-
-    def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
-        """The label-smoothed loss summed over the real tokens of the targets."""
-        labels = x["target_labels"] if y is None else y
-        return ops.sum(label_smoothing_loss(self(x, training=training), labels, self.config["label_smoothing"]))
-
-    def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
-        """The number of real tokens of the targets: float32 scalar."""
-        return ops.sum(ops.cast(padding_mask(x["target_labels"] if y is None else y), "float32"))
 
     @classmethod
     def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> "Transformer":
@@ -295,25 +221,3 @@ class Transformer(GenerativeModel):
 
     def get_config(self) -> dict:
         return {**super().get_config(), "name": self.name, **self.config}
-
-
-def _check(config):
-    """Raises an Error that names the invalid argument."""
-    def wrong(argument, expected):
-        raise Error(f"Transformer: {argument} is {config[argument]!r}; it must be {expected}")
-
-    for argument in ("source_vocabulary_size", "target_vocabulary_size", "num_encoder_layers", "num_decoder_layers",
-                     "d_model", "num_heads", "feed_forward_width", "start_id", "end_id", "max_length"):
-        if not isinstance(config[argument], int) or config[argument] < 1:
-            wrong(argument, "a whole number above 0")
-    if not 0 <= config["label_smoothing"] < 1:
-        wrong("label_smoothing", "at least 0 and below 1")
-    source, target = config["source_vocabulary_size"], config["target_vocabulary_size"]
-    if config["shared_embeddings"] and source != target:
-        wrong("target_vocabulary_size", f"that of the source, {source}, where they share one table; or pass "
-                                        "shared_embeddings=False")
-    if config["end_id"] == config["start_id"]:
-        wrong("end_id", "another than start_id")
-    for argument in ("start_id", "end_id"):
-        if config[argument] >= target:
-            wrong(argument, f"below the vocabulary's size, {target}")

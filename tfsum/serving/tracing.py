@@ -4,10 +4,10 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-trace: Any = None
-propagate: Any = None
-with contextlib.suppress(ModuleNotFoundError):
+try:
     from opentelemetry import propagate, trace
+except ModuleNotFoundError:
+    propagate = trace = None
 
 NAME = "tfsum.serving"
 

@@ -192,10 +192,11 @@ def _function(model: Model, step: Callable) -> Callable:
 
     def function(iterator: Any) -> dict[str, tf.Tensor]:
         nonlocal traced
-        if not model.run_eagerly and iterator.element_spec != traced:
+        spec = getattr(iterator, "element_spec", traced)  # Keras's train_on_batch gives a plain generator
+        if not model.run_eagerly and spec != traced:
             # Trace for the declared shapes of the data set, not for its first batch's: a resumed run, whose first batch
             # differs, would use another graph with other rounding.
-            traced = iterator.element_spec
+            traced = spec
             call.get_concrete_function(traced)
         logs: Any = None
         for _ in range(model.steps_per_execution):

@@ -118,7 +118,7 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
 @keras.saving.register_keras_serializable("tfsum")
 class Adam(keras.optimizers.Adam):
-    """Adam (Kingma and Ba 2015, algorithm 1) with per-layer learning rate factors.
+    """Adam (Kingma and Ba 2015, algorithm 1) with learning rates by layer.
 
     Epsilon is added to the bias-corrected root, as in the paper and in torch; Keras's own adds it before the
     correction, which differs for weights with tiny gradients.
@@ -128,6 +128,9 @@ class Adam(keras.optimizers.Adam):
         factors: maps a component of a weight's path (such as "head") to a factor of its learning rate and
             so of its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
             innermost component with a factor wins.
+        groups: maps a component of a weight's path (such as "bert") to a learning rate, or a schedule, in the place of
+            `learning_rate`; the weights of a group are clipped by the norm of their own gradients, so that each group
+            is trained as by an optimizer of its own (nlpyang/PreSumm, train_abstractive.py, `sep_optim`).
         bias_correction: False omits the correction of the moments, as google-research/bert does (optimization.py); with
             epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
             `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
@@ -139,40 +142,60 @@ class Adam(keras.optimizers.Adam):
     """
 
     def __init__(self, learning_rate: Any = 1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
-                 bias_correction: bool = True, name: str = "adam", **kwargs: Any) -> None:
+                 bias_correction: bool = True, groups: dict[str, Any] | None = None, name: str = "adam",
+                 **kwargs: Any) -> None:
         # A fixed name: Keras would number it per process, and checkpoints would not match.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
+        self.groups = {part: keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
+                       for part, rate in (groups or {}).items()}
         self.bias_correction = bias_correction
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Creates the moments, and looks up the factor and decay of each variable."""
         super().build(variables)
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
-        self._factor_of = [self._factor(variable.path) for variable in variables]
+        self._factor_of = [self._innermost(self.factors, variable.path, 1.0) for variable in variables]
+        names = {part: part for part in self.groups}
+        self._group_of = [self._innermost(names, variable.path, "") for variable in variables]
         self._decay_of = [self.weight_decay if self.weight_decay and self._use_weight_decay(v) else 0.0
                           for v in variables]
 
-    def _factor(self, path: str) -> float:
-        return next((self.factors[part] for part in reversed(path.split("/")) if part in self.factors), 1.0)
+    @staticmethod
+    def _innermost(values: dict, path: str, default: Any) -> Any:
+        return next((values[part] for part in reversed(path.split("/")) if part in values), default)
+
+    def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
+        """Keras's, which is private, for each group by itself; tests/training pins it."""
+        clipped = list(gradients)
+        for group in ("", *self.groups):
+            here = [i for i, other in enumerate(self._groups_now) if other == group]
+            for i, gradient in zip(here, super()._clip_gradients([gradients[i] for i in here]), strict=True):
+                clipped[i] = gradient
+        return clipped
 
     def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
         """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
 
     def apply(self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None) -> None:
         """Applies gradients; what is the same for all variables of a type is computed once, not for each."""
+        variables = trainable_variables or self._trainable_variables
+        self._groups_now = [self._group_of[self._get_variable_index(variable)]
+                            for gradient, variable in zip(grads, variables) if gradient is not None]
         self._corrections: dict[str, tuple[Any, Any]] = {}
         if self.bias_correction:
             for kind in {keras.backend.standardize_dtype(v.dtype) for v in trainable_variables or self._momentums}:
                 step = ops.cast(self.iterations + 1, kind)
                 self._corrections[kind] = (1 - ops.power(ops.cast(self.beta_1, kind), step),
                                            1 - ops.power(ops.cast(self.beta_2, kind), step))
+        self._rates = {part: rate(self.iterations) if callable(rate) else rate for part, rate in self.groups.items()}
         super().apply(grads, trainable_variables)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
-        rate = ops.cast(learning_rate, variable.dtype) * self._factor_of[index]
+        rate = self._rates.get(self._group_of[index], learning_rate)
+        rate = ops.cast(rate, variable.dtype) * self._factor_of[index]
         gradient = ops.cast(gradient, variable.dtype)
         m, v = self._momentums[index], self._velocities[index]
         self.assign_add(m, (gradient - m) * (1 - self.beta_1))
@@ -187,4 +210,7 @@ class Adam(keras.optimizers.Adam):
 
     def get_config(self) -> dict:
         """Returns the arguments of the optimizer."""
-        return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction}
+        groups = {part: keras.saving.serialize_keras_object(rate) if callable(rate) else rate
+                  for part, rate in self.groups.items()}
+        return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction,
+                "groups": groups}

@@ -139,7 +139,7 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
         model["attention_probs_dropout_prob"], head=model["head"], pooling=model["pooling"],
         length_input=model["length_input"], window_length=model["window_length"], head_layers=model["head_layers"],
         head_num_heads=model["head_num_heads"], head_feed_forward_width=model["head_feed_forward_width"],
-        head_dropout=model["head_dropout"], loss_reduction=model["loss_reduction"])
+        head_dropout=model["head_dropout"], legacy=model["legacy"], loss_reduction=model["loss_reduction"])
 
 
 def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
