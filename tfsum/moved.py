@@ -27,7 +27,6 @@ MODULES = {  # below tfsum: the name in 0.1.0 -> the name now
     "data.pretraining_batches": "tasks.pretraining.batches",
     "data.sentence_pair_writer": "tasks.pretraining.pair_writer",
     "data.shards": "data.preparation",
-    "data.windows": "tasks.extractive.windows",
     "decoding.length_normalization": "decoding.beam_search",
     "decoding.ngram_blocking": "decoding.strategy",
     "decoding.rows": "decoding.strategy",

@@ -20,7 +20,7 @@ def called(monkeypatch):
 
 def test_the_folder_goes_to_stdout_and_notes_to_stderr(called, capsys):
     assert main(["convert", "bert", "out", "--to", "google"]) == 0
-    assert called == [("bert", "out", "google", None)]
+    assert called == [("bert", "out", "google", None, None, None)]
     assert capsys.readouterr() == ("out\n", "tfsum: bert: left out 1 tensor\n")
 
 
@@ -32,10 +32,20 @@ def test_case(called, word, lowercase):
 
 def test_the_formats_are_those_of_the_library():
     pytest.importorskip("tensorflow")
+    from tfsum.conversion.bertsum_writer import FLAVOURS
     from tfsum.conversion.convert import FORMATS
 
-    assert convert.FORMATS == FORMATS
+    assert (*FORMATS, *FLAVOURS) == convert.FORMATS
     assert parse(["convert", "a", "b", "--to", "hugging-face"]).to == "hugging-face"
+
+
+def test_what_a_checkpoint_does_not_contain(monkeypatch, called, capsys):
+    calls = []
+    monkeypatch.setitem(vars(tfsum), "convert", lambda *arguments, **more: calls.append((arguments, more)) or [])
+    assert main(["convert", "a.pt", "out", "--to", "tfsum", "--vocabulary", "vocab.txt", "--heads", "4", "--head-heads",
+                 "2", "--legacy"]) == 0
+    assert calls == [(("a.pt", "out", "tfsum", None, "vocab.txt", {"num_attention_heads": 4}),
+                      {"head_heads": 2, "legacy": True})]
 
 
 @pytest.mark.parametrize("words", [["convert", "a", "b"], ["convert", "a", "b", "--to", "onnx"],

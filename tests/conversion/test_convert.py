@@ -195,11 +195,3 @@ def test_a_source_that_does_not_fit_leaves_nothing(source, tmp_path):
     with pytest.raises(CheckpointError, match="no format 'onnx'; known are google, hugging-face, tfsum"):
         convert(source, tmp_path / "out", "onnx")
     assert [p.name for p in tmp_path.iterdir()] == ["source"]
-
-
-@pytest.mark.parametrize("given", ["model_step_1.pt", "."])
-def test_a_checkpoint_of_bertsum_is_named_with_the_function_that_reads_it(tmp_path, given):
-    (tmp_path / "model_step_1.pt").write_bytes(b"PK")
-    with pytest.raises(CheckpointError, match=r"model_step_1.pt: is a checkpoint of torch.*read_bertsum\('.*_1.pt'\)"):
-        convert(tmp_path / given, tmp_path / "out", "tfsum")
-    assert not (tmp_path / "out").exists()

@@ -134,6 +134,28 @@ def test_labels_with_their_probabilities_of_five_megabytes(open_page, classifier
     assert "The model read 0.0 % of the text" in text_of(driver, "warnings") and violations(driver) == []
 
 
+def test_a_summary_of_five_megabytes(open_page, tmp_path):
+    """About five minutes on two cores: over the default limits, which --max-characters and --timeout raise."""
+    text = tmp_path / "long.txt"
+    article = ARTICLE.read_text(encoding="utf-8")
+    parts = (f"{article}\n\nThis is part {number} of the text.\n\n" for number in range(9999))
+    with text.open("w", encoding="utf-8") as file:
+        while file.tell() < 5_000_000:
+            file.write(next(parts))
+    with Server(settings=ServerSettings(port=0, max_characters=6_000_000, timeout=1500)) as patient:
+        driver = open_page(address=f"http://127.0.0.1:{patient.port}/")
+        WebDriverWait(driver, 30).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+        driver.find_element(By.ID, "file").send_keys(str(text))
+        WebDriverWait(driver, 60).until(
+            lambda page: page.execute_script("return document.getElementById('text').value.length") > 4_900_000)
+        driver.find_element(By.ID, "send").click()
+        settled(driver, 1500)
+        assert text_of(driver, "problem") == ""
+        plain = driver.execute_script("return [...document.querySelectorAll('mark')].map(mark => mark.firstChild.data)")
+        assert len(plain) == 3 and all(sentence in text.read_text(encoding="utf-8") for sentence in plain)
+        assert text_of(driver, "answer").split() == " ".join(plain).split()
+
+
 def test_the_keyboard_alone(open_page):
     driver = open_page()
     press = lambda keys: webdriver.ActionChains(driver).send_keys(keys).perform()  # noqa: E731  to what has the focus

@@ -65,7 +65,7 @@ def test_an_export_kind_that_is_none_and_a_config_of_none_are_of_no_task():
 def test_what_is_unknown_is_told_with_what_is_known():
     with pytest.raises(Error, match="no task 'gist'; known are extractive, abstractive, classification, pretraining"):
         task("gist")
-    with pytest.raises(RecipeError, match="kind is 'gist'; known are bert_sum_ext, transformer, bert_classifier, "):
+    with pytest.raises(RecipeError, match="kind is 'gist'; known are bert_sum_ext, transformer, bert_sum_abs, "):
         task_of_recipe("gist")
     with pytest.raises(RecipeError, match="kind is 'gist'; known are bert_sum_ext"):
         recipes.schema("gist")

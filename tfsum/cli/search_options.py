@@ -1,4 +1,4 @@
-"""The options of `tfsum export` and `tfsum evaluate` for the decoding of a Transformer."""
+"""The options of `tfsum export` and `tfsum evaluate` for the decoding of a Transformer or a BertSumAbs."""
 
 import argparse
 
@@ -6,7 +6,8 @@ import argparse
 UNSET = argparse.SUPPRESS
 
 NAMES = ("min_length", "no_repeat_ngram", "width", "length_penalty", "normalization", "temperature", "top_k", "top_p",
-         "n_samples")
+         "n_samples", "legacy")
+LENGTHS = ("max_length", "max_source_length", "max_windows")
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,16 +22,21 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         >>> parser.parse_args(["--search", "greedy"]).search
         'greedy'
     """
-    add = parser.add_argument_group("how a Transformer answers").add_argument
+    add = parser.add_argument_group("how a Transformer or a BertSumAbs answers (a BertSumAbs without options of the "
+                                    "search: --width 5 --length-penalty 0.95 --no-repeat-ngram 3)").add_argument
     add("--search", choices=("greedy", "beam", "sampling"), help="default beam")
     add("--max-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at most (default: the model's)")
     add("--max-source-length", type=int, default=UNSET, metavar="N",
-        help="tokens read of a source (default: as its data were prepared)")
+        help="a Transformer's: tokens read of a source (default: as its data were prepared)")
+    add("--max-windows", type=int, default=UNSET, metavar="N",
+        help="a BertSumAbs's: windows read of a text (default: as it was trained, else 1)")
     add("--width", type=int, default=UNSET, metavar="K", help="beam: prefixes followed together (default 4)")
     add("--length-penalty", type=float, default=UNSET, metavar="A", help="beam: the higher, the longer (default 0.6)")
     add("--normalization", choices=("gnmt", "length"), default=UNSET, help="beam: for length (default gnmt)")
     add("--no-repeat-ngram", type=int, default=UNSET, metavar="N", help="no N tokens in a row come twice (default off)")
     add("--min-length", type=int, default=UNSET, metavar="N", help="tokens of an answer at least (default 0)")
+    add("--legacy", action="store_true", default=UNSET,
+        help="beam: search as PreSumm's program does, slips included, to compare with its summaries")
     add("--temperature", type=float, default=UNSET, metavar="T", help="sampling: lower is nearer to greedy (default 1)")
     add("--top-k", type=int, default=UNSET, metavar="K", help="sampling: only from the K most probable tokens")
     add("--top-p", type=float, default=UNSET, metavar="P",
@@ -46,7 +52,7 @@ def take_search(given: dict) -> dict:
         given: parsed options by name; those of the group are removed.
 
     Returns:
-        `strategy`, `max_length` and `max_source_length`, if given.
+        `strategy` and the lengths, if given.
 
     Example:
         >>> take_search({"search": "greedy", "max_length": 20})
@@ -54,7 +60,7 @@ def take_search(given: dict) -> dict:
     """
     from tfsum.decoding.named_strategy import named_strategy
 
-    chosen = {name: given.pop(name) for name in ("max_length", "max_source_length") if name in given}
+    chosen = {name: given.pop(name) for name in LENGTHS if name in given}
     search, options = given.pop("search"), {name: given.pop(name) for name in NAMES if name in given}
     if "search_seed" in given:
         options["seed"] = given.pop("search_seed")

@@ -2,6 +2,7 @@
 one. Text, HTML, PDF, Word (.docx), mail, and with --field the rows of JSON lines and CSV are read."""
 
 import argparse
+import contextlib
 import functools
 import inspect
 import os
@@ -50,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("-r", "--recursive", action="store_true", help="read all files of a folder and of those in it")
     add("-o", "--output", metavar="FOLDER", help="write an answer a file into this folder, and none to standard "
         "output; a document is not read again whose answer is there and no older; remove the folder to change options")
-    add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped); with --server the "
-        "name of a model on it")
+    add("--model", metavar="FOLDER", help="a SavedModel that tfsum exported (default: the shipped), or a model folder "
+        "(which is exported for the occasion); with --server the name of a model on it")
     add("--server", metavar="URL", help="ask `tfsum serve` or TensorFlow Serving at http://HOST:PORT, "
         "https://HOST:PORT or grpc://HOST:PORT, and load no model here")
     add("--token-file", metavar="FILE", help="holds the token that the server needs")
@@ -71,16 +72,23 @@ def run(arguments: argparse.Namespace) -> int:
     if [source.name for source in sources] == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
     places = None if arguments.output is None else Places(arguments.output, sources, arguments.format)
-    if arguments.server is None:
-        load_tensorflow()
-        summarize, options = load(arguments)
-    else:
-        summarize, options = connect(arguments)
+    with contextlib.ExitStack() as stack:  # for the temporary export of a model folder
+        if arguments.server is None:
+            load_tensorflow()
+            summarize, options = load(arguments, stack)
+        else:
+            summarize, options = connect(arguments)
+        return _summarize_all(arguments, sources, places, functools.partial(summarize, **options))
+
+
+def _summarize_all(arguments: argparse.Namespace, sources: list[Source], places: "Places | None",
+                  summarize: Callable) -> int:
+    """Prints or writes the answers to all sources, and gives the exit status."""
     failures: list[str] = []
     heading = places is None and (len(sources) > 1 or arguments.field is not None)
     with documents_bar(None if arguments.field else len(sources)) as bar:
         read = documents(sources, arguments, places, None if len(sources) == 1 else failures, bar)
-        answered = functools.partial(answers, summarize=functools.partial(summarize, **options), bar=bar)
+        answered = functools.partial(answers, summarize=summarize, bar=bar)
         for group in groups(read):
             found = answered(group)
             for _, document, result in sorted(found, key=lambda row: row[0]) if places is None else found:
@@ -100,11 +108,14 @@ def run(arguments: argparse.Namespace) -> int:
     return 1 if failures else 0
 
 
-def load(arguments: argparse.Namespace) -> tuple[Callable, dict[str, Any]]:
-    """The model, and the options of its call."""
+def load(arguments: argparse.Namespace, stack: contextlib.ExitStack) -> tuple[Callable, dict[str, Any]]:
+    """The model, a model folder being exported for as long as `stack` is open, and the options of its call."""
     from tfsum.tasks.load import task_of
+    from tfsum.tasks.loaded import loaded
 
-    summarize, options = tfsum.load(arguments.model), {}
+    is_folder = arguments.model is not None and pathlib.Path(arguments.model, "config.json").is_file()
+    summarize = stack.enter_context(loaded(arguments.model)) if is_folder else tfsum.load(arguments.model)
+    options: dict[str, Any] = {}
     if (verb := task_of(summarize.path, summarize.description).module.VERB) != "summarize":
         raise Error(f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; use "
                     f"`tfsum {verb}`")

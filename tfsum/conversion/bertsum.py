@@ -4,6 +4,7 @@ Both save `{"model": state_dict, "opt": ..., "optim": ...}`; `tfsum.conversion.b
 """
 
 import argparse
+import inspect
 import os
 import re
 from collections.abc import Mapping
@@ -22,19 +23,21 @@ HEADS = ("encoder.", "ext_layer.")
 DECODER = "decoder."
 
 
-def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes: Any) -> BertSumExt | BertSumAbs:
+def read_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None,
+                 **changes: Any) -> BertSumExt | BertSumAbs:
     """Reads a checkpoint of BertSum or PreSumm: extractive with any head, or abstractive.
 
     Sizes come from the shapes of the tensors; attention heads and dropout of the sentence layers or the decoder from
     the `opt` in the file. What neither knows is as in the papers: BERT's heads are 64 wide, its activation is the erf
-    GELU, and a decoder has 8 heads.
+    GELU.
 
     Args:
         path: the .pt file, zip or legacy; with or without the trainer's `{"model": ...}` around the state_dict.
         bert: arguments of `Bert` (the fields of its config.json) that the shapes do not determine, such as
             `num_attention_heads`; those that they determine must agree.
-        **changes: arguments of `BertSumExt` or `BertSumAbs`, such as `head_num_heads` where the file has no `opt`, or
-            `legacy` for the LSTM head as the original computes it.
+        head_heads: attention heads of the sentence layers or the decoder, where the file has no `opt`.
+        **changes: arguments of `BertSumExt` or `BertSumAbs`, such as `legacy` for the LSTM head as the original
+            computes it.
 
     Returns:
         a built model with the weights of the file; `save_pretrained` makes a model folder of it.
@@ -54,10 +57,15 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, **changes: A
     prefix = _prefix(tensors, path)
     known = vars(options) if isinstance(options, argparse.Namespace) else dict(options)
     sizes = _bert_arguments(tensors, known, bert or {}, path)
-    if prefix == DECODER:
-        model: BertSumExt | BertSumAbs = BertSumAbs(sizes, **{**_decoder_arguments(tensors, known, path), **changes})
-    else:
-        model = BertSumExt(sizes, **{**_head_arguments(tensors, prefix, known, path), **changes})
+    if head_heads is not None:
+        known |= dict.fromkeys(("heads", "ext_heads", "dec_heads"), head_heads)
+    kind: type[BertSumExt] | type[BertSumAbs] = BertSumAbs if prefix == DECODER else BertSumExt
+    if unknown := sorted(changes.keys() - inspect.signature(kind).parameters.keys()):
+        raise CheckpointError(f"{path}: is a {kind.__name__}, which has no {', '.join(unknown)}; leave it out")
+    arguments = _decoder_arguments(tensors, known, path) if kind is BertSumAbs else _head_arguments(tensors, prefix,
+                                                                                                   known, path)
+    with model_folder.errors_named(path):
+        model = kind(sizes, **{**arguments, **changes})
     model.build()
     weights = without_buffers(dict(tensors), prefix, str(path))
     model_folder.assign(named_variables(model), bertsum_names(model, prefix), weights, path)
@@ -107,8 +115,9 @@ def _bert_heads(width: int, options: dict, path: str | os.PathLike) -> int:
     if options.get("encoder") == "baseline":  # a small BERT of the original's own, made with these heads
         return 8 if options.get("task") == "abs" else options.get("ext_heads", 8)
     if width % 64:
-        raise CheckpointError(f"{path}: does not contain the number of BERT's attention heads, and its width {width} is "
-                              "none of the published sizes; give it: --heads N, or bert={'num_attention_heads': N}")
+        raise CheckpointError(f"{path}: does not contain the number of BERT's attention heads, and its width {width} "
+                              "is none of the published sizes; give it: --heads N, or "
+                              "bert={'num_attention_heads': N}")
     return width // 64
 
 
@@ -125,17 +134,24 @@ def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os
         parts = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
         raise CheckpointError(f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
                               "(linear1), the transformer (transformer_inter) and the LSTM (rnn)")
-    if heads in options:
-        found["head_num_heads"] = options[heads]
+    found["head_num_heads"] = _heads(options, heads, path)
     width = _rows(tensors, prefix + "transformer_inter.0.feed_forward.w_1.weight", 0, path)
     return {"head": "transformer", "head_layers": layers, "head_feed_forward_width": width, **found}
 
 
 def _decoder_arguments(tensors: Mapping, options: dict, path: str | os.PathLike) -> dict:
     found = {"num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\."),
-             "feed_forward_width": _rows(tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path)}
-    for argument, option in (("num_heads", "dec_heads"), ("dropout", "dec_dropout"),
-                             ("label_smoothing", "label_smoothing"), ("max_length", "max_length")):
+             "feed_forward_width": _rows(tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path),
+             "num_heads": _heads(options, "dec_heads", path)}
+    for argument, option in (("dropout", "dec_dropout"), ("label_smoothing", "label_smoothing"),
+                             ("max_length", "max_length")):
         if option in options:
             found[argument] = options[option]
     return found
+
+
+def _heads(options: dict, option: str, path: str | os.PathLike) -> int:
+    if option not in options:
+        raise CheckpointError(f"{path}: does not contain the number of attention heads above its BERT (`opt` has no "
+                              f"{option}); give it: --head-heads N, or head_heads=N (the papers' commands have 8)")
+    return options[option]

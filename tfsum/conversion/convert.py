@@ -1,13 +1,17 @@
-"""From any BERT format to any other: Google's, Hugging Face's, tfsum's."""
+"""From any BERT format to any other: Google's, Hugging Face's, BertSum's, PreSumm's, tfsum's."""
 
 import os
 import pathlib
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from tfsum.conversion.bertsum_writer import FLAVOURS
+from tfsum.conversion.checkpoint import checkpoint_to_folder, folder_to_checkpoint
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder, text_settings
 from tfsum.formats.google import TANH_GELU, write_google
@@ -23,19 +27,24 @@ HEADS = {("cls.predictions", "cls.seq_relationship"): "BertForPreTraining", ("cl
 PRETRAINED = ("cls.predictions", "cls.seq_relationship", "cls/predictions", "cls/seq_relationship")
 
 
-def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
-            lowercase: bool | None = None) -> list[str]:
+def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str, lowercase: bool | None = None,
+            vocabulary: str | os.PathLike | None = None, bert: dict[str, Any] | None = None,
+            **changes: Any) -> list[str]:
     """Writes a BERT, with its pretraining heads or its classifier where the source has them, in another format.
+
+    A checkpoint of BertSum or PreSumm becomes a model folder of tfsum, and such a folder a checkpoint.
 
     The numbers of the weights stay as they are, bit by bit (float64 becomes float32); vocab.txt is copied, or written
     from a tokenizer.json, and label names are kept (Google's format has no place for them: bert_config.json holds them
     for tfsum).
 
     Args:
-        source: what `Bert.from_pretrained` reads.
-        destination: a folder that does not exist or is empty.
-        to: "google", "hugging-face" or "tfsum".
+        source: what `Bert.from_pretrained` reads; or the .pt file of BertSum or PreSumm, for "tfsum"; or the model
+            folder of a `BertSumExt` or `BertSumAbs`, for "bertsum" and "presumm".
+        destination: a folder that does not exist or is empty; for "bertsum" and "presumm" a file that does not exist.
+        to: "google", "hugging-face", "tfsum", "bertsum" or "presumm".
         lowercase: whether the model's tokenizer lower-cases, where `read_text_settings` would get it wrong.
+        vocabulary, bert, **changes: of a checkpoint, see `checkpoint_to_folder`.
 
     Returns:
         Notes, one line each: tensors left out, a function that the format cannot express.
@@ -53,39 +62,53 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str,
         >>> notes
         []
     """
-    if to not in FORMATS:
-        raise CheckpointError(f"convert: no format {to!r}; known are {', '.join(FORMATS)}")
+    if to not in (*FORMATS, *FLAVOURS):
+        raise CheckpointError(f"convert: no format {to!r}; known are {', '.join((*FORMATS, *FLAVOURS))}")
     destination = pathlib.Path(destination)
+    checkpoint = pathlib.Path(source).is_file()
+    if checkpoint and to != "tfsum":
+        raise CheckpointError(f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)")
+    if given := [name for name, value in {"vocabulary": vocabulary, "bert": bert, **changes}.items()
+                 if value is not None and not checkpoint]:
+        raise CheckpointError(f"{source}: {', '.join(given)}: of a checkpoint of BertSum or PreSumm alone, and this is "
+                              "none; leave it out")
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
+    if to in FLAVOURS:
+        return _written(destination, lambda file: folder_to_checkpoint(source, file, to))
+    if checkpoint:
+        return _written(destination, lambda folder: checkpoint_to_folder(source, folder, vocabulary, lowercase, bert,
+                                                                         **changes))
     _refuse_checkpoint(pathlib.Path(source))
     stored = open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
         tensors, config = _checked(stored)
-    try:
-        destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f"{destination.name}.", dir=destination.parent) as part:
-            whole = pathlib.Path(part) / "whole"  # renamed when it is, so that nothing half-written is left
-            whole.mkdir()
-            _write(whole, _folder_of(stored), config, tensors, to, lowercase)
-            os.replace(whole, destination)
-    except OSError as error:
-        raise CheckpointError(f"{destination}: cannot be written ({error.strerror}); free space or choose another "
-                              "folder") from None
+    _written(destination, lambda folder: _write(folder, _folder_of(stored), config, tensors, to, lowercase))
     return _notes(stored, tensors, config, to)
 
 
+def _written(destination: pathlib.Path, write: Callable[[pathlib.Path], list[str] | None]) -> list[str]:
+    """Calls `write` with a temporary path, which then becomes the destination: nothing half-written is left."""
+    try:
+        destination.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f"{destination.name}.", dir=destination.parent) as part:
+            whole = pathlib.Path(part) / "whole"
+            notes = write(whole)
+            os.replace(whole, destination)
+    except OSError as error:
+        raise CheckpointError(f"{destination}: cannot be written ({error.strerror}); free space or choose another "
+                              "place") from None
+    return notes or []
+
+
 def _refuse_checkpoint(source: pathlib.Path) -> None:
-    """Raises CheckpointError for a BertSum or PreSumm checkpoint, or a folder that holds nothing else."""
-    files = [source] if source.suffix == ".pt" and source.is_file() else []
-    if source.is_dir() and not any((source / name).is_file() for name in ("config.json", "bert_config.json")):
-        files = sorted(source.glob("*.pt"))
-    if files:
-        raise CheckpointError(
-            f"{files[0]}: is a checkpoint of torch, and `tfsum convert` reads model folders (of tfsum, Hugging Face or "
-            "Google). An extractive checkpoint of BertSum or PreSumm is read in Python: "
-            f"tfsum.conversion.bertsum.read_bertsum({str(files[0])!r}).save_pretrained(FOLDER) writes a model folder")
+    """Raises CheckpointError for a folder that holds nothing but checkpoints."""
+    if not source.is_dir() or any((source / name).is_file() for name in ("config.json", "bert_config.json")):
+        return
+    if files := sorted(source.glob("*.pt")):
+        raise CheckpointError(f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
+                              f"as {files[-1]}")
 
 
 def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:
@@ -114,6 +137,7 @@ def _folder_of(stored: model_folder.StoredModel) -> pathlib.Path:
 
 def _write(folder: pathlib.Path, origin: pathlib.Path, config: dict, tensors: dict[str, np.ndarray], to: str,
            lowercase: bool | None) -> None:
+    folder.mkdir()
     settings = text_settings.read_text_settings(origin)
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from keras import ops
 
 from tfsum.decoding.greedy import Greedy
+from tfsum.decoding.presumm_search import presumm_search
 from tfsum.decoding.strategy import (
     FORBIDDEN,
     PADDING,
@@ -85,6 +86,8 @@ class BeamSearch(Strategy):
         normalization: "gnmt", ((5 + length) / 6) ** alpha, or "length", length ** alpha; see `gnmt` and
             `division_by_length`.
         min_length, no_repeat_ngram: see `Strategy`.
+        legacy: search as nlpyang/PreSumm does, slips included, to compare with its summaries; see `presumm_search`.
+        vocabulary: the word pieces, which a legacy search needs for `no_repeat_ngram`: its trigrams are of words.
 
     Raises:
         Error: if an argument is out of range.
@@ -104,6 +107,8 @@ class BeamSearch(Strategy):
     n_best: int = 1
     length_penalty: float = 0.6
     normalization: str = "gnmt"
+    legacy: bool = False
+    vocabulary: tuple[str, ...] | None = dataclasses.field(default=None, repr=False)
 
     def __post_init__(self):
         super().__post_init__()
@@ -117,8 +122,23 @@ class BeamSearch(Strategy):
             raise Error(f"BeamSearch: length_penalty is {alpha!r}; expected a number from 0 (none) to 10")
         if self.normalization not in NORMALIZATIONS:
             raise Error(f"BeamSearch: normalization is {self.normalization!r}; known are {', '.join(NORMALIZATIONS)}")
+        if self.legacy:
+            self._check_legacy()
+
+    def _check_legacy(self):
+        for name, known in (("n_best", (1,)), ("normalization", ("gnmt",)), ("no_repeat_ngram", (0, 3))):
+            if (value := getattr(self, name)) not in known:
+                raise Error(f"BeamSearch: {name} is {value!r} and legacy is true; PreSumm's search has "
+                            f"{' or '.join(map(repr, known))}; change it, or leave legacy out")
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+        if self.legacy:
+            if self.no_repeat_ngram and self.vocabulary is None:
+                raise Error("BeamSearch: legacy is true and no_repeat_ngram 3, and there is no vocabulary; expected "
+                            "the word pieces by id, vocabulary=tuple(words): PreSumm's trigrams are of words")
+            return presumm_search(model, source, max_length, width=self.width, length_penalty=self.length_penalty,
+                                  min_length=self.min_length,
+                                  vocabulary=self.vocabulary if self.no_repeat_ngram else None)
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
             return greedy.search(model, source, max_length)

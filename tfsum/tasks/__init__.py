@@ -4,8 +4,9 @@ A task is a folder (or one module) that is registered here. Recipes, export, loa
 and the command line look tasks up in this table and call the same functions of each; nothing else in the package
 depends on the task. A task's module offers:
 
-- itself: `MODEL_KIND` ([model] kind of its recipes), `EXPORT_KIND` (`kind` of its exports; None where there are none),
-  `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
+- itself: `MODEL_KIND` ([model] kind of its recipes; `OTHER_KINDS`, where it trains models of other kinds too, has the
+  file with the functions of `train` for each of these), `EXPORT_KIND` (`kind` of its exports; None where there are
+  none), `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
   `load(folder)` (the Python callable of an export);
 - `prepare`: `prepare(corpus, out_dir, vocabulary, **options)`, a corpus as records;
 - `train`: `schema()`, `prepare_data(recipe)`, `build_model(recipe, data)`, `make_run(recipe, data, model)`;
@@ -140,6 +141,21 @@ def tasks() -> list[Task]:
     return [task(name) for name in _MODULES]
 
 
+def model_kinds() -> dict[str, tuple[Task, str]]:
+    """The [model] kinds of recipes, each with its task and the task's file that trains it.
+
+    Example:
+        >>> found, file = model_kinds()["bert_sum_abs"]
+        >>> found.name, file
+        ('abstractive', 'train_documents')
+    """
+    kinds: dict[str, tuple[Task, str]] = {}
+    for found in tasks():
+        for kind, file in {found.module.MODEL_KIND: "train", **getattr(found.module, "OTHER_KINDS", {})}.items():
+            kinds.setdefault(kind, (found, file))
+    return kinds
+
+
 def task_of_recipe(kind: str) -> Task:
     """The task whose recipes have this [model] kind.
 
@@ -153,10 +169,28 @@ def task_of_recipe(kind: str) -> Task:
         >>> task_of_recipe("transformer").name
         'abstractive'
     """
-    for found in tasks():
-        if kind == found.module.MODEL_KIND:
-            return found
-    raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(found.module.MODEL_KIND for found in tasks())}")
+    kinds = model_kinds()
+    if kind not in kinds:
+        raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(kinds)}")
+    return kinds[kind][0]
+
+
+def training_of_recipe(kind: str) -> types.ModuleType:
+    """The module with the functions of `train` for recipes of this [model] kind.
+
+    Args:
+        kind: the [model] kind.
+
+    Raises:
+        RecipeError: there is none.
+        Error: the task trains no model.
+
+    Example:
+        >>> hasattr(training_of_recipe("bert_sum_ext"), "make_run")
+        True
+    """
+    found, (_, file) = task_of_recipe(kind), model_kinds()[kind]
+    return found.part("train") if file == "train" else importlib.import_module(f"{found.module.__name__}.{file}")
 
 
 def task_of_export(description: dict) -> Task | None:

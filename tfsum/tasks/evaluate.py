@@ -10,7 +10,7 @@ from tfsum.inference.exported_model import ExportedModel
 from tfsum.tasks.load import task_of
 from tfsum.tasks.loaded import loaded
 
-SEARCH = ("strategy", "max_length", "max_source_length")  # options of an export, for a model folder
+SEARCH = ("strategy", "max_length", "max_source_length", "max_windows")  # options of an export, for a model folder
 
 
 class Report(Protocol):
@@ -31,7 +31,8 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **option
             temporarily.
         corpus: a corpus file, or its rows in memory: dicts with the columns of the file.
         **options: those of the task's own `evaluate`, such as `tfsum.tasks.extractive.evaluate.evaluate`; for a model
-            folder of a Transformer also `strategy`, `max_length` and `max_source_length`, see `tfsum.export_model`.
+            folder of an abstractive model also `strategy`, `max_length`, `max_source_length` and `max_windows`, see
+            `tfsum.tasks.abstractive.export.export_model`.
 
     Returns:
         A report that `tfsum evaluate` prints, with `to_text()` and `to_json()`.

@@ -4,7 +4,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfsum.tasks import task_of_recipe, tasks
+from tfsum.tasks import model_kinds, training_of_recipe
 from tfsum.training.recipe_file import Key, read_recipe
 from tfsum.training.train import train_task
 
@@ -24,7 +24,7 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
         >>> list(schema("bert_classifier"))
         ['data', 'text', 'model', 'train']
     """
-    sections = task_of_recipe(kind).part("train").schema()
+    sections = training_of_recipe(kind).schema()
     return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
 
 
@@ -68,7 +68,7 @@ def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], override
     """
     if not isinstance(recipe, Mapping):
         recipe = load_recipe(recipe, overrides)
-    return train_task(recipe, task_of_recipe(recipe["model"]["kind"]).part("train"))
+    return train_task(recipe, training_of_recipe(recipe["model"]["kind"]))
 
 
 def prepare_recipe(recipe: str | pathlib.Path, overrides: Iterable[str] = ()) -> pathlib.Path | None:
@@ -90,20 +90,20 @@ def prepare_recipe(recipe: str | pathlib.Path, overrides: Iterable[str] = ()) ->
         PosixPath('records/news')
     """
     loaded = load_recipe(recipe, overrides)
-    task_of_recipe(loaded["model"]["kind"]).part("train").prepare_data(loaded)
+    training_of_recipe(loaded["model"]["kind"]).prepare_data(loaded)
     records = loaded["data"].get("records")
     return None if records is None else pathlib.Path(records)
 
 
 def _kind_key() -> Key:
-    return Key((str,), DEFAULT, tuple(task.module.MODEL_KIND for task in tasks()))
+    return Key((str,), DEFAULT, tuple(model_kinds()))
 
 
 def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
     """The schema of a parsed recipe's kind; for an unknown kind, a schema in which this is the only error."""
     model = given.get("model")
     kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
-    if kind in [task.module.MODEL_KIND for task in tasks()]:
+    if isinstance(kind, str) and kind in model_kinds():
         return schema(kind)
     return {section: {**dict.fromkeys(table, Key()), **({"kind": _kind_key()} if section == "model" else {})}
             for section, table in given.items() if isinstance(table, dict)}

@@ -4,6 +4,7 @@ Ids of escaped texts (`tfsum.text.escape`) give the text back byte for byte. Tho
 not hold the spaces; rules of English and of scripts without spaces restore them.
 """
 
+import re
 from collections.abc import Sequence
 
 import tensorflow as tf
@@ -13,6 +14,7 @@ from tfsum.text.escape import BYTE_PIECES, JOIN_MARK, SPACE_MARK, SYMBOLS, is_re
 UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, the text of an unknown token
 UNKNOWN_TOKEN = "[UNK]"
 _SILENT = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
+_UNUSED = re.compile(r"\[unused\d+\]")  # what a vocabulary of BERT has to spare
 _READ = {SPACE_MARK: " ", JOIN_MARK: ""} | {symbol: character for character, symbol in SYMBOLS.items()}
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303f}\x{ff01}-\x{ff65}]"
@@ -32,11 +34,12 @@ _SPACING = (
 
 
 class Detokenizer(tf.Module):
-    """Turns ids into texts; special tokens say nothing, an unknown token is U+FFFD.
+    """Turns ids into texts; special and unused tokens say nothing, an unknown token is U+FFFD.
 
     Args:
         vocabulary: The word pieces in the order of their ids.
         unknown_token: The piece of words that could not be built.
+        line_break: The piece that ends a line of a text, if there is one.
 
     Example:
         >>> detokenizer = Detokenizer(["[PAD]", "[UNK]", "It", "rain", "##ed", "."])
@@ -44,11 +47,14 @@ class Detokenizer(tf.Module):
         array([b'It rained.'], dtype=object)
     """
 
-    def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN) -> None:
+    def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN,
+                 line_break: str | None = None) -> None:
         super().__init__(name="detokenizer")
         self.reversible = is_reversible(vocabulary)
         text_of = _escaped_text if self.reversible else _plain_text
-        special = dict.fromkeys(_SILENT, b"") | {unknown_token: (" " + UNKNOWN).encode()}
+        special = dict.fromkeys((*_SILENT, *filter(_UNUSED.fullmatch, vocabulary)), b"")
+        special |= {unknown_token: (" " + UNKNOWN).encode()} | ({} if line_break is None else {line_break: b"\n"})
+        self._lines = line_break is not None
         with tf.init_scope():
             self._texts = tf.constant([special.get(piece, text_of(piece)) for piece in vocabulary], tf.string)
 
@@ -67,6 +73,8 @@ class Detokenizer(tf.Module):
         if not self.reversible:
             for pattern, rewrite in _SPACING:
                 texts = tf.strings.regex_replace(texts, pattern, rewrite)
+        if self._lines:
+            texts = tf.strings.regex_replace(tf.strings.regex_replace(texts, r" *\n[ \n]*", "\n"), r"^\n|\n$", "")
         # Bytes that a model put side by side need not be a character.
         return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
 

@@ -91,20 +91,20 @@ def test_what_a_run_leaves(uninterrupted):
     assert Transformer.from_pretrained(best).config["d_model"] == 8
 
 
-def test_the_loss_is_that_of_the_model(uninterrupted):
+def test_the_loss_is_that_of_the_model(material, uninterrupted):
     """All pairs in one batch, each target token weighing the same."""
     validation, model = uninterrupted.validation, uninterrupted.model
-    pairs = validation._pairs
+    pairs = load_pairs(material / "validation")
     batch = validation._batcher.assemble(np.arange(len(pairs)))
     expected = float(model.summed_loss(batch, None, training=False) / model.loss_weight(batch, None))
     assert validation.loss() == pytest.approx(expected, rel=1e-5)
 
 
-def test_answers_are_those_of_predict(uninterrupted):
+def test_answers_are_those_of_predict(material, uninterrupted):
     validation, model = uninterrupted.validation, uninterrupted.model
     answers = validation.answers()
     assert len(answers) == 12
-    pairs = validation._pairs
+    pairs = load_pairs(material / "validation")
     for row in (0, 5, 11):
         first = int(pairs.source_counts[:row].sum())
         source = [2, *pairs.sources[first:first + int(pairs.source_counts[row])], 3]

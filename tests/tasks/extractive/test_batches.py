@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfsum.data.document_batcher import DocumentBatcher
 from tfsum.data.records import make_record, read_records, write_shard
+from tfsum.data.windows import load_windows
 from tfsum.errors import DataError
-from tfsum.tasks.extractive.batches import DocumentBatcher, ExtractiveBatches
-from tfsum.tasks.extractive.windows import load_windows
+from tfsum.tasks.extractive.batches import ExtractiveBatches
 from tfsum.text.packing import pack_windows
 from tfsum.text.word_piece import WordPiece
 

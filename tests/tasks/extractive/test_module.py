@@ -10,11 +10,12 @@ from hypothesis import given, settings
 
 tf = pytest.importorskip("tensorflow")
 
+from tfsum.data.document_batcher import DocumentBatcher
 from tfsum.data.records import make_record, write_shard
+from tfsum.data.windows import load_windows
 from tfsum.errors import ExportError
 from tfsum.export.saved_model import read_settings
 from tfsum.models import BertSumExt
-from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.documents import (
     SENTENCES_IN_HEAD,
     _even_blocks,
@@ -23,7 +24,6 @@ from tfsum.tasks.extractive.documents import (
 )
 from tfsum.tasks.extractive.export import build
 from tfsum.tasks.extractive.export import export_model as export_extractive
-from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.packing import pack_windows
 
@@ -96,7 +96,8 @@ def both_ways(transformer, tmp_path_factory):
         batcher = DocumentBatcher(load_windows(path, module.window_length, 99), 10**6, cls_id=ids[0], sep_id=ids[1])
         flat = tf.ragged.constant([s for d in pieces for s in d], tf.int32, ragged_rank=1)
         windows = pack_windows(flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids)
-        exported = sentence_vectors(module.weights, module.weights.read(), windows, module.width)
+        exported = sentence_vectors(module.weights, module.weights.read(), windows, module.width,
+                                    module.window_length)
         rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]
         return exported, [plain.sentence_vectors(*(batch[name] for name in (
             "token_ids", "segment_ids", "sentence_starts")))[0] for batch in rows]

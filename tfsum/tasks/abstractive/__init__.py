@@ -1,4 +1,5 @@
-"""Abstractive summarization and translation: a Transformer generates the answer (Vaswani et al. 2017)."""
+"""Abstractive summarization and translation: a Transformer (Vaswani et al. 2017) or
+a BertSumAbs (Liu and Lapata 2019) generates the answer."""
 
 from __future__ import annotations
 
@@ -9,11 +10,12 @@ if TYPE_CHECKING:
     from tfsum.tasks.abstractive.generator import Generator
 
 MODEL_KIND, EXPORT_KIND, VERB = "transformer", "abstractive", "summarize"
+OTHER_KINDS = {"bert_sum_abs": "train_documents"}
 
 
 def owns(config: dict) -> bool:
-    """Whether a config.json is of a Transformer."""
-    return config.get("model_type") == "transformer"
+    """Whether a config.json is of a Transformer or a BertSumAbs."""
+    return config.get("model_type") == "transformer" or "bert_sum_abs" in config
 
 
 def load(folder: str | pathlib.Path) -> Generator:

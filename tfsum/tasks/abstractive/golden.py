@@ -1,4 +1,4 @@
-"""The requests that verify and warm up an exported Transformer."""
+"""The requests that verify and warm up an exported Transformer or BertSumAbs."""
 
 from typing import Any
 
@@ -11,9 +11,10 @@ requests, warmup = golden.requests, golden.warmup
 
 def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
     """The signatures of an export, by name, with the types of their inputs."""
+    names = ["source_ids", *(["segment_ids"] if "bert_sum_abs" in description["config"] else [])]
     return {
         "serving_default": {"text": tf.string},
-        "generate_ids": {"source_ids": tf.int32},
+        "generate_ids": dict.fromkeys(names, tf.int32),
         "attend": {"text": tf.string},
     }
 

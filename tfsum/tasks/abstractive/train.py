@@ -1,6 +1,7 @@
 """Training a Transformer on pairs of source and target texts, from their files to the best model folder."""
 
 import dataclasses
+import itertools
 import pathlib
 from typing import Any, Literal
 
@@ -9,10 +10,11 @@ import tensorflow as tf
 from tfsum.errors import RecipeError
 from tfsum.formats.model_folder import variables_by_path
 from tfsum.models import Transformer
-from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs
+from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.tasks.abstractive.prepare import prepare
-from tfsum.tasks.abstractive.validation import PairValidation
+from tfsum.tasks.abstractive.validation import AnswerValidation
 from tfsum.tasks.abstractive.vocabularies import pair_vocabularies
+from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import CASE_KEYS
 from tfsum.training.log import format_counts, log
@@ -62,7 +64,7 @@ class TrainSettings(RunSettings):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class EvaluateSettings:
-    """[evaluate] of a recipe for a Transformer, see `PairValidation`; the metric decides which model is the best.
+    """[evaluate] of a recipe for a Transformer, see `AnswerValidation`; the metric decides which model is the best.
 
     Example:
         >>> EvaluateSettings().metric
@@ -251,8 +253,11 @@ class PairRun(Run):
         if settings.shuffle_sources:
             self._pairs = self._pairs.with_shuffled_sources(settings.seed)
         self._batcher = PairBatcher(self._pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)
-        self.validation = PairValidation(validation_records, model, vocabularies[1], settings.tokens_per_batch,
-                                         evaluate.metric, evaluate.documents, evaluate.tokenize, evaluate.words)
+        batcher = PairBatcher(load_pairs(validation_records), settings.tokens_per_batch, cls_id=model.start_id,
+                              sep_id=model.end_id)
+        references = [target for _, target in itertools.islice(pair_texts(validation_records), evaluate.documents)]
+        self.validation = AnswerValidation(model, batcher, references, Detokenizer(vocabularies[1]), evaluate.metric,
+                                           evaluate.tokenize, evaluate.words)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of one pass over the pairs."""
@@ -281,7 +286,7 @@ class PairRun(Run):
         return scores
 
     def selection_score(self, scores: dict[str, float]) -> float:
-        """See `PairValidation.selection_score`."""
+        """See `AnswerValidation.selection_score`."""
         return self.validation.selection_score(scores)
 
     def save_best(self, folder: pathlib.Path) -> None:

@@ -1,59 +1,49 @@
-"""Loss and BLEU or ROUGE of a Transformer on prepared pairs, as training measures them."""
-
-import itertools
+"""Loss and BLEU or ROUGE of an abstractive model on prepared rows, as training measures them."""
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.data.records import Paths
+from tfsum.data.batcher import Batcher
 from tfsum.evaluation.bleu import score_translations
 from tfsum.evaluation.rouge import METRICS, score_summaries
-from tfsum.models import Transformer
-from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
+from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.training.workers import Workers
 
-_IDS = tf.TensorSpec((None, None), tf.int32)
 
-
-class PairValidation:
-    """Prepared pairs, and what a model makes of them; several workers that train it share the batches.
+class AnswerValidation:
+    """Prepared sources and targets, and what a model makes of them; several workers that train it share the batches.
 
     Args:
-        records: folder of the records.
-        model: a built `Transformer`; its graphs are traced once, whatever weights it has later.
-        target_vocabulary: the target's word pieces in the order of their ids.
-        tokens_per_batch: padded tokens of a batch's longer side.
+        model: a built `Transformer` or `BertSumAbs`; its graphs are traced once, whatever weights it has later.
+        batcher: the sources and targets, whose first rows are those of the references.
+        references: the expected texts; so many sources are decoded. The loss is that of all rows.
+        detokenizer: of the target's vocabulary.
         metric: "bleu", "rouge", or "loss", which decodes nothing.
-        documents: number of pairs decoded, from the first; None is all. The loss is that of all pairs.
         tokenize: the words of BLEU, as sacrebleu names its tokenizers ("zh" for Chinese, "char" for a language
             without spaces).
         words: those of ROUGE: "english", stemmed, or "plain", of every alphabet.
 
     Example:
-        >>> PairValidation("records/validation", model, vocabulary, 4096).scores()  # doctest: +SKIP
+        >>> AnswerValidation(model, batcher, references, detokenizer).scores()  # doctest: +SKIP
         {'loss': 2.31, 'bleu': 34.8}
     """
 
-    def __init__(self, records: Paths, model: Transformer, target_vocabulary: list[str], tokens_per_batch: int,
-                 metric: str = "bleu", documents: int | None = None, tokenize: str = "13a",
-                 words: str = "english") -> None:
+    def __init__(self, model: EncoderDecoder, batcher: Batcher, references: list[str], detokenizer: Detokenizer,
+                 metric: str = "bleu", tokenize: str = "13a", words: str = "english") -> None:
         self.metric = metric
         self.signature: str | None = None
         self._tokenize, self._english = tokenize, words == "english"
-        self._pairs = load_pairs(records)
-        self._batcher = PairBatcher(self._pairs, tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)
-        self._batches = self._batcher.plan()
-        self._count = len(self._pairs) if documents is None else min(documents, len(self._pairs))
-        self._references = [target for _, target in itertools.islice(pair_texts(records), self._count)]
+        self._batcher, self._batches, self._references = batcher, batcher.plan(), references
         # Not Keras's `evaluate` and `predict`, which under a strategy deal the batches out to the replicas.
         self._workers = Workers(model.distribute_strategy)
         self._losses = tf.function(
             lambda batch: (model.summed_loss(batch, None, training=False), model.loss_weight(batch, None)),
-            input_signature=[dict.fromkeys(("source_ids", "target_ids", "target_labels"), _IDS)], autograph=False)
-        detokenizer = Detokenizer(target_vocabulary)
-        self._answers = tf.function(lambda source_ids: detokenizer.detokenize(model.predict_step(source_ids)),
-                                    input_signature=[_IDS], autograph=False)
+            input_signature=[batcher.signature], autograph=False)
+        self._names = model.source_names
+        self._answers = tf.function(lambda source: detokenizer.detokenize(model.predict_step(source)),
+                                    input_signature=[{name: batcher.signature[name] for name in self._names}],
+                                    autograph=False)
 
     def scores(self) -> dict[str, float]:
         """The loss of a target token, and the metric's points (0 to 100) of greedy answers."""
@@ -71,7 +61,7 @@ class PairValidation:
         return scores["bleu"] if self.metric == "bleu" else -scores["loss"]
 
     def loss(self) -> float:
-        """The loss of a target token over all pairs, label smoothing included."""
+        """The loss of a target token over all rows, label smoothing included."""
         losses = self._workers.map(self._loss_of, self._batches)
         return sum(loss for loss, _ in losses) / sum(weight for _, weight in losses)
 
@@ -81,8 +71,8 @@ class PairValidation:
 
     def answers(self) -> list[str]:
         """The greedy answers to the sources that are decoded."""
-        answers = [""] * self._count
-        batches = [rows for rows in (batch[batch < self._count] for batch in self._batches) if len(rows)]
+        answers, count = [""] * len(self._references), len(self._references)
+        batches = [rows for rows in (batch[batch < count] for batch in self._batches) if len(rows)]
         for rows, texts in zip(batches, self._workers.map(self._answers_of, batches)):
             for row, text in zip(rows, texts):
                 answers[row] = text
@@ -90,4 +80,5 @@ class PairValidation:
 
     def _answers_of(self, rows: np.ndarray) -> list[str]:
         """The greedy answers to some sources, one batch."""
-        return [text.decode() for text in self._answers(self._batcher.assemble(rows)["source_ids"]).numpy()]
+        batch = self._batcher.assemble(rows)
+        return [text.decode() for text in self._answers({name: batch[name] for name in self._names}).numpy()]

@@ -13,9 +13,12 @@ from tfsum.text.repeat import repeat
 WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
 SENTENCES_IN_HEAD = 512  # the head's attention is quadratic too: a longer document goes through it in even blocks
 BLOCKS_AT_ONCE = 8
+# Rows are padded to multiples of these, so that a server meets a few hundred shapes and not one for each text: oneDNN
+# keeps compiled code for each product of a new shape, 0.4 GB after a thousand texts.
+LENGTHS, SENTENCES = 16, 8
 
 
-def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width: int) -> tf.Tensor:
+def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width: int, longest: int) -> tf.Tensor:
     """Encodes packed windows.
 
     Args:
@@ -23,12 +26,13 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
         values: the result of `weights.read()`.
         windows: the result of `tfsum.text.packing.pack_windows`.
         width: D.
+        longest: tokens of a window at most.
 
     Returns:
         float32 (N, D), a vector for each sentence of the batch, in order.
 
     Example:
-        >>> vectors = sentence_vectors(weights, weights.read(), windows, width=384)  # doctest: +SKIP
+        >>> vectors = sentence_vectors(weights, weights.read(), windows, 384, 512)  # doctest: +SKIP
     """
     token_ids, segment_ids = windows["token_ids"], windows["segment_ids"]
     starts, window_of = windows["sentence_starts"], windows["window_of_sentence"]
@@ -36,11 +40,11 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
     order = tf.argsort(lengths, stable=True)  # windows of one length together: less padding
 
     def encode(rows: tf.Tensor) -> tf.Tensor:
-        length = tf.reduce_max(tf.gather(lengths, rows))
+        length = tf.minimum(_rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS), longest)
         begins = tf.gather(starts, rows)
-        sentences = tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32))
-        begins = begins[:, :sentences]
-        ids, segments = tf.gather(token_ids, rows)[:, :length], tf.gather(segment_ids, rows)[:, :length]
+        sentences = _rounded_up(tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32)), SENTENCES)
+        begins = _columns(begins, sentences, -1)
+        ids, segments = (_columns(tf.gather(part, rows), length, 0) for part in (token_ids, segment_ids))
         with weights.model(values) as model:
             sequence, *_ = model.bert.encode(ids, segments, training=False)  # a row is one window: nothing to cut
             vectors = model.pool_sentences(sequence, ids, begins)
@@ -75,7 +79,7 @@ def score_documents(
 
     def score(rows: tf.Tensor) -> tf.Tensor:
         sizes = tf.gather(size, rows)
-        here = tf.range(tf.reduce_max(sizes))
+        here = tf.range(_rounded_up(tf.reduce_max(sizes), SENTENCES))
         real = here < sizes[:, tf.newaxis]
         index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + here, 0)
         with weights.model(values) as model:
@@ -85,6 +89,16 @@ def score_documents(
         return (tf.boolean_mask(logits, real),)
 
     return in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, [tf.TensorSpec([None])])[0]
+
+
+def _rounded_up(number: tf.Tensor, to: int) -> tf.Tensor:
+    return -(-number // to) * to
+
+
+def _columns(rows: tf.Tensor, number: tf.Tensor, fill: int) -> tf.Tensor:
+    """The first columns of rows (R, T), filled up where there are fewer."""
+    rows = rows[:, :number]
+    return tf.pad(rows, [[0, 0], [0, number - tf.shape(rows)[1]]], constant_values=fill)
 
 
 def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

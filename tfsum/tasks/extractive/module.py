@@ -160,7 +160,7 @@ class ExtractiveSummarizer(tf.Module):
             pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
         )
         values = self.weights.read()
-        vectors = sentence_vectors(self.weights, values, windows, self.width)
+        vectors = sentence_vectors(self.weights, values, windows, self.width, self.window_length)
         logits = score_documents(self.weights, values, vectors, per_document)
         owner = row_ids(sentences)
         documents = tf.size(text, tf.int64)

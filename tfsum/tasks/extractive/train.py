@@ -7,16 +7,16 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfsum.data.document_batcher import DocumentBatcher
 from tfsum.data.records import load_columns, read_records
+from tfsum.data.windows import load_windows
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import rounded_rows
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertSumExt
-from tfsum.tasks.extractive.batches import DocumentBatcher
 from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
-from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import Vocabulary, WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings

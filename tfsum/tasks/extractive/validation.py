@@ -3,13 +3,13 @@
 import numpy as np
 import tensorflow as tf
 
+from tfsum.data.document_batcher import DocumentBatcher
 from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, read_records
+from tfsum.data.windows import load_windows
 from tfsum.errors import DataError, RecipeError
 from tfsum.evaluation.rouge import score_summaries
 from tfsum.models import BertSumExt
-from tfsum.tasks.extractive.batches import DocumentBatcher
-from tfsum.tasks.extractive.windows import load_windows
 from tfsum.text.expected_rouge import SELECTIONS, is_word
 from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece

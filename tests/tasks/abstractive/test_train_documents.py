@@ -1,0 +1,167 @@
+"""A BertSumAbs from its recipe to its summaries: prepared, trained, exported, and started from other models."""
+
+import json
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfsum
+from tfsum.data.windows import load_windows
+from tfsum.errors import ExportError, RecipeError
+from tfsum.models import Bert, BertSumAbs, BertSumExt
+from tfsum.tasks.abstractive.summary_batches import SummaryBatcher, load_summaries
+from tfsum.tasks.abstractive.train_documents import target_tokens
+from tfsum.tasks.recipes import load_recipe
+from tfsum.text.word_piece import WordPiece
+
+WORDS = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".",
+         *(f"w{chr(97 + i)}" for i in range(20))]
+RECIPE = """
+[data]
+train = "corpus.jsonl"
+validation = "corpus.jsonl"
+records = "records"
+shards = 1
+
+[model]
+kind = "bert_sum_abs"
+encoder = "encoder"
+num_decoder_layers = 1
+num_heads = 2
+feed_forward_width = 12
+max_length = 12
+
+[train]
+folder = "run"
+steps = 6
+validate_every = 3
+tokens_per_batch = 128
+max_windows = 2
+learning_rate = 0.01
+warmup_steps = 2
+encoder_learning_rate = 0.001
+encoder_warmup_steps = 3
+
+[evaluate]
+documents = 5
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A folder with a tiny encoder, a corpus and a recipe, in which the test runs."""
+    monkeypatch.chdir(tmp_path)
+    encoder = {"vocab_size": len(WORDS), "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+               "intermediate_size": 12, "max_position_embeddings": 16}
+    Bert(**encoder).save_pretrained(tmp_path / "encoder")
+    (tmp_path / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
+    random = np.random.default_rng(0)
+
+    def sentence():
+        return " ".join(random.choice(WORDS[9:], random.integers(2, 5))) + "."
+
+    with open("corpus.jsonl", "w") as file:
+        for _ in range(20):
+            text = [sentence() for _ in range(random.integers(1, 6))]
+            file.write(json.dumps({"text": " ".join(text), "summary": f"{text[0]}\n{sentence()}"}) + "\n")
+    (tmp_path / "recipe.toml").write_text(RECIPE)
+    return tmp_path
+
+
+def test_from_a_recipe_to_a_summary(place):
+    best = tfsum.train("recipe.toml")
+    model = BertSumAbs.from_pretrained(best)
+    assert (model.start_id, model.end_id, model.max_length, model.window_length) == (1, 2, 12, 16)
+    settings = json.loads((best / "tfsum.json").read_text())
+    assert settings["text"]["max_windows"] == 2 and settings["text"]["line_break"] == "[unused2]"
+    assert set(settings["validation"]) >= {"loss", "rouge1", "rouge2", "rougeLsum"}
+    exported = tfsum.export_model(best, place / "served" / "writer", strategy=tfsum.decoding.BeamSearch(3))
+    assert tfsum.verify(exported)["signatures"] == ["attend", "generate_ids", "serving_default"]
+    write = tfsum.load(exported)
+    texts = [json.loads(line)["text"] for line in (place / "corpus.jsonl").read_text().splitlines()]
+    answers = write([*texts, ""])
+    assert answers[-1].summary == "" and answers[-1].coverage == 1.0
+    assert [answer.summary for answer in answers[:-1]] == [write(text).summary for text in texts]
+    assert any("unused" not in answer.summary and answer.summary for answer in answers)
+    report = tfsum.evaluate(exported, "corpus.jsonl", source="text", target="summary")
+    assert json.loads(report.to_json())["texts"] == 20
+
+
+def test_the_export_reads_what_training_read(place):
+    """The ids of the records, by the batches of training and by the graph of the export."""
+    best = tfsum.train("recipe.toml", ["train.steps=1", "train.validate_every=1"])
+    word_piece = WordPiece(WORDS)
+    documents = load_windows("records/train", 16, 2)
+    summaries = load_summaries("records/train", word_piece, 3, 12)
+    batcher = SummaryBatcher(documents, summaries, 128, word_piece, 1, 2)
+    model = tfsum.load(tfsum.export_model(best, place / "served" / "writer"))._model
+    attend = model.signatures["attend"]
+    texts = [json.loads(line)["text"] for line in (place / "corpus.jsonl").read_text().splitlines()]
+    for row in range(len(texts)):
+        batch = batcher.assemble(np.array([row]))
+        found = attend(text=tf.constant([texts[row]]))["source_ids"].numpy()[0]
+        expected = batch["source_ids"][0]
+        assert found[found > 0].tolist() == expected[expected > 0].tolist()
+        given = model.signatures["generate_ids"](**{name: tf.constant(batch[name], tf.int32) for name in (
+            "source_ids", "segment_ids")})["ids"].numpy()
+        answered = model.signatures["serving_default"](text=tf.constant([texts[row]]))
+        assert answered["coverage"].numpy()[0] == pytest.approx(1.0) or documents.counts["sentences_dropped"]
+        assert given.shape == (1, 12)
+
+
+def test_targets(place):
+    word_piece = WordPiece(WORDS)
+    tfsum.tasks.recipes.prepare_recipe("recipe.toml")
+    whole = load_summaries("records/train", word_piece, 3, 140)
+    short = load_summaries("records/train", word_piece, 3, 5)
+    assert whole.cut == 0 and short.cut == sum(whole.counts >= 5) and short.counts.max() == 4
+    rows = np.split(whole.pieces, np.cumsum(whole.counts)[:-1])
+    for text, row in zip(whole.texts, rows, strict=True):
+        first, second = text.split("\n")
+        expected = [*word_piece.tokenize([first]).to_list()[0], 3, *word_piece.tokenize([second]).to_list()[0]]
+        assert row.tolist() == expected
+
+
+def test_it_starts_from_an_extractive_model_and_from_itself(place):
+    encoder = Bert.from_pretrained("encoder")
+    extractive = BertSumExt(encoder, "classifier")
+    extractive.build()
+    for weight in extractive.bert.trainable_weights:
+        weight.assign_add(np.full(weight.shape, 0.01, np.float32))
+    extractive.save_pretrained("extractive", WORDS, {"text": {"lowercase": True, "strip_accents": None}})
+    recipe = load_recipe("recipe.toml", ["model.encoder=", "model.start=extractive", "train.steps=1",
+                                         "train.validate_every=1", "train.learning_rate=1e-12",
+                                         "train.encoder_learning_rate=1e-12", "train.average_decay=0"])
+    best = tfsum.train(recipe)
+    started = BertSumAbs.from_pretrained(best)
+    for new, old in zip(started.bert.weights, extractive.bert.weights, strict=True):
+        np.testing.assert_allclose(new, old, atol=1e-6)
+    # the decoder's embedding begins as a copy of BERT's
+    np.testing.assert_allclose(started.target_embedding.embeddings, extractive.bert.word_embeddings.embeddings,
+                               atol=1e-6)
+    again = load_recipe("recipe.toml", ["model.encoder=", f"model.start={best}", "train.steps=1", "train.folder=again",
+                                        "train.validate_every=1", "train.learning_rate=1e-12",
+                                        "train.encoder_learning_rate=1e-12", "train.average_decay=0"])
+    second = BertSumAbs.from_pretrained(tfsum.train(again))
+    for new, old in zip(second.weights, started.weights, strict=True):
+        np.testing.assert_allclose(new, old, atol=1e-6)
+    with pytest.raises(RecipeError, match=r"another shape; \[model\] must have feed_forward_width = 12"):
+        tfsum.train({**again, "model": {**again["model"], "feed_forward_width": 8}, "train": {
+            **again["train"], "folder": "other"}})
+
+
+@pytest.mark.parametrize("changes", [["model.encoder="], ["model.start=encoder"]])
+def test_one_of_encoder_and_start(place, changes):
+    with pytest.raises(RecipeError, match=r"\[model\] needs one of encoder, .* and start"):
+        tfsum.train("recipe.toml", changes)
+
+
+def test_vocabularies_without_unused_tokens():
+    assert target_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]) == ("[CLS]", "[SEP]", "[MASK]")
+
+
+def test_options_of_the_other_kind(place):
+    best = tfsum.train("recipe.toml", ["train.steps=1", "train.validate_every=1"])
+    with pytest.raises(ExportError, match="max_source_length: is an option of a Transformer, and this is a BertSumAbs"):
+        tfsum.export_model(best, place / "served" / "writer", max_source_length=8)

@@ -1,0 +1,117 @@
+"""Files that `torch.load` reads, written without torch: numpy arrays and plain values."""
+
+import math
+import pathlib
+import struct
+import zipfile
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfsum.atomic_files import atomic_path
+
+ROOT = "archive"
+STORAGES = {"f4": "FloatStorage", "f2": "HalfStorage", "f8": "DoubleStorage", "u1": "ByteStorage", "i8": "LongStorage",
+            "i4": "IntStorage"}
+# The instructions are pickle's own, see Lib/pickletools.py; nothing here reads or runs one.
+ALIGNMENT = 64  # of the storages, which torch can map
+HEADER, EXTRA = 30, 4  # bytes before a record's name, and before the filling of its extra field
+
+
+def write_torch_file(path: str | pathlib.Path, tensors: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> None:
+    """Writes `{"model": an OrderedDict of tensors, "opt": an argparse.Namespace}` in the zip format (torch >= 1.6).
+
+    Two names of one array share a storage, as tied weights do. The file gets its name when it is complete.
+
+    Args:
+        path: of the file.
+        tensors: arrays by name, in order.
+        options: the attributes of the namespace: numbers, strings, lists and None.
+
+    Raises:
+        OSError: it cannot be written.
+
+    Source: torch/serialization.py, `_save`.
+
+    Example:
+        >>> import tempfile
+        >>> from tfsum.formats.torch_file import read_torch_file
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_torch_file(f"{folder}/model.pt", {"bias": np.ones(2, np.float32)}, {"heads": 8})
+        ...     content = read_torch_file(f"{folder}/model.pt")
+        ...     content["model"]["bias"].tolist(), content["opt"].heads
+        ([1.0, 1.0], 8)
+    """
+    storages: dict[int, tuple[str, np.ndarray]] = {}  # by the address of the data
+    for array in tensors.values():
+        storages.setdefault(_address(array), (str(len(storages)), np.ascontiguousarray(array)))
+    keys = {address: key for address, (key, _) in storages.items()}
+    content = _dictionary(((name, _tensor(array, keys[_address(array)])) for name, array in tensors.items()),
+                          _call("collections", "OrderedDict"))
+    namespace = _call("argparse", "Namespace") + _plain(dict(options)) + b"b"
+    whole = _dictionary((("model", content), ("opt", namespace)), b"}")
+
+    with atomic_path(path) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_STORED) as archive:
+        _write(archive, "data.pkl", b"\x80\2" + whole + b".")
+        _write(archive, "byteorder", b"little")
+        for key, array in storages.values():
+            little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+            _write(archive, f"data/{key}", little.reshape(-1).view(np.uint8).data)
+        _write(archive, "version", b"3\n")
+
+
+def _write(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+    """A record whose bytes begin at a multiple of `ALIGNMENT`, as torch's own do."""
+    info = zipfile.ZipInfo(f"{ROOT}/{name}")
+    begin = archive.fp.tell() + HEADER + len(info.filename) + EXTRA  # type: ignore[union-attr]
+    fill = -begin % ALIGNMENT
+    info.extra = struct.pack("<2sH", b"FB", fill) + b"Z" * fill
+    with archive.open(info, "w", force_zip64=False) as record:
+        record.write(content)
+
+
+def _address(array: np.ndarray) -> int:
+    return array.__array_interface__["data"][0]
+
+
+def _tensor(array: np.ndarray, key: str) -> bytes:
+    """`torch._utils._rebuild_tensor_v2(storage, 0, size, stride, False, OrderedDict())`."""
+    strides = tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
+    kind = _global("torch", STORAGES[array.dtype.str[1:]])
+    storage = b"(" + _plain("storage") + kind + _plain(key) + _plain("cpu") + _plain(array.size) + b"tQ"
+    arguments = storage + b"".join(map(_plain, (0, tuple(array.shape), strides, False)))
+    hooks = _call("collections", "OrderedDict")
+    return _global("torch._utils", "_rebuild_tensor_v2") + b"(" + arguments + hooks + b"tR"
+
+
+def _plain(value: Any) -> bytes:
+    """The instructions that push a plain value."""
+    match value:
+        case None:
+            return b"N"
+        case bool():
+            return b"\x88" if value else b"\x89"
+        case int():
+            return b"I%d\n" % value
+        case float():
+            return b"G" + struct.pack(">d", value)
+        case str():
+            return b"X" + struct.pack("<I", len(value.encode())) + value.encode()
+        case tuple():
+            return b"(" + b"".join(map(_plain, value)) + b"t"
+        case list():
+            return b"](" + b"".join(map(_plain, value)) + b"e"
+    return _dictionary(((key, _plain(one)) for key, one in value.items()), b"}")
+
+
+def _global(module: str, name: str) -> bytes:
+    return f"c{module}\n{name}\n".encode()
+
+
+def _call(module: str, name: str) -> bytes:
+    return _global(module, name) + b")R"
+
+
+def _dictionary(items: Iterable[tuple[str, bytes]], empty: bytes) -> bytes:
+    return empty + b"(" + b"".join(_plain(key) + value for key, value in items) + b"u"

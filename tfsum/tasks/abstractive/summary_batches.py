@@ -1,0 +1,123 @@
+"""Token-budget batches of documents and their summaries for a `BertSumAbs`."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.data.batcher import Batcher
+from tfsum.data.document_batcher import DocumentBatcher
+from tfsum.data.ragged import padded
+from tfsum.data.records import Paths, read_records
+from tfsum.data.windows import WindowedDocuments
+from tfsum.text.word_piece import WordPiece
+
+SUMMARIES_AT_ONCE = 256  # tokenized in one call
+
+
+@dataclasses.dataclass
+class Summaries:
+    """The word pieces of all summaries, end to end, and their texts.
+
+    Attributes:
+        pieces: (P,) int32.
+        counts: (N,) int64 pieces of each.
+        texts: the summaries, one sentence a line.
+        cut: summaries that were longer than a target may be.
+
+    Example:
+        >>> len(Summaries(np.array([5, 6]), np.array([2]), ["It rained."], 0).texts)
+        1
+    """
+
+    pieces: np.ndarray
+    counts: np.ndarray
+    texts: list[str]
+    cut: int
+
+
+def load_summaries(records: Paths, word_piece: WordPiece, line_break: int | None, max_length: int) -> Summaries:
+    """Reads the summaries of prepared documents, those without a sentence left out as by `load_windows`.
+
+    A summary that is longer is cut, as the original cuts it (nlpyang/PreSumm, `max_tgt_len`): its end token is kept, so
+    that it teaches to stop there.
+
+    Args:
+        records: of `tfsum.tasks.extractive.prepare`.
+        word_piece: the tokenizer.
+        line_break: the id between two lines; None joins them.
+        max_length: pieces of a target, its end token among them.
+
+    Example:
+        >>> load_summaries("records/train", word_piece, 3, 140).cut  # doctest: +SKIP
+        12
+    """
+    texts = [summary.decode() for batch in read_records(records, ["sentences", "summary"])
+             for count, summary in zip(batch["sentences"].row_lengths().numpy(), batch["summary"].numpy()) if count]
+    pieces, cut = [], 0
+    for first in range(0, len(texts), SUMMARIES_AT_ONCE):
+        some = texts[first : first + SUMMARIES_AT_ONCE]
+        lines = [[line for line in text.split("\n") if line.strip()] for text in some]
+        tokenized = iter(word_piece.tokenize([line for each in lines for line in each]).to_list())
+        for each in lines:
+            target: list[int] = []
+            for number, _ in enumerate(each):
+                target += ([line_break] if number and line_break is not None else []) + next(tokenized)
+            cut += len(target) >= max_length
+            pieces.append(np.array(target[: max_length - 1], np.int32))
+    return Summaries(np.concatenate([*pieces, np.zeros(0, np.int32)]),
+                     np.array([len(target) for target in pieces], np.int64), texts, cut)
+
+
+class SummaryBatcher(Batcher):
+    """Batches of dicts of (B, T) int32 for a `BertSumAbs`: `source_ids`, `segment_ids`, `target_ids`, `target_labels`.
+
+    Sources are those of `DocumentBatcher`; targets are `start pieces` in and `pieces end` out. A row counts with the
+    longer of the two.
+
+    Args:
+        documents: what `load_windows` read.
+        summaries: what `load_summaries` read, of the same records.
+        tokens_per_batch: see `Batcher`.
+        word_piece: the tokenizer.
+        start_id, end_id: before and after each target.
+
+    Raises:
+        DataError: the longest document alone exceeds the budget.
+
+    Example:
+        >>> batcher = SummaryBatcher(documents, summaries, 8192, word_piece, 1, 2)  # doctest: +SKIP
+        >>> sorted(batcher.assemble(np.array([0])))  # doctest: +SKIP
+        ['segment_ids', 'source_ids', 'target_ids', 'target_labels']
+    """
+
+    row, lower, bucket_width = "document", "window_length or max_windows", 32
+    signature: ClassVar = dict.fromkeys(("source_ids", "segment_ids", "target_ids", "target_labels"),
+                                        tf.TensorSpec((None, None), tf.int32))
+
+    def __init__(self, documents: WindowedDocuments, summaries: Summaries, tokens_per_batch: int,
+                 word_piece: WordPiece, start_id: int, end_id: int) -> None:
+        self._sources = DocumentBatcher(documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+        self._summaries, self._start_id, self._end_id = summaries, start_id, end_id
+        super().__init__(np.maximum(documents.length, summaries.counts + 1), tokens_per_batch)
+        self.counts = {**documents.counts, "target_tokens": int(summaries.counts.sum()), "targets_cut": summaries.cut}
+
+    @property
+    def kinds(self) -> tuple[np.ndarray, ...]:
+        return (*self._sources.kinds, self.bucket(self._summaries.counts + 1))
+
+    @property
+    def apart(self) -> np.ndarray | None:
+        return self._sources.apart
+
+    @property
+    def sides(self) -> tuple[np.ndarray, ...]:
+        return self._sources.length, self._summaries.counts + 1
+
+    def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
+        source, targets = self._sources.assemble(rows), (self._summaries.pieces, self._summaries.counts, rows)
+        width = self.width(self._summaries.counts + 1, rows)
+        return {"source_ids": source["token_ids"], "segment_ids": source["segment_ids"],
+                "target_ids": padded(*targets, before=[self._start_id], width=width),
+                "target_labels": padded(*targets, after=[self._end_id], width=width)}
