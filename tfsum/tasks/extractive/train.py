@@ -85,7 +85,9 @@ def schema() -> dict[str, dict[str, Key]]:
                  **{field: Key((str, type(None)), None) for field in COLUMNS},
                  **{k: v for k, v in prepared.items() if k != "newline"}},
         "text": {**CASE_KEYS, "newline": prepared["newline"]},
-        "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name")},
+        "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name"),
+                  # Unset rather than false: the runs of 0.1.0 have no such key, and are resumed.
+                  "legacy": Key((bool, type(None)), None)},
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
     }
@@ -139,7 +141,7 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
         model["attention_probs_dropout_prob"], head=model["head"], pooling=model["pooling"],
         length_input=model["length_input"], window_length=model["window_length"], head_layers=model["head_layers"],
         head_num_heads=model["head_num_heads"], head_feed_forward_width=model["head_feed_forward_width"],
-        head_dropout=model["head_dropout"], legacy=model["legacy"], loss_reduction=model["loss_reduction"])
+        head_dropout=model["head_dropout"], legacy=bool(model["legacy"]), loss_reduction=model["loss_reduction"])
 
 
 def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
