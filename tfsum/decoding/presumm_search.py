@@ -104,9 +104,10 @@ def presumm_search(model: Any, source: Any, max_length: int, *, width: int, leng
     Source: nlpyang/PreSumm, models/predictor.py, `Translator._fast_translate_batch`.
 
     Example:
+        >>> import numpy as np
         >>> import tfsum
         >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-        >>> ids, _, _ = presumm_search(model, [[4, 5, 6]], 5, width=2, length_penalty=0.6, min_length=1,
+        >>> ids, _, _ = presumm_search(model, np.array([[4, 5, 6]]), 5, width=2, length_penalty=0.6, min_length=1,
         ...                            vocabulary=None)
         >>> tuple(ids.shape)
         (1, 1, 5)
