@@ -60,7 +60,8 @@ def array(tensor):
 def test_the_table_holds_every_public_layer():
     public = {n for n, value in vars(tfsum.layers).items()
               if n in tfsum.layers.__all__ and isinstance(value, type) and issubclass(value, keras.layers.Layer)}
-    assert public == set(TABLE)
+    # CopyAttention is a layer on logits, with tests of its own.
+    assert public - {"CopyAttention"} == set(TABLE)
 
 
 @each_layer

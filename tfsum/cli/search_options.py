@@ -7,7 +7,7 @@ UNSET = argparse.SUPPRESS
 
 NAMES = ("min_length", "no_repeat_ngram", "width", "length_penalty", "normalization", "temperature", "top_k", "top_p",
          "n_samples", "legacy")
-LENGTHS = ("max_length", "max_source_length", "max_windows")
+LENGTHS = ("max_length", "max_source_length", "max_windows", "source_names", "restore_case")
 
 
 def add_search_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,6 +30,10 @@ def add_search_arguments(parser: argparse.ArgumentParser) -> None:
         help="a Transformer's: tokens read of a source (default: as its data were prepared)")
     add("--max-windows", type=int, default=UNSET, metavar="N",
         help="a BertSumAbs's: windows read of a text (default: as it was trained, else 1)")
+    add("--source-names", action="store_true", default=UNSET,
+        help="a BertSumAbs's: numbers and names are written only as the text has them")
+    add("--restore-case", action="store_true", default=UNSET,
+        help="a lower-casing BertSumAbs's: words get the case that they have in the text")
     add("--width", type=int, default=UNSET, metavar="K", help="beam: prefixes followed together (default 4)")
     add("--length-penalty", type=float, default=UNSET, metavar="A", help="beam: the higher, the longer (default 0.6)")
     add("--normalization", choices=("gnmt", "length"), default=UNSET, help="beam: for length (default gnmt)")

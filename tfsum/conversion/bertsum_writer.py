@@ -50,6 +50,8 @@ def _check(model: BertSumExt | BertSumAbs, to: str) -> None:
     wrong = []
     if abstractive and to == "bertsum":
         wrong.append("an abstractive model, which PreSumm has: --to presumm")
+    if abstractive and config["copy"]:
+        wrong.append("a copy attention")
     if not abstractive:
         known = ("classifier", "transformer") if to == "presumm" else ("classifier", "transformer", "lstm")
         if config["head"] not in known:

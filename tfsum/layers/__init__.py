@@ -1,6 +1,7 @@
 """The layers of a Transformer in pure Keras: they run on TensorFlow and on JAX."""
 
 from tfsum.layers.cache import Cache
+from tfsum.layers.copy_attention import CopyAttention
 from tfsum.layers.decoder import Decoder, DecoderLayer
 from tfsum.layers.dropout import Dropout, dropout_step
 from tfsum.layers.encoder import Encoder, EncoderLayer
@@ -13,6 +14,7 @@ from tfsum.moved import moved_name
 
 __all__ = [
     "Cache",
+    "CopyAttention",
     "Decoder",
     "DecoderLayer",
     "Dropout",

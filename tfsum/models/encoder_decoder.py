@@ -5,8 +5,9 @@ from typing import Any
 
 from keras import ops
 
+from tfsum.decoding.strategy import ids_of
 from tfsum.errors import Error
-from tfsum.layers import Decoder, PositionalEncoding, padding_mask
+from tfsum.layers import CopyAttention, Decoder, PositionalEncoding, padding_mask
 from tfsum.models.generation import GenerativeModel
 from tfsum.models.label_smoothing import label_smoothing_loss
 from tfsum.tensor import Tensor
@@ -16,7 +17,8 @@ class EncoderDecoder(GenerativeModel):
     """A `GenerativeModel` of an encoder, which a subclass implements by `read`, and a `Decoder`.
 
     Subclasses set `decoder`, `target_embedding`, `target_positions`, and in `build` `output_kernel` (V, D) and
-    `output_bias` (V,); their `config` has `label_smoothing`. Inputs of training are the sources, `target_ids` (B, T),
+    `output_bias` (V,); their `config` has `label_smoothing`. One whose source and target share a vocabulary may set
+    `copy_attention`. Inputs of training are the sources, `target_ids` (B, T),
     which begins with the start token, and `target_labels` (B, T), the target without the start token and with the end
     token, in the dict or as labels. Id 0 is padding.
 
@@ -31,6 +33,7 @@ class EncoderDecoder(GenerativeModel):
     target_positions: PositionalEncoding
     output_kernel: Any
     output_bias: Any
+    copy_attention: CopyAttention | None = None
     config: dict[str, Any]
 
     def read(self, source: Any, training: bool | None = None) -> tuple[Tensor, Tensor]:
@@ -64,20 +67,36 @@ class EncoderDecoder(GenerativeModel):
         Returns:
             float32 logits (B, T, V).
         """
-        source, source_mask = self.read(self.source_of(inputs), training)
-        return self.decode(inputs["target_ids"], source, source_mask, training)
+        source = self.source_of(inputs)
+        output, source_mask = self.read(source, training)
+        x = self.decode(inputs["target_ids"], output, source_mask, training)
+        return self.logits(x, self.copying(source, output, source_mask))
 
     def decode(self, target_ids: Tensor, source: Tensor, source_mask: Tensor, training: bool | None = None) -> Tensor:
-        """The logits (B, T, V) of each next token, from target ids (B, T) and what `read` returned."""
+        """The decoder's output (B, T, D), from target ids (B, T) and what `read` returned."""
         x = self.target_positions(self.target_embedding(target_ids), training=training)
-        x = self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
-                         source_mask=source_mask[:, None, None, :], training=training)
-        return self.logits(x)
+        return self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
+                            source_mask=source_mask[:, None, None, :], training=training)
 
-    def logits(self, x: Tensor) -> Tensor:
-        """The logits of each next token: the decoder's output, float tensor (..., D) -> float32 (..., V)."""
+    def copying(self, source: Any, output: Tensor, source_mask: Tensor) -> dict[str, Tensor] | None:
+        """What `logits` needs to copy tokens of a source, from the source and what `read` returned of it.
+
+        Returns:
+            the arguments of `CopyAttention`, or None for a model that does not copy.
+        """
+        if self.copy_attention is None:
+            return None
+        return {"keys": self.copy_attention.keys(output), "source": output, "source_ids": ids_of(source),
+                "source_mask": source_mask}
+
+    def logits(self, x: Tensor, copying: dict[str, Tensor] | None = None) -> Tensor:
+        """The logits of each next token: the decoder's output, float tensor (B, T, D) -> float32 (B, T, V).
+
+        With `copying` these are the logarithms of probabilities.
+        """
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
-        return ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
+        own = ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
+        return own if copying is None or self.copy_attention is None else self.copy_attention(own, x, **copying)
 
     def start(self, source: Any, max_length: int, num_beams: int = 1) -> dict:
         """Encodes the sources and allocates the caches of their targets, see `tfsum.decoding.Strategy`.
@@ -88,15 +107,18 @@ class EncoderDecoder(GenerativeModel):
             num_beams: K, hypotheses per source.
 
         Returns:
-            dict of `source_mask` (B, Ts), `layers`, the caches of each decoder layer, and `hypotheses`, a dict of
-            `slots` (B * K, L), the only tensor to reorder with the hypotheses (see `Decoder.start`).
+            dict of `source_mask` (B, Ts), `layers`, the caches of each decoder layer, `hypotheses`, a dict of
+            `slots` (B * K, L), the only tensor to reorder with the hypotheses (see `Decoder.start`), and, of a model
+            that copies, `copying`.
         """
         if max_length < 1:
             raise Error(f"{type(self).__name__}: max_length is {max_length}; at least one token must fit")
         self.build()
         memory, source_mask = self.read(source, training=False)
         slots, layers = self.decoder.start(memory, max_length, num_beams)
-        return {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
+        state = {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
+        copying = self.copying(source, memory, source_mask)
+        return state if copying is None else {**state, "copying": copying}
 
     def step(self, token_ids: Tensor, position: Tensor, state: dict) -> tuple[Tensor, dict]:
         """Reads one token of each hypothesis and predicts the next one.
@@ -113,7 +135,12 @@ class EncoderDecoder(GenerativeModel):
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
                                              state["source_mask"])
-        return self.logits(x), {**state, "layers": layers, "hypotheses": {"slots": slots}}
+        copying = state.get("copying")
+        if copying is not None:  # the hypotheses of a source are its T here
+            x = ops.reshape(x, (ops.shape(state["source_mask"])[0], -1, x.shape[-1]))
+        logits = self.logits(x, copying)
+        return (ops.reshape(logits, (-1, logits.shape[-1])),
+                {**state, "layers": layers, "hypotheses": {"slots": slots}})
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The next tokens (B, T), the probabilities of the vocabulary (B, T, V), and which tokens are no padding."""
@@ -123,7 +150,14 @@ class EncoderDecoder(GenerativeModel):
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """The label-smoothed loss summed over the real tokens of the targets."""
         labels = x["target_labels"] if y is None else y
-        return ops.sum(label_smoothing_loss(self(x, training=training), labels, self.config["label_smoothing"]))
+        if self.copy_attention is None:
+            return ops.sum(label_smoothing_loss(self(x, training=training), labels, self.config["label_smoothing"]))
+        source = self.source_of(x)
+        output, source_mask = self.read(source, training)
+        decoded = self.decode(x["target_ids"], output, source_mask, training)
+        of_own = label_smoothing_loss(self.logits(decoded), labels, 0.0)
+        loss = self.copy_attention.loss(of_own, labels, decoded, **self.copying(source, output, source_mask))
+        return ops.sum(ops.where(padding_mask(labels), loss, 0.0))
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The number of real tokens of the targets: float32 scalar."""
@@ -143,6 +177,9 @@ class EncoderDecoder(GenerativeModel):
         for argument in (*arguments, "start_id", "end_id", "max_length"):
             if not isinstance(self.config[argument], int) or self.config[argument] < 1:
                 self.wrong(argument, "a whole number above 0")
+        if self.config.get("copy") and self.config["label_smoothing"]:
+            self.wrong("label_smoothing", "0 where copy is true: the probabilities that are smoothed are the "
+                                          "vocabulary's alone")
         if not 0 <= self.config["label_smoothing"] < 1:
             self.wrong("label_smoothing", "at least 0 and below 1")
         if self.config["end_id"] == self.config["start_id"]:

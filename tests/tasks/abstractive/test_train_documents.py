@@ -13,6 +13,7 @@ from tfsum.models import Bert, BertSumAbs, BertSumExt
 from tfsum.tasks.abstractive.summary_batches import SummaryBatcher, load_summaries
 from tfsum.tasks.abstractive.train_documents import target_tokens
 from tfsum.tasks.recipes import load_recipe
+from tfsum.text.name_pieces import pack_flags
 from tfsum.text.word_piece import WordPiece
 
 WORDS = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".",
@@ -165,3 +166,39 @@ def test_options_of_the_other_kind(place):
     best = tfsum.train("recipe.toml", ["train.steps=1", "train.validate_every=1"])
     with pytest.raises(ExportError, match="max_source_length: is an option of a Transformer, and this is a BertSumAbs"):
         tfsum.export_model(best, place / "served" / "writer", max_source_length=8)
+
+
+def words_of(text):
+    return set(text.replace(".", " ").lower().split())
+
+
+def test_copying_gap_sentences_and_names_of_the_source(place):
+    """All that helps a writer with few summaries, from the recipe to the export."""
+    copying = ["model.copy=true", "model.label_smoothing=0.0"]
+    first = tfsum.train("recipe.toml", [*copying, "train.gap_sentences=1", "train.gap_kept=0.5", "train.folder=gaps"])
+    assert BertSumAbs.from_pretrained(first).copy_attention is not None
+    best = tfsum.train("recipe.toml", [*copying, "model.encoder=", f"model.start={first}"])
+    exported = tfsum.export_model(best, place / "served" / "writer", source_names=True, restore_case=True)
+    tfsum.verify(exported)
+    text = json.loads((exported / "assets.extra" / "tfsum.json").read_text())["text"]
+    assert text["source_names"] and text["restore_case"] and "names" not in text
+    # With all pieces restricted, each word is one of the source.
+    settings = json.loads((best / "tfsum.json").read_text())
+    settings["names"] = pack_flags(np.array([piece[0] != "[" for piece in WORDS]))
+    (best / "tfsum.json").write_text(json.dumps(settings))
+    write = tfsum.load(tfsum.export_model(best, place / "served" / "writer", source_names=True, restore_case=True))
+    texts = [json.loads(line)["text"].replace("w", "W") for line in (place / "corpus.jsonl").read_text().splitlines()]
+    answers = write(texts)
+    assert any(answer.summary for answer in answers)
+    for text, answer in zip(texts, answers):
+        assert words_of(answer.summary) <= words_of(text)
+        assert all(word[0] == "W" for word in answer.summary.replace(".", " ").split())
+    settings["names"] = "AA=="
+    (best / "tfsum.json").write_text(json.dumps(settings))
+    with pytest.raises(ExportError, match=r"names: 8 flags for 29 word pieces; expected the bits"):
+        tfsum.export_model(best, place / "served" / "writer", source_names=True)
+
+
+def test_copying_has_no_smoothed_labels(place):
+    with pytest.raises(tfsum.Error, match="label_smoothing is 0.1; it must be 0 where copy is true"):
+        tfsum.train("recipe.toml", ["model.copy=true"])

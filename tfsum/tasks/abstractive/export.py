@@ -4,6 +4,8 @@ import dataclasses
 import pathlib
 from typing import Any
 
+import numpy as np
+
 from tfsum.decoding import BeamSearch
 from tfsum.decoding.strategy import Strategy
 from tfsum.errors import ExportError
@@ -14,14 +16,17 @@ from tfsum.tasks import task
 from tfsum.tasks.abstractive.module import AbstractiveSummarizer
 from tfsum.tasks.abstractive.sources import DocumentSource, RowSource
 from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.name_pieces import number_pieces, unpack_flags
 from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.true_case import TrueCase
 from tfsum.text.word_piece import Vocabulary, WordPiece
 
 # Those of `tfsum.tasks.abstractive.prepare`, for a model folder without settings.
 TEXT_SETTINGS = {"max_source_length": 512}
 # Of a BertSumAbs: one window, as the papers, and their token between two sentences of a summary.
-DOCUMENT_SETTINGS = {"newline": "sentence", "max_windows": 1, "line_break": "[unused2]"}
-ROW_OPTIONS, DOCUMENT_OPTIONS = ("max_source_length",), ("newline", "max_windows")
+DOCUMENT_SETTINGS = {"newline": "sentence", "max_windows": 1, "line_break": "[unused2]", "source_names": False,
+                     "restore_case": False}
+ROW_OPTIONS, DOCUMENT_OPTIONS = ("max_source_length",), ("newline", "max_windows", "source_names", "restore_case")
 
 
 def export_model(
@@ -33,6 +38,8 @@ def export_model(
     max_source_length: int | None = None,
     newline: str | None = None,
     max_windows: int | None = None,
+    source_names: bool | None = None,
+    restore_case: bool | None = None,
     storage: str = "float32",
 ) -> pathlib.Path:
     """Writes a Transformer or a BertSumAbs as a SavedModel that takes raw strings, verified before it gets its name.
@@ -49,6 +56,10 @@ def export_model(
         newline: of a BertSumAbs: what a new line means, see `SentenceSplitter`; as it was trained by default.
         max_windows: of a BertSumAbs: windows of whole sentences read of a text; what is beyond is left out, which
             `coverage` reports. As it was trained by default.
+        source_names: of a BertSumAbs: whether it writes numbers, and names as training has found them, only as the
+            text has them, see `tfsum.decoding.source_names`.
+        restore_case: of a BertSumAbs that lower-cases: whether its words get the case that they have in the text, see
+            `tfsum.text.true_case`.
         storage: "float32", "float16", or "small" (float16, and int8 rows of the embeddings with a scale each).
 
     Returns:
@@ -61,14 +72,18 @@ def export_model(
     settings = read_settings(source)
     documents = "bert_sum_abs" in read_json(source / "config.json")
     text = {**(DOCUMENT_SETTINGS if documents else TEXT_SETTINGS), **settings["text"]}
-    given = {"max_source_length": max_source_length, "newline": newline, "max_windows": max_windows}
+    given = {"max_source_length": max_source_length, "newline": newline, "max_windows": max_windows,
+             "source_names": source_names, "restore_case": restore_case}
     given = {name: value for name, value in given.items() if value is not None}
     if wrong := [name for name in given if name in (ROW_OPTIONS if documents else DOCUMENT_OPTIONS)]:
         kinds = ("a BertSumAbs", "a Transformer") if documents else ("a Transformer", "a BertSumAbs")
         raise ExportError(f"{source}: {', '.join(wrong)}: is an option of {kinds[1]}, and this is {kinds[0]}; leave it "
                           "out")
     text |= given
+    if documents:
+        text["names"] = settings.get("names")
     module = (build_documents if documents else build)(source, text, ops, strategy, max_length, storage)
+    text.pop("names", None)
     if documents:
         text["window_length"] = module.source.window_length
     search = {name: value for name, value in dataclasses.asdict(module.strategy).items() if name != "vocabulary"}
@@ -133,17 +148,34 @@ def build_documents(source: pathlib.Path, text: dict, ops: str, strategy: Strate
     if window > model.window_length:
         raise ExportError(f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}")
     detokenizer = Detokenizer([*words, *["[PAD]"] * (rows - len(words))], line_break=text["line_break"])
+    strategy = strategy or BeamSearch(5, length_penalty=0.95, no_repeat_ngram=3)
+    names = _names(source, text.get("names"), words)
+    options: dict[str, Any] = {}
+    if text["source_names"]:
+        options["names"] = np.pad(number_pieces(words) if names is None else names, (0, rows - len(words)))
+    if text["restore_case"]:
+        options["true_case"] = TrueCase(word_piece, names)
     return _module(model, DocumentSource(word_piece, SentenceSplitter(text["newline"]), window, text["max_windows"]),
-                   detokenizer, strategy or BeamSearch(5, length_penalty=0.95, no_repeat_ngram=3), words, max_length,
-                   storage)
+                   detokenizer, strategy, words, max_length, storage, **options)
+
+
+def _names(source: pathlib.Path, given: str | None, words: list[str]) -> np.ndarray | None:
+    """The pieces of names and numbers that training has found, bool (V,); None where it has not looked."""
+    if given is None:
+        return None
+    try:
+        return unpack_flags(given, len(words))
+    except (TypeError, ValueError) as error:
+        raise ExportError(f"{source}/tfsum.json: names: {error}; expected the bits of its word pieces in base64, as "
+                          "training writes them; remove the key to restrict numbers alone") from None
 
 
 def _module(model: Any, source: Any, detokenizer: Detokenizer, strategy: Strategy, words: list[str],
-            max_length: int | None, storage: str) -> AbstractiveSummarizer:
+            max_length: int | None, storage: str, **options: Any) -> AbstractiveSummarizer:
     if isinstance(strategy, BeamSearch) and strategy.legacy:
         strategy = dataclasses.replace(strategy, vocabulary=tuple(words))
     return AbstractiveSummarizer(model, source, detokenizer, strategy,
-                                 model.max_length if max_length is None else max_length, storage)
+                                 model.max_length if max_length is None else max_length, storage, **options)
 
 
 def _word_piece(source: pathlib.Path, text: dict, ops: str) -> WordPiece:

@@ -5,9 +5,11 @@ See `tfsum.tasks.abstractive.sources` for how text is read, and `stored_weights`
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfsum.decoding import Sampling
+from tfsum.decoding.source_names import SourceNames
 from tfsum.decoding.strategy import Strategy, ids_of
 from tfsum.errors import ExportError
 from tfsum.export.allowed_operations import FOLDED
@@ -17,6 +19,7 @@ from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.tasks.abstractive.in_place import InPlace
 from tfsum.tasks.abstractive.sources import DocumentSource, RowSource
 from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.true_case import TrueCase
 
 ALTERNATIVES = 5  # tokens that `attend` returns for each place of an answer
 SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
@@ -34,6 +37,9 @@ class AbstractiveSummarizer(tf.Module):
         strategy: the decoding strategy; the best answer of a source is returned.
         max_length: L, the most tokens of an answer, the end token among them.
         storage: see `StoredWeights`.
+        names: bool (V,), the pieces of names and numbers, which are written only as the source has them (see
+            `SourceNames`); None leaves all words free.
+        true_case: restores the case of answers; None leaves them as the model writes them.
 
     Raises:
         ExportError: an invalid length, or one that does not fit the strategy, or an unknown storage.
@@ -59,6 +65,8 @@ class AbstractiveSummarizer(tf.Module):
         strategy: Strategy,
         max_length: int,
         storage: str = "float32",
+        names: np.ndarray | None = None,
+        true_case: TrueCase | None = None,
     ) -> None:
         super().__init__(name="abstractive_summarizer")
         if (n_best := getattr(strategy, "n_best", 1)) > 1:
@@ -72,6 +80,7 @@ class AbstractiveSummarizer(tf.Module):
                 f"an export, is above {FOLDED}; lower one of them"
             )
         self.source, self.detokenizer, self.strategy, self.max_length = source, detokenizer, strategy, max_length
+        self.names, self.true_case = names, true_case
         self.source_vocabulary_size, self.start_id = model.source_vocabulary_size, model.start_id
         self.end_id, self.source_names = model.end_id, model.source_names
         self.weights = StoredWeights(model, storage, TABLES, pooler=False)
@@ -90,8 +99,10 @@ class AbstractiveSummarizer(tf.Module):
         """Generates the answer to each of the texts (B,); a text without words gets an empty one."""
         read = self.source.read(text)
         found, not_empty = self._generate(read["source"]), read["not_empty"]
+        summary = self.detokenizer.detokenize(found["ids"])
         return {
-            "summary": tf.where(not_empty, self.detokenizer.detokenize(found["ids"]), ""),
+            "summary": tf.where(not_empty, summary if self.true_case is None else
+                                self.true_case.restore(summary, text), ""),
             "log_probability": tf.where(not_empty, found["log_probability"], 0.0),
             "coverage": read["coverage"],
             "ended": ~not_empty | tf.reduce_any(found["ids"] == self.end_id, axis=1),
@@ -115,7 +126,7 @@ class AbstractiveSummarizer(tf.Module):
             x = model.target_positions(model.target_embedding(before), training=False)
             x, *_, attention = model.decoder(x, memory, source_mask=mask[:, tf.newaxis, tf.newaxis, :], training=False,
                                              return_all=True)
-            probability = tf.nn.softmax(model.logits(x))
+            probability = tf.nn.softmax(model.logits(x, model.copying(source, memory, mask)))
         best, alternatives = tf.math.top_k(probability, min(ALTERNATIVES, probability.shape[-1]))
         written = (ids != 0)[:, :, tf.newaxis]
         source_ids = ids_of(source)
@@ -149,7 +160,7 @@ class AbstractiveSummarizer(tf.Module):
             longest = tf.reduce_max(tf.gather(lengths, rows))
             group = tf.nest.map_structure(lambda ids: tf.gather(ids, rows)[:, :longest], source)
             with self.weights.model(values) as model:
-                found = self.strategy(InPlace(model), group, self.max_length)
+                found = self.strategy(self._decoded(model), group, self.max_length)
             return tuple(part[:, 0] for part in found)
 
         specs = ([None, self.max_length], tf.int32), ([None], tf.float32), ([None], tf.int32)
@@ -157,3 +168,11 @@ class AbstractiveSummarizer(tf.Module):
         back = tf.argsort(order, stable=True)
         ids, log_probability, length = (tf.gather(part, back) for part in found)
         return {"ids": ids, "length": length, "log_probability": log_probability}
+
+    def _decoded(self, model: EncoderDecoder) -> Any:
+        """What a strategy asks: the model, or one that writes names of the source alone."""
+        if self.names is None:
+            return InPlace(model)
+        continues = np.array([piece.startswith("##") for piece in self.source.word_piece.vocabulary])
+        padding = (0, len(self.names) - len(continues))  # ids without a piece
+        return SourceNames(InPlace(model), self.names, np.pad(continues, padding))

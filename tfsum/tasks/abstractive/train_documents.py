@@ -1,22 +1,26 @@
 """Training a BertSumAbs on documents and their summaries, from an encoder or an extractive model to the best folder."""
 
 import dataclasses
+import functools
 import pathlib
 from collections.abc import Callable
 from typing import Any, Literal
 
 import tensorflow as tf
 
-from tfsum.data.windows import load_windows
+from tfsum.data.records import read_records
+from tfsum.data.windows import WindowedDocuments, load_windows
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.model_folder import read_json
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 from tfsum.tasks import task
-from tfsum.tasks.abstractive.summary_batches import SummaryBatcher, load_summaries
+from tfsum.tasks.abstractive.gap_sentences import GapSentences, load_gap_sentences
+from tfsum.tasks.abstractive.summary_batches import Summaries, SummaryBatcher, load_summaries
 from tfsum.tasks.abstractive.validation import AnswerValidation
 from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.name_pieces import name_pieces, pack_flags
 from tfsum.text.word_piece import Vocabulary, WordPiece
 from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, log
@@ -30,7 +34,7 @@ TOKENS = ("[unused0]", "[unused1]", "[unused2]")
 """Before a summary, after it, and between its sentences (nlpyang/PreSumm, train_abstractive.py)."""
 COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
 OTHER_TOKENS = ("[CLS]", "[SEP]", "[MASK]")  # where a vocabulary has none to spare
-SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width")
+SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width", "copy")
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -40,6 +44,9 @@ class TrainSettings(RunSettings):
     Attributes:
         tokens_per_batch: padded source tokens of a step's batch, which all devices share.
         max_windows: windows read of a document.
+        gap_sentences: sentences that are taken out of each window of a document, and to be written in place of its
+            summary (see `tfsum.tasks.abstractive.gap_sentences`); 0 trains on the summaries.
+        gap_kept: the share of windows that keep these sentences in the source.
         learning_rate: peak rate of the decoder.
         warmup_steps: steps of linear growth of that rate.
         encoder_learning_rate: peak rate of the encoder.
@@ -55,6 +62,8 @@ class TrainSettings(RunSettings):
 
     tokens_per_batch: int = 8192
     max_windows: int = 1
+    gap_sentences: int = 0
+    gap_kept: float = 0.2
     learning_rate: float = 2e-3
     warmup_steps: int = 10000
     encoder_learning_rate: float = 1.4e-5
@@ -251,20 +260,38 @@ class SummaryRun(Run):
             optimizer = Adam(WarmUp(settings.learning_rate, settings.warmup_steps, last), groups=rates,
                              global_clipnorm=settings.clip_norm or None, weight_decay=settings.weight_decay or None)
         super().__init__(model, optimizer, settings)
-        self.model_settings, self._word_piece = model_settings, word_piece
+        self.model_settings, self._word_piece, self._records = model_settings, word_piece, records["train"]
         line_break = model_settings["text"]["line_break"]
-        self._batcher, self._summaries = self._read(records["train"], word_piece.vocabulary.index(line_break))
-        batcher, summaries = self._read(records["validation"], word_piece.vocabulary.index(line_break))
+        line_break_id = word_piece.vocabulary.index(line_break)
+        self._batcher = self._batches_of(*self._training_data(records["train"], line_break_id))
+        summaries = load_summaries(records["validation"], word_piece, line_break_id, model.max_length)
         self.validation = AnswerValidation(
-            model, batcher, summaries.texts[: evaluate.documents],
-            Detokenizer(word_piece.vocabulary, line_break=line_break), evaluate.metric, words=evaluate.words)
+            model, self._batches_of(self._windows(records["validation"]), summaries),
+            summaries.texts[: evaluate.documents], Detokenizer(word_piece.vocabulary, line_break=line_break),
+            evaluate.metric, words=evaluate.words)
 
-    def _read(self, records: pathlib.Path, line_break: int) -> tuple[SummaryBatcher, Any]:
-        model, settings = self.model, self.settings
-        documents = load_windows(records, model.window_length, settings.max_windows)
-        summaries = load_summaries(records, self._word_piece, line_break, model.max_length)
-        return SummaryBatcher(documents, summaries, settings.tokens_per_batch, self._word_piece, model.start_id,
-                              model.end_id), summaries
+    @functools.cached_property
+    def _names(self) -> str:
+        """The pieces of names and numbers of the training documents, see `tfsum.text.name_pieces`."""
+        sentences = (sentence.decode("utf-8", "replace") for batch in read_records(self._records, ["sentences"])
+                     for sentence in batch["sentences"].flat_values.numpy())
+        return pack_flags(name_pieces(sentences, self._word_piece))
+
+    def _training_data(self, records: pathlib.Path, line_break: int) -> tuple[WindowedDocuments, Summaries]:
+        """Documents with their summaries, or windows with the sentences that are taken out of them."""
+        settings, word_piece, longest = self.settings, self._word_piece, self.model.max_length
+        if not settings.gap_sentences:
+            return self._windows(records), load_summaries(records, word_piece, line_break, longest)
+        gaps = GapSentences(number=settings.gap_sentences, mask_id=word_piece.vocabulary.index("[MASK]"),
+                            kept=settings.gap_kept, line_break=line_break, seed=settings.seed)
+        return load_gap_sentences(records, self.model.window_length, longest, gaps)
+
+    def _windows(self, records: pathlib.Path) -> WindowedDocuments:
+        return load_windows(records, self.model.window_length, self.settings.max_windows)
+
+    def _batches_of(self, documents: WindowedDocuments, summaries: Summaries) -> SummaryBatcher:
+        return SummaryBatcher(documents, summaries, self.settings.tokens_per_batch, self._word_piece,
+                              self.model.start_id, self.model.end_id)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of a pass."""
@@ -293,4 +320,5 @@ class SummaryRun(Run):
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores."""
         self.model.save_pretrained(folder, self._word_piece.vocabulary, {
-            **self.model_settings, "validation": self.state["best"], "seconds": round(self.state["seconds"])})
+            **self.model_settings, "names": self._names, "validation": self.state["best"],
+            "seconds": round(self.state["seconds"])})

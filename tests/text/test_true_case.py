@@ -1,0 +1,44 @@
+"""The case of words taken from a text; both kinds of operations, and what has no word, no text or no case."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfsum.text.true_case import TrueCase
+from tfsum.text.word_piece import WordPiece
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz0123456789.,-'",
+          *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789")]
+CASES = [
+    ("barigye denied it", "It was there, Barigye said.", "Barigye denied It"),
+    ("he said however", "However, he said so.", "He said However"),  # only at the beginning: as it is there
+    ("the end", "The war. By the end.", "The end"),  # within a sentence counts
+    ("nato's 2nd talks\nin rome", "At Rome NATO met for talks.", "NATO's 2nd talks\nIn Rome"),
+    ("beyonce sang", "There Beyoncé sang.", "Beyoncé sang"),
+    ("", "Some text.", ""),
+    ("no words known", "", "No words known"),
+    ("...", "Text.", "..."),
+]
+
+
+@pytest.mark.parametrize("ops", ["core", "text"])
+def test_the_case_of_the_text(ops):
+    case = TrueCase(WordPiece(PIECES, ops=ops))
+    answers, texts, expected = zip(*CASES)
+    found = case.restore(tf.constant(answers), tf.constant(texts))
+    assert [text.decode() for text in found.numpy()] == list(expected)
+    alone = [case.restore(tf.constant([answer]), tf.constant([text])).numpy()[0].decode()
+             for answer, text in zip(answers, texts)]
+    assert alone == list(expected)
+
+
+def test_a_word_at_the_beginning_of_sentences_alone_keeps_its_capital_if_it_is_a_name():
+    names = np.array([piece.removeprefix("##") in ("b", "a", "r") for piece in PIECES])
+    case = TrueCase(WordPiece(PIECES), names)
+    found = case.restore(tf.constant(["so it hit bar"]), tf.constant(["It hit. Bar sits."]))
+    assert found.numpy()[0] == b"So it hit Bar"
+
+
+def test_no_answers():
+    nothing = tf.constant([], tf.string)
+    assert TrueCase(WordPiece(PIECES)).restore(nothing, nothing).shape == (0,)

@@ -1,0 +1,118 @@
+"""The copy mechanism of a decoder: a distribution over the tokens of the source, and how much it counts."""
+
+from typing import Any
+
+import keras
+from keras import ops
+
+from tfsum.layers.masks import additive_mask
+from tfsum.tensor import Tensor
+
+LEAST = 1e-30  # a probability below it counts as it
+
+
+@keras.saving.register_keras_serializable("tfsum")
+class CopyAttention(keras.layers.Layer):
+    """Mixes the next token's probabilities with an attention over the tokens of the source (a pointer-generator).
+
+    P(w) = (1 - g) P_vocabulary(w) + g * (the attention to all places of the source that hold w). The attention has one
+    head; the share g is computed from the decoder's output and what the attention reads.
+
+    Args:
+        d_model: D, the width of the decoder and of the source.
+
+    Source: See et al. 2017, "Get To The Point: Summarization with Pointer-Generator Networks", section 2.2, equations
+        8 and 9 (p_gen there is 1 - g). There the attention is the decoder's own; a Transformer has one per layer and
+        head, so this one is apart.
+
+    Example:
+        >>> import numpy as np
+        >>> from keras import ops
+        >>> copy = CopyAttention(8)
+        >>> source = ops.ones((1, 3, 8))
+        >>> logits = copy(ops.zeros((1, 2, 30)), ops.ones((1, 2, 8)), copy.keys(source), source,
+        ...               np.array([[7, 9, 7]]), np.array([[True, True, True]]))
+        >>> round(float(ops.sum(ops.exp(logits[0, 0]))), 4), bool(logits[0, 0, 7] > logits[0, 0, 9])
+        (1.0, True)
+    """
+
+    def __init__(self, d_model: int, **kwargs: Any):
+        super().__init__(**kwargs)
+        self.autocast = False  # the logits stay in float32
+        self.d_model = d_model
+        policy = self.dtype_policy
+        self.query = keras.layers.Dense(d_model, name="query", dtype=policy)
+        self.key = keras.layers.Dense(d_model, name="key", dtype=policy)
+        self.gate = keras.layers.Dense(1, name="gate", dtype=policy)
+
+    def build(self, input_shape: Any = None) -> None:
+        self.query.build((None, None, self.d_model))
+        self.key.build((None, None, self.d_model))
+        self.gate.build((None, None, 2 * self.d_model))
+        self.built = True
+
+    def keys(self, source: Tensor) -> Tensor:
+        """The keys (B, Ts, D) of a source (B, Ts, D): once for all steps of decoding."""
+        if not self.built:
+            self.build()
+        return self.key(source)
+
+    def call(self, logits: Tensor, x: Tensor, keys: Tensor, source: Tensor, source_ids: Tensor, source_mask: Tensor
+             ) -> Tensor:
+        """Mixes the two distributions.
+
+        Args:
+            logits: float32 (B, T, V), the decoder's own.
+            x: float (B, T, D), the decoder's output.
+            keys: float (B, Ts, D), see `keys`.
+            source: float (B, Ts, D), the encoder's output.
+            source_ids: int (B, Ts).
+            source_mask: bool (B, Ts), True is visible.
+
+        Returns:
+            float32 (B, T, V), the logarithms of the mixed probabilities.
+        """
+        attention, share = self._attend(x, keys, source, source_mask)
+        copied = _by_token(attention, source_ids, logits.shape[-1])
+        mixed = (1.0 - share) * ops.softmax(logits) + share * copied
+        return ops.log(ops.maximum(mixed, LEAST))
+
+    def loss(self, loss: Tensor, labels: Tensor, x: Tensor, keys: Tensor, source: Tensor, source_ids: Tensor,
+             source_mask: Tensor) -> Tensor:
+        """The cross-entropy of each label under the mixed distribution, without the rest of it.
+
+        For a vocabulary of 30,000 the distribution itself takes most of a step's time and memory.
+
+        Args:
+            loss: float32 (B, T), the cross-entropy of the decoder's own logits.
+            labels: int (B, T).
+            x, keys, source, source_ids, source_mask: see `call`.
+
+        Returns:
+            float32 (B, T).
+        """
+        attention, share = self._attend(x, keys, source, source_mask)
+        holds = ops.cast(source_ids, "int32")[:, None, :] == ops.cast(labels, "int32")[:, :, None]
+        copied = ops.sum(ops.where(holds, attention, 0.0), axis=-1)
+        mixed = (1.0 - share[..., 0]) * ops.exp(-loss) + share[..., 0] * copied
+        return -ops.log(ops.maximum(mixed, LEAST))
+
+    def _attend(self, x: Tensor, keys: Tensor, source: Tensor, source_mask: Tensor) -> tuple[Tensor, Tensor]:
+        """The attention (B, T, Ts) to the places of the source, and the share (B, T, 1) of copying: float32."""
+        scores = ops.matmul(self.query(x) * self.d_model ** -0.5, ops.swapaxes(keys, 1, 2))
+        attention = ops.softmax(ops.cast(scores, "float32") + additive_mask(source_mask[:, None, :]))
+        read = ops.matmul(ops.cast(attention, self.compute_dtype), source)
+        return attention, ops.sigmoid(ops.cast(self.gate(ops.concatenate([x, read], axis=-1)), "float32"))
+
+    def get_config(self) -> dict:
+        return {**super().get_config(), "d_model": self.d_model}
+
+
+def _by_token(attention: Tensor, source_ids: Tensor, vocabulary: int) -> Tensor:
+    """The attention (B, T, Ts) to all places of each token: (B, T, V)."""
+    batch, length = ops.shape(attention)[0], ops.shape(attention)[1]
+    rows = ops.arange(batch, dtype="int32")[:, None] * vocabulary
+    token = ops.reshape(rows + ops.cast(source_ids, "int32"), (-1,))
+    by_place = ops.reshape(ops.swapaxes(attention, 1, 2), (-1, length))
+    summed = ops.segment_sum(by_place, token, num_segments=batch * vocabulary)
+    return ops.swapaxes(ops.reshape(summed, (batch, vocabulary, length)), 1, 2)

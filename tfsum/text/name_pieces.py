@@ -1,0 +1,92 @@
+"""Which word pieces make up names and numbers, from the upper and lower case of a corpus."""
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tfsum.text.word_piece import WordPiece
+
+_WORD = re.compile(r"[^\W_]+")
+_SPECIAL = re.compile(r"\[[^\]]+\]")  # [PAD], [unused0]
+_AT_ONCE = 4096  # words tokenized in one call
+
+
+def number_pieces(vocabulary: Sequence[str]) -> np.ndarray:
+    """The pieces with a digit.
+
+    Args:
+        vocabulary: the word pieces.
+
+    Returns:
+        bool (V,).
+
+    Example:
+        >>> number_pieces(["[PAD]", "[unused1]", "rain", "##1"]).tolist()
+        [False, False, False, True]
+    """
+    return np.array([not _SPECIAL.fullmatch(piece) and any(map(str.isdigit, piece)) for piece in vocabulary])
+
+
+def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
+    """The pieces of words that a corpus mostly capitalizes within sentences, those of none of its words, and numbers.
+
+    In a script without case no word is capitalized, and only the pieces of words that the corpus lacks are found.
+
+    Args:
+        sentences: of the corpus; the first word of each does not count.
+        word_piece: the tokenizer.
+
+    Returns:
+        bool (V,).
+
+    Example:
+        >>> pieces = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "rains", "in", "paris", "."])
+        >>> found = name_pieces(["It rains in Paris.", "Now it rains."], pieces)
+        >>> [word for word, name in zip(pieces.vocabulary, found) if name]
+        ['paris']
+    """
+    counts: Counter[str] = Counter()
+    for sentence in sentences:
+        counts.update(_WORD.findall(sentence)[1:])
+    words = list(counts)
+    as_name, as_word = np.zeros(len(word_piece.vocabulary)), np.zeros(len(word_piece.vocabulary))
+    for first in range(0, len(words), _AT_ONCE):
+        some = words[first : first + _AT_ONCE]
+        for word, ids in zip(some, word_piece.tokenize(some).to_list()):
+            (as_name if word[0].isupper() else as_word)[ids] += counts[word]
+    letters = np.array([not _SPECIAL.fullmatch(piece) and any(map(str.isalpha, piece))
+                        for piece in word_piece.vocabulary])
+    return number_pieces(word_piece.vocabulary) | (letters & (as_name >= as_word))
+
+
+def pack_flags(flags: np.ndarray) -> str:
+    """Writes flags (V,) as text, for a JSON file: their bits, the first flag first, in base64.
+
+    Example:
+        >>> pack_flags(np.array([True, False, True]))
+        'oA=='
+    """
+    return base64.b64encode(np.packbits(flags).tobytes()).decode("ascii")
+
+
+def unpack_flags(text: str, size: int) -> np.ndarray:
+    """Reads what `pack_flags` wrote.
+
+    Args:
+        text: as written.
+        size: V.
+
+    Raises:
+        ValueError: it is no base64, or of another size.
+
+    Example:
+        >>> unpack_flags("oA==", 3).tolist()
+        [True, False, True]
+    """
+    bits = np.unpackbits(np.frombuffer(base64.b64decode(text, validate=True), np.uint8))
+    if not size <= len(bits) < size + 8:
+        raise ValueError(f"{len(bits)} flags for {size} word pieces")
+    return bits[:size].astype(bool)

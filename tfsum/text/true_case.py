@@ -1,0 +1,82 @@
+"""The case and the accents of an answer by a model that has neither, from the text that it read."""
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.text.repeat import row_ids
+from tfsum.text.word_piece import WordPiece
+
+_MARK = "\x1f"  # between the words of a text and what stands between them
+_WORD = r"([\pL\pM\pN]+)"
+_WITHIN = r"[\s,]+"  # before a word that is not the first of its sentence
+_WORDS_READ = 4096  # of a text, from its beginning
+_PRIME = 1_000_003
+
+
+class TrueCase(tf.Module):
+    """Writes each word of an answer as the text has it, and the first letter of each line as a capital.
+
+    Words are equal if their pieces are. Of the forms of a word in the text, the first within a sentence counts, since
+    at the beginning of one every word is capitalized. A word that the text has only there is capitalized if it is a
+    name. A word that the text lacks stays as it was written.
+
+    Args:
+        word_piece: the tokenizer of the model, which lower-cases.
+        names: bool (V,), the pieces of names, see `name_pieces`; None takes any word for one.
+
+    Example:
+        >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "in", "paris", "."]
+        >>> case = TrueCase(WordPiece(words))
+        >>> case.restore(tf.constant(["rain in paris"]), tf.constant(["In Paris, rain."])).numpy().tolist()
+        [b'Rain In Paris']
+    """
+
+    def __init__(self, word_piece: WordPiece, names: np.ndarray | None = None) -> None:
+        super().__init__(name="true_case")
+        self._word_piece = word_piece
+        self._names = tf.constant(np.ones(len(word_piece.vocabulary), bool) if names is None else names)
+
+    def restore(self, answers: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
+        """Restores the case of answers (B,) from the texts (B,) that they answer."""
+        written, forms = self._parts(answers), self._parts(texts)
+        shown = tf.map_fn(lambda row: self._shown(written[row], forms[row]), tf.range(tf.size(answers)),
+                          fn_output_signature=tf.string)
+        return tf.reshape(shown, tf.shape(answers))
+
+    def _parts(self, texts: tf.Tensor) -> tf.RaggedTensor:
+        """Texts (B,) in parts (B, P): what stands before the first word, a word, what stands after it, a word..."""
+        marked = tf.strings.regex_replace(tf.strings.regex_replace(texts, _MARK, " "), _WORD, rf"{_MARK}\1{_MARK}")
+        return tf.strings.split(marked, sep=_MARK)
+
+    def _shown(self, written: tf.Tensor, forms: tf.Tensor) -> tf.Tensor:
+        """The parts (P,) of an answer, each word as it is among the parts (Q,) of the text: one string."""
+        words, before = written[1::2], written[:-1:2]
+        of_text, before_it = forms[1::2][:_WORDS_READ], forms[:-1:2][:_WORDS_READ]
+        within = tf.strings.regex_full_match(before_it, _WITHIN)
+        (keys, name), (keys_of_text, _) = self._keys(words), self._keys(of_text)
+        same = keys[:, tf.newaxis] == keys_of_text
+        rank = tf.where(same, tf.where(within, 2, tf.cast(name, tf.int32)[:, tf.newaxis]), 0)
+        # A last column of 0 for texts without words.
+        rank = tf.pad(rank, [[0, 0], [0, 1]])
+        best = tf.argmax(rank, axis=1, output_type=tf.int32)
+        form = tf.gather(tf.concat([of_text, [""]], 0), best)
+        words = tf.where(tf.reduce_max(rank, axis=1) > 0, form, words)
+        first = tf.strings.regex_full_match(before, r"(?s).*\n.*") | (tf.range(tf.size(words)) == 0)
+        words = tf.where(first, _capitalized(words), words)
+        pairs = tf.reshape(tf.stack([before, words], axis=1), [-1])
+        return tf.strings.reduce_join(tf.concat([pairs, written[-1:]], 0))
+
+    def _keys(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """A number for the pieces of each word (N,), int64, and whether one of them is of names, bool."""
+        pieces = self._word_piece.tokenize(words)
+        ids, rows = tf.cast(pieces.flat_values, tf.int64), row_ids(pieces)
+        place = tf.range(tf.size(ids)) - tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
+        weight = tf.cast(place, tf.int64) * _PRIME + 1
+        names = tf.math.unsorted_segment_sum(tf.cast(tf.gather(self._names, ids), tf.int32), rows, tf.size(words))
+        return tf.math.unsorted_segment_sum((ids + 1) * weight * weight, rows, tf.size(words)), names > 0
+
+
+def _capitalized(words: tf.Tensor) -> tf.Tensor:
+    first = tf.strings.substr(words, 0, 1, unit="UTF8_CHAR")
+    rest = tf.strings.substr(words, 1, 1_000_000, unit="UTF8_CHAR")
+    return tf.strings.join([tf.strings.upper(first, encoding="utf-8"), rest])
