@@ -49,12 +49,12 @@ def start():
     """A function: starts `tfsum serve`, waits until it is ready, and gives the process and its address."""
     processes = []
 
-    def begin(*words):
-        process = subprocess.Popen([sys.executable, "-c", START, "serve", *map(str, words), "--port", "0"],
+    def begin(*words, program=START, until=r"(http://\S+) answers for"):
+        process = subprocess.Popen([sys.executable, "-c", program, "serve", *map(str, words), "--port", "0"],
                                    stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": OURS})
         processes.append(process)
         for line in process.stderr:
-            if found := re.search(r"(http://\S+) answers for", line):
+            if found := re.search(until, line):
                 return process, found[1]
         raise AssertionError(f"it ended with {process.wait()}")
 
@@ -103,6 +103,24 @@ def test_a_second_signal_ends_it_at_once(start, slow_models):
         _, log = process.communicate(timeout=60)
         assert process.returncode == 1 and "Traceback" not in log
         assert any(answer.result() != 200 for answer in asked)
+
+
+# A server whose models take a minute to load; "loading" says that it does so.
+LOADING = """import sys, time, tfsum.serving.server as server
+from tfsum.cli.main import main
+server.load_servable = lambda *_: print("loading", file=sys.stderr, flush=True) or time.sleep(60)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("signals, status", [(1, 0), (2, 1)])
+def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
+    process, _ = start(slow_models, "--label", "slow/stable=1", program=LOADING, until="(loading)")
+    for _ in range(signals):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+    begin = time.monotonic()
+    assert process.wait(30) == status and time.monotonic() - begin < 10  # of the 60 seconds of the loading
 
 
 def test_the_access_log_has_no_text_and_the_client_works(start):

@@ -94,7 +94,7 @@ class Server:
         """Serves in a thread, once the models are loaded."""
         self._thread = threading.Thread(target=self.run, name="tfsum server", daemon=True)
         self._thread.start()
-        while self.application.starting and self._thread.is_alive():
+        while self.versions.starting and self._thread.is_alive():
             time.sleep(0.01)
         return self
 
@@ -112,13 +112,14 @@ class Server:
                                 timeout_graceful_shutdown=max(1, round(settings.grace)))
         self._http = _Http(config, self._drain)
         calls = await self._listen_grpc()
-        loading = asyncio.create_task(self._load_and_watch())
+        scans = asyncio.create_task(watch(self.versions, settings.poll_seconds, self._say_started))
         try:
             await self._http.serve([self._socket])
             if calls is not None:
                 await calls.stop(0 if self._http.force_exit else settings.grace)
         finally:
-            loading.cancel()
+            self.versions.stop()
+            scans.cancel()
             self.batcher.close()
         return not self._http.force_exit
 
@@ -146,16 +147,11 @@ class Server:
     def _drain(self) -> None:
         self.application.draining = True
 
-    async def _load_and_watch(self) -> None:
-        try:
-            await asyncio.to_thread(self.versions.scan)
-        except Exception:
-            LOG.exception("the folder of the models cannot be scanned")
-        self.application.starting = False
+    def _say_started(self) -> None:
+        """Logs what the server answers for, when the first scan has ended."""
         found = ", ".join(f"{name} ({', '.join(str(servable.version) for servable in servables)})"
                           for name, servables in self.versions.available().items())
         LOG.info("http://%s:%d answers for %s", self.settings.host, self.port, found or "no model yet")
-        await watch(self.versions, self.settings.poll_seconds)
 
 
 class _Http(uvicorn.Server):
