@@ -1,6 +1,9 @@
 """The gRPC services, asked by the stubs of tensorflow-serving-api; numbers as in test_rest.py."""
 
 import concurrent.futures
+import contextlib
+import json
+import logging
 import pathlib
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
+from tfsum.serving import grpc_services
 from tfsum.serving.client import Client
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import Server
@@ -92,6 +96,32 @@ def test_the_filter(stub):
     assert code == "INVALID_ARGUMENT" and "duplicate output tensor alias: count" in said
 
 
+def test_calls_are_logged_without_texts(stub, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("tfsum.serving.access"), "propagate", True)
+    with caplog.at_level(logging.INFO, "tfsum.serving.access"):
+        stub.Predict(request(text=["secret words"]))
+        refused(stub.Predict, request("nope", text=["secret words"]))
+    lines = [json.loads(record.getMessage()) for record in caplog.records if record.name.endswith("access")]
+    assert [(line["method"], line["model"], line["status"]) for line in lines] == [
+        ("grpc Predict", "text", "OK"), ("grpc Predict", "nope", "NOT_FOUND")]
+    assert set(lines[0]) == {"time", "method", "model", "status", "milliseconds"} and "secret" not in caplog.text
+
+
+def test_calls_continue_the_trace_of_the_client(stub, monkeypatch):
+    opened = []
+
+    @contextlib.contextmanager
+    def span(name, headers=None, **attributes):
+        opened.append((name, (headers or {}).get("traceparent"), found := {}))
+        yield found
+
+    monkeypatch.setattr(grpc_services, "span", span)
+    stub.Predict(request(text=["a"]), metadata=[("traceparent", "00-1-2-01")])
+    refused(stub.Predict, request("nope", text=["a"]))
+    assert opened == [("grpc Predict", "00-1-2-01", {"rpc.grpc.status_code": 0}),
+                      ("grpc Predict", None, {"rpc.grpc.status_code": 5})]
+
+
 def test_wrong_requests(stub):
     assert refused(stub.Predict, predict_pb2.PredictRequest())[0] == "INVALID_ARGUMENT"  # 112
     assert refused(stub.Predict, request("", text=["a"]))[0] == "INVALID_ARGUMENT"
@@ -104,6 +134,15 @@ def test_wrong_requests(stub):
     assert code == "FAILED_PRECONDITION" and said == 'Serving signature key "x" not found.'
     torn = TensorProto(dtype=1, tensor_content=b"abc")
     assert refused(stub.Predict, request("numbers", x=torn))[0] == "INVALID_ARGUMENT"
+
+
+def test_what_is_not_there_while_models_are_loaded(stub, server, monkeypatch):
+    monkeypatch.setattr(server.versions, "starting", True)
+    labelled = request(text=["a"])
+    labelled.model_spec.version_label = "stable"
+    assert stub.Predict(labelled).model_spec.version.value == 1
+    code, said = refused(stub.Predict, request("nope", text=["a"]))
+    assert code == "UNAVAILABLE" and "models are still being loaded" in said
 
 
 def test_metadata(stub):
@@ -127,7 +166,7 @@ def test_status(server):
         found = stub.GetModelStatus(made).model_version_status
         states = get_model_status_pb2.ModelVersionStatus.State
         assert [(one.version, one.state, one.status.error_code) for one in found] == [
-            (1, states.AVAILABLE, 0), (2, states.AVAILABLE, 0)]
+            (2, states.AVAILABLE, 0), (1, states.AVAILABLE, 0)]
         made.model_spec.name = "nope"
         assert refused(stub.GetModelStatus, made)[0] == "NOT_FOUND"
 

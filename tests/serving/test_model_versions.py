@@ -10,10 +10,11 @@ import pytest
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference.shipped import shipped_folder
-from tfsum.serving.model_versions import ModelVersions, chosen
+from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import load_servable
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.version_folders import chosen
 
 
 class Loaded:

@@ -19,7 +19,7 @@ import tensorflow as tf
 import tfsum
 from tfsum.cli.main import main
 from tfsum.inference.shipped import shipped_folder
-from tfsum.serving import Client
+from tfsum.serving import Client, RequestError
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
@@ -90,6 +90,36 @@ def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 11
         assert caught.value.code == 503
         assert [answer.result() for answer in asked] == [200] * 12
     assert process.wait(60) == 0 and ask(url) == 0
+
+
+@pytest.mark.parametrize("grpc", [False, True])
+def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, grpc):
+    port = free_port()
+    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1, "--grace", 1, "--grpc-port", port)
+    asked = f"grpc://127.0.0.1:{port}" if grpc else url
+    texts = ["a text"] * 400  # far more than a second
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, Client(
+            asked, "slow", batch_documents=1000, batch_characters=1 << 20, retries=0) as client:
+        answer = pool.submit(client.predict, {"text": texts})
+        time.sleep(1)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+        assert process.returncode == 1 and time.monotonic() - begin < 10
+        assert "before every accepted request was answered" in log and "Traceback" not in log
+        assert isinstance(answer.exception(30), RequestError)
+
+
+def test_idle_servers_stop_at_once(start, slow_models):
+    process, _ = start(slow_models, "--grpc-port", free_port())
+    begin = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0 and time.monotonic() - begin < 10
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
 
 
 def test_a_second_signal_ends_it_at_once(start, slow_models):
