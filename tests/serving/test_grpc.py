@@ -137,7 +137,8 @@ def test_wrong_requests(stub):
 
 
 def test_what_is_not_there_while_models_are_loaded(stub, server, monkeypatch):
-    monkeypatch.setattr(server.versions, "starting", True)
+    # The server's scans go on and would end it.
+    monkeypatch.setattr(type(server.versions), "starting", property(lambda _: True, lambda *_: None), raising=False)
     labelled = request(text=["a"])
     labelled.model_spec.version_label = "stable"
     assert stub.Predict(labelled).model_spec.version.value == 1
@@ -210,14 +211,17 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
     """A server made of tensorflow-serving-api: it is busy at first, and gives each text and its length."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.peers = [], set()
 
     def Predict(self, request, context):  # noqa: N802  gRPC's name
         texts = tf.make_ndarray(request.inputs["text"])
+        self.peers.add(context.peer())
         self.asked.append((request.model_spec.name, request.model_spec.version.value,
                            request.model_spec.signature_name, len(texts)))
         if len(self.asked) == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "busy")
+        if b"slow" in texts:
+            time.sleep(2)
         if b"bad" in texts:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a bad text")
         answer = predict_pb2.PredictResponse()
@@ -226,12 +230,21 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
         return answer
 
 
-def test_our_client_asks_a_server_of_their_messages():
+@contextlib.contextmanager
+def serving_theirs():
+    """The servicer and the port of a server of their messages."""
     theirs, server = Theirs(), grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=UNLIMITED)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(theirs, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
+        yield theirs, port
+    finally:
+        server.stop(None)
+
+
+def test_our_client_asks_a_server_of_their_messages():
+    with serving_theirs() as (theirs, port):
         with Client(f"grpc://127.0.0.1:{port}", "m", version=3, batch_documents=2, at_once=1) as client:
             answer = client.predict({"text": ["a", "日本", "", "b" * 5_000_000]}, "default")
             assert answer["summary"].tolist() == [b"a", "日本".encode(), b"", b"b" * 5_000_000]
@@ -240,5 +253,21 @@ def test_our_client_asks_a_server_of_their_messages():
             with pytest.raises(RequestError, match="a bad text"):
                 client.predict({"text": ["bad"]})
             assert len(theirs.asked) == 5  # it is not asked again
-    finally:
-        server.stop(None)
+        assert len(theirs.peers) == 1
+
+
+def test_our_client_waits_as_long_as_it_is_told():
+    with serving_theirs() as (theirs, port), Client(f"grpc://127.0.0.1:{port}", "m", timeout=0.5) as client:
+        client.predict({"text": ["a"]})
+        asked = len(theirs.asked)
+        with pytest.raises(RequestError) as caught:
+            client.predict({"text": ["slow"]})
+        assert caught.value.code == "DEADLINE_EXCEEDED" and len(theirs.asked) == asked + 1
+
+
+def test_our_client_does_not_repeat_what_is_too_large(models):
+    with (Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+          Client(f"grpc://127.0.0.1:{small.grpc_port}", "text", retries=1000) as client,
+          pytest.raises(RequestError, match="larger than max") as caught):
+        client.predict({"text": ["a" * 2000]})
+    assert (caught.value.code, caught.value.http_status) == ("INVALID_ARGUMENT", 413)
