@@ -304,7 +304,7 @@ class Client:
     def classify(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
                  ) -> Classified | list[Classified]:
         """See `AsyncClient.classify`."""
-        return self._run(self._client.classify(texts, pairs))  # type: ignore[arg-type]  # the overloads say which
+        return self._run(self._client.classify(texts, pairs))
 
     def _run(self, asked: Coroutine[Any, Any, T]) -> T:
         """The value of a coroutine in the client's own loop."""

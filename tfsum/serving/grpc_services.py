@@ -59,25 +59,26 @@ class GrpcServices:
     def _guarded(self, method: str, answer: Answer) -> Callable[[Any, grpc.aio.ServicerContext], Awaitable[Any]]:
         """A method that gives its errors the status of gRPC, and is counted, logged and traced."""
         async def call(request: Any, context: grpc.aio.ServicerContext) -> Any:
-            begin, code = time.monotonic(), "OK"
+            begin, code, said, response = time.monotonic(), "OK", "", None
             metadata = dict(context.invocation_metadata() or ())
             with span(f"grpc {method}", metadata, rpc_system="grpc", rpc_method=method) as found:
                 try:
                     self._check_token(metadata)
-                    return await answer(request)
+                    response = await answer(request)
                 except RequestError as error:
-                    code = error.code
-                    await context.abort(GRPC[CODES[error.code][0]], error.message)
+                    code, said = error.code, error.message
                 except asyncio.CancelledError:  # the client waits no more, or the server stops at once
                     code = "CANCELLED"
                     raise
                 except Exception:
                     LOG.exception("a call failed")
-                    code = "INTERNAL"
-                    await context.abort(grpc.StatusCode.INTERNAL, "the call failed; the server's log says why")
+                    code, said = "INTERNAL", "the call failed; the server's log says why"
                 finally:
                     found["rpc.grpc.status_code"] = CODES[code][0]
                     self._note(method, request.model_spec.name, code, time.monotonic() - begin)
+            if code != "OK":
+                await context.abort(GRPC[CODES[code][0]], said)
+            return response
 
         return call
 
