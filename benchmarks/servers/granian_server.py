@@ -18,7 +18,6 @@ from tfsum.serving import Server, ServerSettings
 async def main(folder: str, port: int) -> None:
     server = Server(folder, ServerSettings(port=0))
     server.versions.scan()
-    server.application.starting = False
     granian = Granian(server.application, port=port, interface=Interfaces.ASGINL, backlog=2048, log_enabled=False)
     serving = asyncio.create_task(granian.serve())
     await asyncio.sleep(1.0)

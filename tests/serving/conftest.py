@@ -119,7 +119,6 @@ class Asked:
     def scan(self):
         for _ in range(2):  # the second time files are known not to change
             self.server.versions.scan()
-        self.server.application.starting = False
 
     def __call__(self, method, path, body=b"", headers=None):
         """The answer to a request."""

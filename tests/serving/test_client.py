@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import threading
+import time
 from typing import ClassVar
 
 import numpy as np
@@ -85,24 +86,35 @@ def test_coroutines(url):
 class Unsteady(http.server.BaseHTTPRequestHandler):
     """Answers the metadata, and the first requests with the statuses of the class."""
 
-    statuses: ClassVar = []
-    asked = 0
+    protocol_version = "HTTP/1.1"  # keeps connections
+    outputs: ClassVar = {"summary": ["yes"]}
+    signature, retry_after, seconds = "serving_default", None, 0
+    asked = described = connections = 0
+
+    def setup(self):
+        type(self).connections += 1
+        super().setup()
 
     def do_GET(self):
+        type(self).described += 1
         info = {"dtype": "DT_STRING", "tensor_shape": {"dim": [{"size": "-1"}]}}
-        self.answer(200, {"metadata": {"signature_def": {"signature_def": {"serving_default": {
-            "inputs": {"text": info}, "outputs": {"summary": info}}}}}})
+        self.answer(200, {"metadata": {"signature_def": {"signature_def": {self.signature: {
+            "inputs": {"text": info}, "outputs": dict.fromkeys(self.outputs, info)}}}}})
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
         type(self).asked += 1
+        time.sleep(self.seconds)
         status = self.statuses.pop(0) if self.statuses else 200
-        self.answer(status, {"outputs": ["yes"]} if status == 200 else {"error": "busy"})
+        outputs = self.outputs if len(self.outputs) > 1 else next(iter(self.outputs.values()))
+        self.answer(status, {"outputs": outputs} if status == 200 else {"error": "busy"})
 
     def answer(self, status, value):
         body = json.dumps(value).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
+        if status != 200 and self.retry_after:
+            self.send_header("Retry-After", self.retry_after)
         self.end_headers()
         self.wfile.write(body)
 
@@ -110,22 +122,97 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
         pass
 
 
+@pytest.fixture
+def unsteady():
+    """A function: starts a server of such a handler with settings, and gives the handler and the address."""
+    servers = []
+
+    def begin(statuses=(), **settings):
+        handler = type("Handler", (Unsteady,), {"statuses": list(statuses), **settings})
+        listening = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        listening.daemon_threads, listening.block_on_close = True, False
+        servers.append(listening)
+        threading.Thread(target=listening.serve_forever, daemon=True).start()
+        return handler, f"http://127.0.0.1:{listening.server_address[1]}"
+
+    yield begin
+    for listening in servers:
+        listening.shutdown()
+        listening.server_close()
+
+
 @pytest.mark.parametrize("statuses, asked, code", [([429, 503], 3, None), ([400], 1, "INVALID_ARGUMENT"),
                                                    ([500], 1, None), ([504], 1, "DEADLINE_EXCEEDED"),
                                                    ([503] * 9, 3, "UNAVAILABLE")])
-def test_a_busy_server_is_asked_again_and_no_other(statuses, asked, code):
-    handler = type("Handler", (Unsteady,), {"statuses": list(statuses), "asked": 0})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as listening:
-        threading.Thread(target=listening.serve_forever, daemon=True).start()
-        with Client(f"http://127.0.0.1:{listening.server_address[1]}", "m", retries=2) as client:
-            if statuses == [429, 503]:
-                assert client.predict({"text": ["a"]})["summary"].tolist() == [b"yes"]
-            else:
-                with pytest.raises(RequestError, match="busy") as caught:
-                    client.predict({"text": ["a"]})
-                assert code in (None, caught.value.code)
-        listening.shutdown()
+def test_a_busy_server_is_asked_again_and_no_other(unsteady, statuses, asked, code):
+    handler, url = unsteady(statuses)
+    with Client(url, "m", retries=2) as client:
+        if statuses == [429, 503]:
+            assert client.predict({"text": ["a"]})["summary"].tolist() == [b"yes"]
+        else:
+            with pytest.raises(RequestError, match="busy") as caught:
+                client.predict({"text": ["a"]})
+            assert code in (None, caught.value.code)
     assert handler.asked == asked
+
+
+def test_a_connection_is_used_again(unsteady):
+    handler, url = unsteady()
+    with Client(url, "m", at_once=1, batch_documents=1) as client:
+        client.predict({"text": ["a", "b", "c"]})
+        client.predict({"text": ["d"]})
+    assert (handler.asked, handler.connections) == (4, 1)
+
+
+def test_an_answer_is_waited_for_as_long_as_told(unsteady):
+    handler, url = unsteady(seconds=2)
+    with Client(url, "m", timeout=0.5) as client, pytest.raises(RequestError, match="no answer in 0.5 s") as caught:
+        client.predict({"text": ["a"]})
+    assert caught.value.code == "DEADLINE_EXCEEDED" and handler.asked == 1  # it is not repeated
+
+
+def test_a_busy_server_is_left_alone_as_long_as_it_says(unsteady):
+    handler, url = unsteady(statuses=[503], retry_after="0.7")
+    begin = time.monotonic()
+    with Client(url, "m") as client:
+        client.predict({"text": ["a"]})
+    assert handler.asked == 2 and time.monotonic() - begin > 0.7
+
+
+def test_a_new_version_with_other_outputs(unsteady):
+    handler, url = unsteady()
+    with Client(url, "m") as client:
+        assert client.predict({"text": ["a"]})["summary"].tolist() == [b"yes"]
+        handler.outputs = {"label": ["yes"], "summary": ["no"]}
+        assert client.predict({"text": ["a"]})["label"].tolist() == [b"yes"]
+        handler.outputs, handler.signature = {"answer": ["yes"], "label": ["no"]}, "other"
+        assert client.predict({"text": ["a"]}, "other")["answer"].tolist() == [b"yes"]
+        assert list(client.signatures()) == ["other"] and handler.described == 4
+
+
+def test_the_address_of_an_error_is_whole(unsteady):
+    _, url = unsteady(statuses=[400])
+    with Client(url, "m") as client, pytest.raises(RequestError, match=f"^{url}/v1/models/m:predict: busy"):
+        client.predict({"text": ["a"]})
+
+
+def test_inputs_that_are_no_tables(url):
+    with Client(url) as client:
+        with pytest.raises(tfsum.Error, match="rows of input token_ids differ in their lengths"):
+            client.predict({"token_ids": [[1], [1, 2]]}, "score_ids")
+        with pytest.raises(tfsum.Error, match="row 1 of input text is int"):
+            client.predict({"text": ["a", 1]})
+
+
+def test_a_model_of_another_kind(url):
+    with Client(url) as client:
+        for ask in (client.generate, client.classify):
+            with pytest.raises(tfsum.Error, match="a model of another kind"):
+                ask("It rained.")
+        with pytest.raises(tfsum.Error, match="2 texts and 1 second texts"):
+            client.classify(["a", "b"], ["c"])
+        with pytest.raises(RequestError, match="text_pair"):
+            client.classify("a", "b")
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "grpc://127.0.0.1:9"])

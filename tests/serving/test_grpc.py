@@ -1,6 +1,9 @@
 """The gRPC services, asked by the stubs of tensorflow-serving-api; numbers as in test_rest.py."""
 
 import concurrent.futures
+import contextlib
+import json
+import logging
 import pathlib
 import subprocess
 import sys
@@ -12,6 +15,7 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
+from tfsum.serving import grpc_services
 from tfsum.serving.client import Client
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.server import Server
@@ -92,6 +96,32 @@ def test_the_filter(stub):
     assert code == "INVALID_ARGUMENT" and "duplicate output tensor alias: count" in said
 
 
+def test_calls_are_logged_without_texts(stub, caplog, monkeypatch):
+    monkeypatch.setattr(logging.getLogger("tfsum.serving.access"), "propagate", True)
+    with caplog.at_level(logging.INFO, "tfsum.serving.access"):
+        stub.Predict(request(text=["secret words"]))
+        refused(stub.Predict, request("nope", text=["secret words"]))
+    lines = [json.loads(record.getMessage()) for record in caplog.records if record.name.endswith("access")]
+    assert [(line["method"], line["model"], line["status"]) for line in lines] == [
+        ("grpc Predict", "text", "OK"), ("grpc Predict", "nope", "NOT_FOUND")]
+    assert set(lines[0]) == {"time", "method", "model", "status", "milliseconds"} and "secret" not in caplog.text
+
+
+def test_calls_continue_the_trace_of_the_client(stub, monkeypatch):
+    opened = []
+
+    @contextlib.contextmanager
+    def span(name, headers=None, **attributes):
+        opened.append((name, (headers or {}).get("traceparent"), found := {}))
+        yield found
+
+    monkeypatch.setattr(grpc_services, "span", span)
+    stub.Predict(request(text=["a"]), metadata=[("traceparent", "00-1-2-01")])
+    refused(stub.Predict, request("nope", text=["a"]))
+    assert opened == [("grpc Predict", "00-1-2-01", {"rpc.grpc.status_code": 0}),
+                      ("grpc Predict", None, {"rpc.grpc.status_code": 5})]
+
+
 def test_wrong_requests(stub):
     assert refused(stub.Predict, predict_pb2.PredictRequest())[0] == "INVALID_ARGUMENT"  # 112
     assert refused(stub.Predict, request("", text=["a"]))[0] == "INVALID_ARGUMENT"
@@ -104,6 +134,16 @@ def test_wrong_requests(stub):
     assert code == "FAILED_PRECONDITION" and said == 'Serving signature key "x" not found.'
     torn = TensorProto(dtype=1, tensor_content=b"abc")
     assert refused(stub.Predict, request("numbers", x=torn))[0] == "INVALID_ARGUMENT"
+
+
+def test_what_is_not_there_while_models_are_loaded(stub, server, monkeypatch):
+    # The server's scans go on and would end it.
+    monkeypatch.setattr(type(server.versions), "starting", property(lambda _: True, lambda *_: None), raising=False)
+    labelled = request(text=["a"])
+    labelled.model_spec.version_label = "stable"
+    assert stub.Predict(labelled).model_spec.version.value == 1
+    code, said = refused(stub.Predict, request("nope", text=["a"]))
+    assert code == "UNAVAILABLE" and "models are still being loaded" in said
 
 
 def test_metadata(stub):
@@ -127,7 +167,7 @@ def test_status(server):
         found = stub.GetModelStatus(made).model_version_status
         states = get_model_status_pb2.ModelVersionStatus.State
         assert [(one.version, one.state, one.status.error_code) for one in found] == [
-            (1, states.AVAILABLE, 0), (2, states.AVAILABLE, 0)]
+            (2, states.AVAILABLE, 0), (1, states.AVAILABLE, 0)]
         made.model_spec.name = "nope"
         assert refused(stub.GetModelStatus, made)[0] == "NOT_FOUND"
 
@@ -171,14 +211,17 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
     """A server made of tensorflow-serving-api: it is busy at first, and gives each text and its length."""
 
     def __init__(self):
-        self.asked = []
+        self.asked, self.peers = [], set()
 
     def Predict(self, request, context):  # noqa: N802  gRPC's name
         texts = tf.make_ndarray(request.inputs["text"])
+        self.peers.add(context.peer())
         self.asked.append((request.model_spec.name, request.model_spec.version.value,
                            request.model_spec.signature_name, len(texts)))
         if len(self.asked) == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "busy")
+        if b"slow" in texts:
+            time.sleep(2)
         if b"bad" in texts:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a bad text")
         answer = predict_pb2.PredictResponse()
@@ -187,12 +230,21 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
         return answer
 
 
-def test_our_client_asks_a_server_of_their_messages():
+@contextlib.contextmanager
+def serving_theirs():
+    """The servicer and the port of a server of their messages."""
     theirs, server = Theirs(), grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=UNLIMITED)
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(theirs, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:
+        yield theirs, port
+    finally:
+        server.stop(None)
+
+
+def test_our_client_asks_a_server_of_their_messages():
+    with serving_theirs() as (theirs, port):
         with Client(f"grpc://127.0.0.1:{port}", "m", version=3, batch_documents=2, at_once=1) as client:
             answer = client.predict({"text": ["a", "日本", "", "b" * 5_000_000]}, "default")
             assert answer["summary"].tolist() == [b"a", "日本".encode(), b"", b"b" * 5_000_000]
@@ -201,5 +253,21 @@ def test_our_client_asks_a_server_of_their_messages():
             with pytest.raises(RequestError, match="a bad text"):
                 client.predict({"text": ["bad"]})
             assert len(theirs.asked) == 5  # it is not asked again
-    finally:
-        server.stop(None)
+        assert len(theirs.peers) == 1
+
+
+def test_our_client_waits_as_long_as_it_is_told():
+    with serving_theirs() as (theirs, port), Client(f"grpc://127.0.0.1:{port}", "m", timeout=0.5) as client:
+        client.predict({"text": ["a"]})
+        asked = len(theirs.asked)
+        with pytest.raises(RequestError) as caught:
+            client.predict({"text": ["slow"]})
+        assert caught.value.code == "DEADLINE_EXCEEDED" and len(theirs.asked) == asked + 1
+
+
+def test_our_client_does_not_repeat_what_is_too_large(models):
+    with (Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+          Client(f"grpc://127.0.0.1:{small.grpc_port}", "text", retries=1000) as client,
+          pytest.raises(RequestError, match="larger than max") as caught):
+        client.predict({"text": ["a" * 2000]})
+    assert (caught.value.code, caught.value.http_status) == ("INVALID_ARGUMENT", 413)

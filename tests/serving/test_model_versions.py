@@ -9,9 +9,12 @@ import time
 import pytest
 
 from tfsum.errors import Error, ExportError
-from tfsum.serving.model_versions import ModelVersions, chosen
+from tfsum.inference.shipped import shipped_folder
+from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.request_error import RequestError
+from tfsum.serving.server import load_servable
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.version_folders import chosen
 
 
 class Loaded:
@@ -101,6 +104,41 @@ def test_a_half_copied_version_is_ignored_until_it_is_whole(folder):
     assert answering(versions) == 2
 
 
+def test_each_part_of_the_weights_is_waited_for(folder):
+    versions = versions_of(folder)
+    copy = folder / "m" / "2"
+    write(copy)
+    first, second = (copy / "variables" / f"variables.data-0000{part}-of-00002" for part in range(2))
+    (copy / "variables" / "variables.data-00000-of-00001").rename(first)
+    versions.scan()
+    versions.scan()
+    assert states(versions) == {1: "AVAILABLE"}
+    second.write_bytes(b"more")
+    versions.scan()
+    versions.scan()
+    assert answering(versions) == 2
+
+
+def test_old_times_of_files_that_arrive_later_say_nothing(folder):
+    versions = versions_of(folder)
+    write(folder / "m" / "2")  # as `cp -p` and `rsync -t` give them
+    versions.scan()
+    assert states(versions) == {1: "AVAILABLE"}
+    (folder / "m" / "2" / "variables" / "variables.data-00000-of-00001").write_bytes(b"more weights")
+    versions.scan()
+    assert states(versions) == {1: "AVAILABLE"}
+    versions.scan()
+    assert answering(versions) == 2
+
+
+def test_files_that_change_while_the_server_starts_are_waited_for(tmp_path):
+    write(tmp_path / "m" / "1", old=False)
+    versions = versions_of(tmp_path)
+    assert states(versions) == {} and not versions.ready
+    versions.scan()
+    assert answering(versions) == 1 and versions.ready
+
+
 def test_a_version_that_fails_stays_out_until_its_files_change(folder):  # 88, 100, 102
     versions = versions_of(folder, load_retries=1)
     write(folder / "m" / "2")
@@ -155,6 +193,97 @@ def test_labels(folder):  # 24, 103
         answering(versions, label="next")
     with pytest.raises(RequestError, match="Unrecognized servable version label: nope"):
         answering(versions, label="nope")
+
+
+def test_a_labelled_version_is_kept_beside_the_newest(folder):
+    write(folder / "m" / "2")
+    versions = versions_of(folder, labels={"m/stable": 1, "other/stable": 2, "m/next": 4})
+    assert states(versions) == {2: "AVAILABLE", 1: "AVAILABLE"}
+    assert answering(versions) == 2 and answering(versions, label="stable") == 1
+    write(folder / "m" / "3")
+    (folder / "m" / "3" / "broken").touch()
+    versions.scan()
+    versions.scan()
+    assert answering(versions) == 2  # version 1 is there for its label, and does not take the place of 3
+    (folder / "m" / "3" / "broken").unlink()
+    versions.scan()
+    versions.scan()
+    assert states(versions) == {3: "AVAILABLE", 2: "END", 1: "AVAILABLE"}
+    shutil.rmtree(folder / "m" / "1")
+    versions.scan()
+    with pytest.raises(RequestError, match="not currently available"):
+        answering(versions, label="stable")
+
+
+def test_a_label_does_not_bring_a_version_that_would_answer_all(folder):
+    write(folder / "m" / "2")
+    versions = versions_of(folder, labels={"m/next": 2}, version_policy="specific:1")
+    assert states(versions) == {1: "AVAILABLE"}
+
+
+def test_what_is_not_there_yet_is_to_be_asked_again(folder):
+    versions = ModelVersions(folder, ServerSettings(labels={"m/stable": 1}), Loaded)
+    for which in ({}, {"version": 1}, {"label": "stable"}):
+        with pytest.raises(RequestError, match="still being loaded") as caught:
+            answering(versions, **which)
+        assert (caught.value.code, caught.value.http_status) == ("UNAVAILABLE", 503) and caught.value.retry_after
+    versions.scan()
+    assert answering(versions, label="stable") == 1
+    with pytest.raises(RequestError) as caught:
+        answering(versions, version=9)
+    assert caught.value.code == "NOT_FOUND"
+
+
+def test_a_server_is_ready_when_all_models_answer_and_stays_so(folder):
+    write(folder / "other" / "1")
+    ready = []
+    versions = ModelVersions(folder, ServerSettings(), lambda *which: ready.append(versions.ready) or Loaded(*which))
+    assert not versions.ready
+    versions.scan()
+    assert versions.ready and ready == [False, False]
+    write(folder / "new" / "1")
+    versions.scan()
+    versions.scan()
+    assert ready == [False, False, True]  # while a new model is loaded
+    shutil.rmtree(folder / "other")
+    versions.scan()
+    assert versions.ready and states(versions, "other") == {1: "END"}
+    for name in ("m", "new"):
+        shutil.rmtree(folder / name)
+    versions.scan()
+    assert not versions.ready
+
+
+def test_a_broken_model_is_waited_for_as_often_as_it_is_tried(folder):
+    write(folder / "other" / "1")
+    (folder / "other" / "1" / "broken").touch()
+    versions = versions_of(folder, load_retries=1)
+    versions.scan()
+    assert versions.states("other")[1].tries == 1 and not versions.ready
+    versions.scan()
+    assert versions.ready and versions.states("other")[1].code == "FAILED_PRECONDITION"
+    shutil.rmtree(folder / "m")
+    versions.scan()
+    assert not versions.ready
+
+
+def test_a_scan_that_is_stopped_loads_nothing_more(folder):
+    write(folder / "other" / "1")
+    versions = ModelVersions(folder, ServerSettings(), lambda *which: versions.stop() or Loaded(*which))
+    versions.scan()
+    assert states(versions) == {1: "AVAILABLE"} and states(versions, "other") == {} and not versions.ready
+
+
+@pytest.mark.parametrize("file, change, said", [
+    ("golden.json", lambda content: content.replace(b"Tom", b"Tim").replace(b"a", b"e"), "differ|golden"),
+    ("tf_serving_warmup_requests", lambda content: content[:-4], "tf_serving_warmup_requests: request")])
+def test_a_version_whose_answers_changed_or_whose_warm_up_fails_is_not_loaded(tmp_path, file, change, said):
+    copy = tmp_path / "fr" / "2"
+    shutil.copytree(shipped_folder() / "transformer_tatoeba_en_fr" / "1", copy)
+    changed = copy / "assets.extra" / file
+    changed.write_bytes(change(changed.read_bytes()))
+    with pytest.raises(ExportError, match=said):
+        load_servable("fr", 2, copy)
 
 
 def test_folders(folder):  # 99

@@ -206,6 +206,27 @@ def test_a_file(open_page, tmp_path):
     WebDriverWait(driver, 10).until(lambda page: "bad.txt is no text file" in text_of(page, "problem"))
 
 
+# What a browser does with a file that is dragged over a field and dropped; WebDriver has no way to drag one in.
+DROP = """const data = new DataTransfer();
+data.items.add(new File([arguments[2]], arguments[1], {type: "text/plain"}));
+const send = (name) => arguments[0].dispatchEvent(
+  new DragEvent(name, {dataTransfer: data, bubbles: true, cancelable: true}));
+const taken = !send("dragover"), marked = arguments[0].classList.contains("over");
+send("drop");
+return [taken, marked, arguments[0].classList.contains("over")];"""
+
+
+def test_a_file_that_is_dropped(open_page):
+    driver = open_page()
+    field = driver.find_element(By.ID, "text")
+    # The browser does not open it in place of the page, and the field is marked while it is over it.
+    assert driver.execute_script(DROP, field, "good.txt", "It rained. 日本。") == [True, True, False]
+    WebDriverWait(driver, 10).until(lambda _: field.get_attribute("value") == "It rained. 日本。")
+    driver.find_element(By.ID, "send").click()
+    settled(driver)
+    assert text_of(driver, "answer").startswith("It rained.") and text_of(driver, "problem") == ""
+
+
 def test_the_page_asks_no_other_host_and_logs_no_error(open_page, server):
     driver = open_page()
     ask(driver, "It rained.")

@@ -161,7 +161,7 @@ CASES = [
     (84, "GET /v1/models/nope", None, 404, "Could not find any versions of model nope"),
     (85, "GET /v1/models/text/versions/9", None, 404, "Could not find version 9 of model text"),
     (86, "GET /v1/models/text", None, 200, {"model_version_status": [
-        {"version": number, "state": "AVAILABLE", "status": STATUS} for number in ("1", "2")]}),
+        {"version": number, "state": "AVAILABLE", "status": STATUS} for number in ("2", "1")]}),
     (91, "GET /v1/models/nope/metadata", None, 404, "Servable not found for request: Latest(nope)"),
     (103, "POST /v1/models/text/labels/gone:predict", '{"instances":["a"]}', 400,
      "not currently available for inference"),
@@ -180,11 +180,39 @@ def test_case(ask, number, request_line, body, status, expected):
         assert answer.json() == expected
 
 
-def test_an_error_shows_a_body_that_is_correct(ask):
-    for signature in ("serving_default", "summarize", "raw"):
-        answer = ask("POST", TEXT, json.dumps({"signature_name": signature}).encode())
-        _, _, sample = answer.json()["error"].partition("a correct body is ")
-        assert ask("POST", TEXT, sample.encode()).status_code == 200
+@pytest.mark.parametrize("body, signature", [
+    ('{"signature_name":"summarize"}', "summarize"), ('{"signature_name":"raw","instances":[1]}', "raw"),
+    ('{"signature_name":"picky","instances":["bad"]}', "picky"),  # the graph's own error
+    *((body, None) for body in ("", "hello", '["a"]', "{", "{}", '{"signature_name":5,"instances":["a"]}',
+                                '{"signature_name":"nope","instances":["a"]}', '{"instances":[1]}'))])
+def test_an_error_shows_a_body_that_is_correct(ask, body, signature):
+    answer = ask("POST", TEXT, body.encode())
+    said, _, sample = answer.json()["error"].partition("; a correct body is ")
+    assert answer.status_code == 400 and said and "correct body" not in said
+    assert json.loads(sample).get("signature_name") == signature
+    assert ask("POST", TEXT, sample.encode()).status_code == 200
+
+
+@pytest.mark.parametrize("model, method, body, form", [
+    (EXAMPLES, "regress", "", 'a body of :regress has the form {"examples": [{"FEATURE": 0.5}]}'),
+    (EXAMPLES, "regress", '{"examples":[{"x":"a"}]}', "a body of :regress has the form {"),
+    (EXAMPLES, "classify", '{"signature_name":"classify"}',
+     'a body of :classify has the form {"signature_name": "classify", "examples": [{"FEATURE": 0.5}]}'),
+    (EXAMPLES, "predict", "{}", "a body of :regress has the form {"),
+    ("/v1/models/text", "classify", "{}", 'ask it by :predict; a correct body is {"instances": ["a text"]}')])
+def test_an_error_shows_the_form_of_a_body_of_examples(ask, model, method, body, form):
+    answer = ask("POST", f"{model}:{method}", body.encode())
+    assert answer.status_code == 400 and answer.json()["error"].count(form) == 1
+
+
+def test_what_is_not_there_while_models_are_loaded(ask, monkeypatch):
+    monkeypatch.setattr(ask.server.versions, "starting", True)
+    for path in ("/v1/models/nope:predict", "/v1/models/text/labels/gone:predict",
+                 "/v1/models/text/versions/9:predict"):
+        answer = ask("POST", path, b'{"instances":["a"]}')
+        assert answer.status_code == 503 and answer.headers["retry-after"] == "2"
+    assert ask("GET", "/v1/models/nope").status_code == 503
+    assert ask("POST", TEXT, b'{"instances":["a"]}').status_code == 200
 
 
 @pytest.mark.parametrize("text", ["NaN", "Infinity", "-Infinity"])  # 68

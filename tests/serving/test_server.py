@@ -19,7 +19,7 @@ import tensorflow as tf
 import tfsum
 from tfsum.cli.main import main
 from tfsum.inference.shipped import shipped_folder
-from tfsum.serving import Client
+from tfsum.serving import Client, RequestError
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
@@ -49,12 +49,12 @@ def start():
     """A function: starts `tfsum serve`, waits until it is ready, and gives the process and its address."""
     processes = []
 
-    def begin(*words):
-        process = subprocess.Popen([sys.executable, "-c", START, "serve", *map(str, words), "--port", "0"],
+    def begin(*words, program=START, until=r"(http://\S+) answers for"):
+        process = subprocess.Popen([sys.executable, "-c", program, "serve", *map(str, words), "--port", "0"],
                                    stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": OURS})
         processes.append(process)
         for line in process.stderr:
-            if found := re.search(r"(http://\S+) answers for", line):
+            if found := re.search(until, line):
                 return process, found[1]
         raise AssertionError(f"it ended with {process.wait()}")
 
@@ -92,6 +92,36 @@ def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 11
     assert process.wait(60) == 0 and ask(url) == 0
 
 
+@pytest.mark.parametrize("grpc", [False, True])
+def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, grpc):
+    port = free_port()
+    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1, "--grace", 1, "--grpc-port", port)
+    asked = f"grpc://127.0.0.1:{port}" if grpc else url
+    texts = ["a text"] * 400  # far more than a second
+    with concurrent.futures.ThreadPoolExecutor(1) as pool, Client(
+            asked, "slow", batch_documents=1000, batch_characters=1 << 20, retries=0) as client:
+        answer = pool.submit(client.predict, {"text": texts})
+        time.sleep(1)
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        _, log = process.communicate(timeout=60)
+        assert process.returncode == 1 and time.monotonic() - begin < 10
+        assert "before every accepted request was answered" in log and "Traceback" not in log
+        assert isinstance(answer.exception(30), RequestError)
+
+
+def test_idle_servers_stop_at_once(start, slow_models):
+    process, _ = start(slow_models, "--grpc-port", free_port())
+    begin = time.monotonic()
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 0 and time.monotonic() - begin < 10
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return found.getsockname()[1]
+
+
 def test_a_second_signal_ends_it_at_once(start, slow_models):
     process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
     with concurrent.futures.ThreadPoolExecutor(30) as pool:
@@ -103,6 +133,24 @@ def test_a_second_signal_ends_it_at_once(start, slow_models):
         _, log = process.communicate(timeout=60)
         assert process.returncode == 1 and "Traceback" not in log
         assert any(answer.result() != 200 for answer in asked)
+
+
+# A server whose models take a minute to load; "loading" says that it does so.
+LOADING = """import sys, time, tfsum.serving.server as server
+from tfsum.cli.main import main
+server.load_servable = lambda *_: print("loading", file=sys.stderr, flush=True) or time.sleep(60)
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize("signals, status", [(1, 0), (2, 1)])
+def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
+    process, _ = start(slow_models, "--label", "slow/stable=1", program=LOADING, until="(loading)")
+    for _ in range(signals):
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+    begin = time.monotonic()
+    assert process.wait(30) == status and time.monotonic() - begin < 10  # of the 60 seconds of the loading
 
 
 def test_the_access_log_has_no_text_and_the_client_works(start):

@@ -39,7 +39,6 @@ class Application:
 
     Attributes:
         draining: set when the server is to stop: it is not ready then, and connections end with their answer.
-        starting: whether the models that are there are still being loaded.
 
     Example:
         >>> from tfsum.serving import Server
@@ -48,7 +47,7 @@ class Application:
 
     def __init__(self, api: RestApi, predictor: Predictor, metrics: Metrics, settings: ServerSettings) -> None:
         self._api, self._predictor, self._metrics, self._settings = api, predictor, metrics, settings
-        self.draining, self.starting = False, True
+        self.draining = False
         page = Page(predictor, settings)
         # Path -> (method, whether a token is needed, the answer); what is not here is the REST API's.
         self._pages: dict[str, tuple[str, bool, Callable[[Request], Awaitable[Response]]]] = {
@@ -110,12 +109,7 @@ class Application:
             raise RequestError("NOT_FOUND", f"there is no {path}; models are below /v1/models/")
         body = await read_body(request.stream(), request.headers.get("content-encoding", ""), self._settings.max_body,
                                self._settings.timeout)
-        try:
-            return Response(await self._api.answer(request.method, path, body), media_type=JSON)
-        except RequestError as error:
-            if self.starting and error.code == "NOT_FOUND":
-                raise RequestError("UNAVAILABLE", f"{error}; models are still being loaded", retry_after=2) from None
-            raise
+        return Response(await self._api.answer(request.method, path, body), media_type=JSON)
 
     async def _health(self, request: Request) -> Response:
         return Response("ok\n", media_type=TEXT)
@@ -123,8 +117,8 @@ class Application:
     async def _ready(self, request: Request) -> Response:
         if self.draining:
             return Response("the server stops\n", 503, media_type=TEXT)
-        if self.starting or not self._predictor.versions.ready:
-            return Response("a model is not loaded\n", 503, media_type=TEXT)
+        if not self._predictor.versions.ready:
+            return Response("no model is loaded, or those found at first are not loaded yet\n", 503, media_type=TEXT)
         return Response("ready\n", media_type=TEXT)
 
     async def _counted(self, request: Request) -> Response:

@@ -4,7 +4,7 @@ import asyncio
 import random
 import threading
 from collections.abc import Coroutine, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any, TypeVar, cast, overload
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class AsyncClient:
         Raises:
             RequestError: the server refused a request, or was not reached.
         """
-        given = {name: np.asarray(_encoded(values)) for name, values in inputs.items()}
+        given = {name: _as_array(name, values) for name, values in inputs.items()}
         counts = {len(array) if array.ndim else -1 for array in given.values()}
         if len(counts) != 1 or -1 in counts:
             raise Error("inputs differ in their number of rows, or have none; expected lists of the same length")
@@ -153,38 +153,50 @@ class AsyncClient:
             A `tfsum.Generated`, or a list of them for a sequence.
 
         Raises:
+            Error: the model is not abstractive.
             RequestError: the server refused a request, or was not reached.
         """
         if isinstance(texts, str):
             return (await self.generate([texts]))[0]
         texts = check_texts(texts)
-        return [generated_of(text, row) for text, row in zip(texts, await self._rows("serving_default", texts))]
+        rows = await self._rows("serving_default", texts)
+        _check_kind("generate", rows, ("summary", "log_probability", "ended"))
+        return [generated_of(text, row) for text, row in zip(texts, rows)]
 
     @overload
-    async def classify(self, texts: str) -> Classified: ...  # type: ignore[overload-overlap]
+    async def classify(  # type: ignore[overload-overlap]
+        self, texts: str, pairs: str | None = None) -> Classified: ...
 
     @overload
-    async def classify(self, texts: Sequence[str]) -> list[Classified]: ...
+    async def classify(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
 
-    async def classify(self, texts: str | Sequence[str]) -> Classified | list[Classified]:
+    async def classify(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
+                       ) -> Classified | list[Classified]:
         """Labels each text with a classifier.
 
         Args:
             texts: one text or a sequence of them.
+            pairs: the second text of each, for a model that was trained on pairs.
 
         Returns:
             A `tfsum.Classified`, or a list of them for a sequence.
 
         Raises:
+            Error: the number of second texts is wrong, or the model is no classifier.
             RequestError: the server refused a request, or was not reached.
         """
         if isinstance(texts, str):
-            return (await self.classify([texts]))[0]
+            return (await self.classify([texts], None if pairs is None else [cast(str, pairs)]))[0]
         texts = check_texts(texts)
-        rows = await self._rows("serving_default", texts)
-        return [classified_of(row, bool(text.strip())) for text, row in zip(texts, rows)]
+        seconds = None if pairs is None else check_texts(pairs)
+        if seconds is not None and len(seconds) != len(texts):
+            raise Error(f"{len(texts)} texts and {len(seconds)} second texts; expected a second text for each")
+        rows = await self._rows("serving_default", texts, **({} if seconds is None else {"text_pair": seconds}))
+        _check_kind("classify", rows, ("label", "labels", "probability"))
+        written = [any(map(str.strip, row)) for row in zip(texts, seconds or texts)]
+        return [classified_of(row, any_word) for row, any_word in zip(rows, written)]
 
-    async def _rows(self, signature: str, texts: list[str], **options: np.ndarray) -> list[dict[str, Any]]:
+    async def _rows(self, signature: str, texts: list[str], **options: Any) -> list[dict[str, Any]]:
         """The outputs of each text."""
         if not texts:
             return []
@@ -201,7 +213,7 @@ class AsyncClient:
                     if error.code not in RETRIED or attempt == self._retries:
                         raise
                     wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
-                    await asyncio.sleep(max(error.retry_after or 0.0, wait) * random.uniform(0.5, 1.0))
+                    await asyncio.sleep((error.retry_after or 0.0) + wait * random.uniform(0.5, 1.0))
             raise AssertionError("a request ends by an answer or an error")
 
     def _parts(self, inputs: Arrays) -> list[slice]:
@@ -283,14 +295,16 @@ class Client:
         return self._run(self._client.generate(texts))
 
     @overload
-    def classify(self, texts: str) -> Classified: ...  # type: ignore[overload-overlap]
+    def classify(  # type: ignore[overload-overlap]
+        self, texts: str, pairs: str | None = None) -> Classified: ...
 
     @overload
-    def classify(self, texts: Sequence[str]) -> list[Classified]: ...
+    def classify(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
 
-    def classify(self, texts: str | Sequence[str]) -> Classified | list[Classified]:
+    def classify(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
+                 ) -> Classified | list[Classified]:
         """See `AsyncClient.classify`."""
-        return self._run(self._client.classify(texts))
+        return self._run(self._client.classify(texts, pairs))
 
     def _run(self, asked: Coroutine[Any, Any, T]) -> T:
         """The value of a coroutine in the client's own loop."""
@@ -313,13 +327,33 @@ async def _kept(asked: Coroutine[Any, Any, Arrays]) -> Arrays | BaseException:
         return error
 
 
-def _encoded(values: Any) -> Any:
-    """Texts as an array of bytes; other values as they are."""
+def _check_kind(method: str, rows: list[dict[str, Any]], needed: tuple[str, ...]) -> None:
+    """Checks that the answer is one of a model that a method is for."""
+    if rows and (missing := [name for name in needed if name not in rows[0]]):
+        raise Error(f"the model gives {', '.join(sorted(rows[0]))}, and not {', '.join(missing)}, which `{method}` "
+                    "needs: it is a model of another kind; `summarize` is for extractive models, `generate` for "
+                    "abstractive ones, `classify` for classifiers and `predict` for all")
+
+
+def _as_array(name: str, values: Any) -> np.ndarray:
+    """Values of an input as an array, texts as bytes."""
     if isinstance(values, list | tuple) and any(isinstance(value, str | bytes) for value in values):
-        array = np.empty(len(values), object)
-        array[:] = [value if isinstance(value, bytes) else as_bytes(value) for value in values]
-        return array
-    return values
+        if wrong := [place for place, value in enumerate(values) if not isinstance(value, str | bytes)]:
+            raise Error(f"row {wrong[0]} of input {name} is {type(values[wrong[0]]).__name__}; expected a text, as the "
+                        "rows beside it")
+        return _as_bytes(values)
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise Error(f"the rows of input {name} differ in their lengths; expected rows of one length: fill up the "
+                    "shorter ones, or ask for them apart") from None
+    return _as_bytes(array.ravel().tolist()).reshape(array.shape) if array.dtype.kind in "US" else array
+
+
+def _as_bytes(values: Sequence[str | bytes]) -> np.ndarray:
+    array = np.empty(len(values), object)
+    array[:] = [value if isinstance(value, bytes) else as_bytes(value) for value in values]
+    return array
 
 
 def _joined(arrays: list[np.ndarray]) -> np.ndarray:

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfsum.serving.json_answer import write_rows
 from tfsum.serving.json_tensor import element_bytes, invalid, shown, wrong
-from tfsum.serving.signature import CLASSIFY, REGRESS, Signature
+from tfsum.serving.signature import CLASSIFY, PREDICT, REGRESS, Signature
 
 METHODS = {"classify": ("classification", CLASSIFY), "regress": ("regression", REGRESS)}
 OUTPUTS = {CLASSIFY: ("classes", "scores"), REGRESS: ("outputs",)}
@@ -36,8 +36,8 @@ def check_method(signature: Signature, method: str) -> None:
     """
     kind, expected = METHODS[method]
     if signature.method != expected:
-        raise invalid(f"Expected {kind} signature method_name to be {expected}. Was: {signature.method}; ask it by "
-                      f":predict, with a body such as {signature.sample_body()}")
+        asked = "; ask it by :predict" if signature.method == PREDICT else ""
+        raise invalid(f"Expected {kind} signature method_name to be {expected}. Was: {signature.method}{asked}")
 
 
 def read_examples(document: dict) -> np.ndarray:

@@ -1,6 +1,8 @@
 """TensorFlow Serving's gRPC services: PredictionService and ModelService."""
 
+import asyncio
 import hmac
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -15,8 +17,11 @@ from tfsum.serving.protocol import message
 from tfsum.serving.request_error import CODES, RequestError
 from tfsum.serving.signature import Signature
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
+from tfsum.serving.tracing import span
+from tfsum.serving.worker_thread import beside
 
-LOG = logging.getLogger("tfsum.serving")
+LOG, ACCESS = logging.getLogger("tfsum.serving"), logging.getLogger("tfsum.serving.access")
+SHOWN = 200  # characters of a model's name in the access log
 STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 50}  # of ModelVersionStatus.State
 SIGNATURE_DEF = "signature_def"  # the one field that GetModelMetadata has
 GRPC = {code.value[0]: code for code in grpc.StatusCode}
@@ -52,23 +57,37 @@ class GrpcServices:
             for name, (request, answer) in methods.items()}) for service, methods in services.items()]
 
     def _guarded(self, method: str, answer: Answer) -> Callable[[Any, grpc.aio.ServicerContext], Awaitable[Any]]:
-        """A method that gives its errors the status of gRPC."""
+        """A method that gives its errors the status of gRPC, and is counted, logged and traced."""
         async def call(request: Any, context: grpc.aio.ServicerContext) -> Any:
-            begin, code = time.monotonic(), "OK"
-            try:
-                self._check_token(dict(context.invocation_metadata() or ()))
-                return await answer(request)
-            except RequestError as error:
-                code = error.code
-                await context.abort(GRPC[CODES[error.code][0]], error.message)
-            except Exception:
-                LOG.exception("a call failed")
-                code = "INTERNAL"
-                await context.abort(grpc.StatusCode.INTERNAL, "the call failed; the server's log says why")
-            finally:
-                self._predictor.observe(request.model_spec.name, f"grpc {method}", code, time.monotonic() - begin)
+            begin, code, said, response = time.monotonic(), "OK", "", None
+            metadata = dict(context.invocation_metadata() or ())
+            with span(f"grpc {method}", metadata, rpc_system="grpc", rpc_method=method) as found:
+                try:
+                    self._check_token(metadata)
+                    response = await answer(request)
+                except RequestError as error:
+                    code, said = error.code, error.message
+                except asyncio.CancelledError:  # the client waits no more, or the server stops at once
+                    code = "CANCELLED"
+                    raise
+                except Exception:
+                    LOG.exception("a call failed")
+                    code, said = "INTERNAL", "the call failed; the server's log says why"
+                finally:
+                    found["rpc.grpc.status_code"] = CODES[code][0]
+                    self._note(method, request.model_spec.name, code, time.monotonic() - begin)
+            if code != "OK":
+                await context.abort(GRPC[CODES[code][0]], said)
+            return response
 
         return call
+
+    def _note(self, method: str, model: str, code: str, seconds: float) -> None:
+        """Counts a call, and writes a line about it that has nothing of its tensors."""
+        self._predictor.observe(model, f"grpc {method}", code, seconds)
+        ACCESS.info("%s", json.dumps({
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": f"grpc {method}",
+            "model": model[:SHOWN], "status": code, "milliseconds": round(seconds * 1000, 1)}))
 
     async def _predict(self, request: Any) -> Any:
         spec = _spec(request)
@@ -77,15 +96,13 @@ class GrpcServices:
             if name not in servable.signatures:
                 raise RequestError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
             signature = servable.signatures[name]
-            inputs = _inputs(request, signature)
+            inputs = await beside(request.ByteSize(), _inputs, request, signature)
             wanted = _filter(list(request.output_filter), signature)
             outputs = await self._predictor.predict(servable, signature, inputs)
             response = message("PredictResponse")()
             response.model_spec.name, response.model_spec.signature_name = spec.name, name
             response.model_spec.version.value = servable.version
-            for key in wanted:
-                response.outputs[key].CopyFrom(to_proto(outputs[key]))
-            return response
+            return await beside(sum(array.nbytes for array in outputs.values()), _filled, response, wanted, outputs)
 
     async def _metadata(self, request: Any) -> Any:
         if not request.metadata_field:
@@ -144,6 +161,13 @@ def _inputs(request: Any, signature: Signature) -> dict[str, np.ndarray]:
     inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
     check_inputs(inputs, signature)
     return inputs
+
+
+def _filled(response: Any, wanted: list[str], outputs: dict[str, np.ndarray]) -> Any:
+    """A response with the outputs that are wanted."""
+    for name in wanted:
+        response.outputs[name].CopyFrom(to_proto(outputs[name]))
+    return response
 
 
 def _filter(wanted: list[str], signature: Signature) -> list[str]:

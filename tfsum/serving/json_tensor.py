@@ -5,6 +5,7 @@ Source: tensorflow/serving, util/json_tensor.cc, whose messages these are.
 
 import base64
 import binascii
+import contextlib
 import dataclasses
 import json
 import math
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.signature import NUMPY, Signature, TensorInfo
+from tfsum.serving.signature import NUMPY, PREDICT, Signature, TensorInfo
 
 Arrays = dict[str, np.ndarray]
 
@@ -52,7 +53,8 @@ def read_predict(body: bytes, signature_of: Callable[[str], Signature]) -> Predi
         signature_of: gives the signature of a name; the name is "" where the body has none.
 
     Raises:
-        RequestError: it is not as the signature wants it; the message has a body that is.
+        RequestError: it is not as the signature wants it; the message has a body that is. Where it is not known which
+            signature is meant, it has one of serving_default.
 
     Example:
         >>> from tfsum.serving.signature import TensorInfo
@@ -61,15 +63,48 @@ def read_predict(body: bytes, signature_of: Callable[[str], Signature]) -> Predi
         >>> read_predict(b'{"instances": ["It rained."]}', lambda name: signature).inputs
         {'text': array([b'It rained.'], dtype=object)}
     """
-    document = read_object(body)
-    signature = signature_of(signature_name(document))
+    with sample_shown(signature_of) as known:
+        document = read_object(body)
+        known.append(signature_of(signature_name(document)))
+        return _read(document, known[0])
+
+
+@contextlib.contextmanager
+def sample_shown(signature_of: Callable[[str], Signature]) -> Iterator[list[Signature]]:
+    """Adds a correct body to the errors of a request, where its body may be at fault.
+
+    Args:
+        signature_of: gives the signature of a name; the name is "" for serving_default.
+
+    Yields:
+        A list; the signature that is asked is put into it as soon as it is known.
+
+    Raises:
+        RequestError: the error, with the body.
+
+    Example:
+        >>> from tfsum.serving.signature import TensorInfo
+        >>> half = Signature("serving_default", {"x": TensorInfo("float", (None,))}, {})
+        >>> with sample_shown(lambda name: half):
+        ...     raise invalid("no numbers")
+        Traceback (most recent call last):
+        tfsum.serving.request_error.RequestError: no numbers; a correct body is {"instances": [0.5]}
+    """
+    known: list[Signature] = []
     try:
-        return _read(document, signature)
+        yield known
     except RequestError as error:
-        raise RequestError(error.code, f"{error.message}; a correct body is {signature.sample_body()}") from None
+        if error.http_status != 400:
+            raise
+        with contextlib.suppress(RequestError):
+            known = known or [signature_of("")]
+        shown = f"; {known[0].correct_body()}" if known else ""
+        raise RequestError(error.code, f"{error.message}{shown}") from None
 
 
 def _read(document: dict, signature: Signature) -> PredictRequest:
+    if signature.method != PREDICT:
+        raise invalid(f"Expected predict signature method_name to be {PREDICT}. Was: {signature.method}")
     rows = "instances" in document
     if rows and "inputs" in document:
         raise wrong(document, "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist")

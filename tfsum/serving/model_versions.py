@@ -10,17 +10,16 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from tfsum.errors import Error
+from tfsum.serving.daemon_thread import run_in_daemon_thread
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.version_folders import Print, chosen, files_print, find_models, versions_in
 
 LOG = logging.getLogger("tfsum.serving")
 
 START, LOADING, AVAILABLE, UNLOADING, END = "START", "LOADING", "AVAILABLE", "UNLOADING", "END"
 QUIET = 2.0  # seconds for which the files of a folder have not changed when a server starts
-
-Print = tuple[tuple[str, int, int], ...]  # (path, bytes, time of change) of each file of a folder
 
 
 @dataclasses.dataclass
@@ -52,94 +51,6 @@ class Version:
     print: Print = ()
 
 
-def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
-    """The models of a folder by name: a folder with folders NAME/VERSION, or one NAME with folders VERSION.
-
-    Raises:
-        Error: it is no folder.
-
-    Example:
-        >>> from tfsum.inference.shipped import shipped_folder
-        >>> "bert_sum_ext_news_en" in find_models(shipped_folder())
-        True
-        >>> list(find_models(shipped_folder() / "bert_sum_ext_news_en"))
-        ['bert_sum_ext_news_en']
-    """
-    if not folder.is_dir():
-        raise Error(f"{folder}: no such folder; expected one with folders NAME/VERSION of exported models")
-    if versions_in(folder):
-        return {folder.resolve().name: folder}
-    return {path.name: path for path in sorted(folder.iterdir()) if path.is_dir() and versions_in(path)}
-
-
-def versions_in(base: pathlib.Path) -> dict[int, pathlib.Path]:
-    """The version folders of a model, by number.
-
-    Example:
-        >>> from tfsum.inference.shipped import shipped_model
-        >>> list(versions_in(shipped_model().parent))
-        [1]
-    """
-    try:
-        found = sorted((path for path in base.iterdir() if path.name.isascii() and path.name.isdigit()),
-                       key=lambda path: path.name)
-        return {int(path.name): path for path in found if path.is_dir()}
-    except OSError:
-        return {}
-
-
-def files_print(path: pathlib.Path) -> Print:
-    """What the files of a folder look like from outside; () where it is not that of a whole SavedModel.
-
-    Example:
-        >>> from tfsum.inference.shipped import shipped_model
-        >>> [name for name, _, _ in files_print(shipped_model())][-1]
-        'variables/variables.index'
-    """
-    try:
-        found = sorted(file for file in path.rglob("*") if file.is_file())
-        prints = tuple((file.relative_to(path).as_posix(), file.stat().st_size, file.stat().st_mtime_ns)
-                       for file in found)
-    except OSError:
-        return ()
-    names = {name for name, _, _ in prints}
-    whole = "saved_model.pb" in names
-    if (path / "variables").is_dir():
-        whole &= "variables/variables.index" in names and any(".data-" in name for name in names)
-    if "assets.extra/golden.json" in names:  # tfsum wrote it
-        whole &= "assets.extra/tfsum.json" in names
-    return prints if whole else ()
-
-
-def chosen(versions: dict[int, pathlib.Path], policy: str) -> set[int]:
-    """The versions that a policy serves.
-
-    Args:
-        versions: those there are.
-        policy: "latest:N", "all" or "specific:N,M".
-
-    Raises:
-        Error: there is no such policy.
-
-    Example:
-        >>> sorted(chosen(dict.fromkeys([17, 30, 33, 42]), "latest:3"))
-        [30, 33, 42]
-        >>> sorted(chosen(dict.fromkeys([17, 30]), "specific:17,99"))
-        [17]
-    """
-    kind, _, text = policy.partition(":")
-    try:
-        if kind == "all" and not text:
-            return set(versions)
-        if kind == "latest" and int(text or "1") > 0:
-            return set(sorted(versions)[-int(text or "1") :])
-        if kind == "specific":
-            return {int(number) for number in text.split(",") if number} & set(versions)
-    except ValueError:
-        pass
-    raise Error(f"version policy {policy!r}; expected latest:N, all, or specific:N,M")
-
-
 class ModelVersions:
     """The versions of the models of a folder; `scan` loads and unloads as the folder changes.
 
@@ -150,6 +61,10 @@ class ModelVersions:
         folder: with folders NAME/VERSION, or NAME itself.
         settings: `version_policy`, `labels`, `load_retries` and `keep_last_version`.
         load: gives the loaded model of (name, version, folder).
+
+    Attributes:
+        models: name -> number -> `Version`.
+        starting: whether the first scan has not ended, so that a model that is not there may still come.
 
     Raises:
         Error: there is no such folder, or the policy is unknown.
@@ -168,33 +83,56 @@ class ModelVersions:
         self._folder, self._settings, self._load = folder, settings, load
         self._lock = threading.Lock()
         self._seen: dict[pathlib.Path, Print] = {}
+        self._stopped = threading.Event()
+        self._was_ready = False
         self.models: dict[str, dict[int, Version]] = collections.defaultdict(dict)
+        self.starting = True
         chosen({}, settings.version_policy)
         find_models(folder)
 
     def scan(self) -> None:
         """Looks at the folder, and loads and unloads what is due; blocks while it loads."""
-        found = find_models(self._folder) if self._folder.is_dir() else {}
-        for name in sorted({*found, *self.models}):
-            versions = versions_in(found[name]) if name in found else {}
-            whole = {number: path for number, path in versions.items() if self._whole(path)}
-            wanted = chosen(whole, self._settings.version_policy)
-            for number in sorted(wanted):
-                self._bring(name, number, whole[number])
-            self._retire(name, wanted, versions)
+        try:
+            found = find_models(self._folder) if self._folder.is_dir() else {}
+            brought = [self._scan_model(name, versions_in(found[name]) if name in found else {})
+                       for name in sorted({*found, *self.models})]
+            with self._lock:
+                self._was_ready |= all(brought) and all(map(self._settled, self.models.values()))
+        finally:
+            self.starting = False
+
+    def stop(self) -> None:
+        """Makes a scan end with the version that it is loading, and those after it load nothing."""
+        self._stopped.set()
 
     def states(self, name: str) -> dict[int, Version]:
-        """The versions of a model, those that ended too; empty where there is no such model."""
+        """The versions of a model, the newest first, those that ended too; empty where there is no such model."""
         with self._lock:
-            return dict(sorted(self.models.get(name, {}).items()))
+            return dict(sorted(self.models.get(name, {}).items(), reverse=True))
 
     @property
     def ready(self) -> bool:
-        """Whether every model has a version that answers, and there is a model."""
+        """Whether requests may be sent: a version answers, and at first each model did that was found.
+
+        Models that were removed, or that failed as often as they are tried, are not waited for. From then on neither a
+        model that arrives nor one that fails takes the others out of service.
+        """
         with self._lock:
-            return bool(self.models) and all(
-                any(version.state == AVAILABLE for version in versions.values())
-                for versions in self.models.values())
+            return self._was_ready and any(version.state == AVAILABLE for versions in self.models.values()
+                                           for version in versions.values())
+
+    def missing(self, code: str, message: str) -> RequestError:
+        """The error of a request to what is not there; while the server starts it may come, and is to be asked again.
+
+        Example:
+            >>> from tfsum.inference.shipped import shipped_folder
+            >>> versions = ModelVersions(shipped_folder(), ServerSettings(), Servable)
+            >>> versions.missing("NOT_FOUND", "no such model").http_status
+            503
+        """
+        if self.starting:
+            return RequestError("UNAVAILABLE", f"{message}; models are still being loaded", retry_after=2)
+        return RequestError(code, message)
 
     def available(self) -> dict[str, list[Servable]]:
         """The loaded versions of each model, the oldest first, by the model's name."""
@@ -223,12 +161,12 @@ class ModelVersions:
                 if version is None and versions:
                     raise RequestError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
                 if version is not None and version not in ready:
-                    raise RequestError("FAILED_PRECONDITION", f"Version label {label} of {name} is for version "
+                    raise self.missing("FAILED_PRECONDITION", f"Version label {label} of {name} is for version "
                                        f"{version}, which is not currently available for inference")
             number = max(ready, default=None) if version is None else version
             if number is None or number not in ready:
                 which = f"Latest({name})" if version is None else f"Specific({name}, {version})"
-                raise RequestError("NOT_FOUND", f"Servable not found for request: {which}")
+                raise self.missing("NOT_FOUND", f"Servable not found for request: {which}")
             found = ready[number]
             assert found.servable is not None
             found.users += 1
@@ -239,15 +177,35 @@ class ModelVersions:
                 found.users -= 1
                 self._unload_unused(name, number, found)
 
+    def _scan_model(self, name: str, versions: dict[int, pathlib.Path]) -> bool:
+        """Loads and unloads what is due of one model; False where the next scan may find more that is due."""
+        whole = {number: path for number, path in versions.items() if self._whole(path)}
+        wanted = chosen(whole, self._settings.version_policy)
+        labelled = self._labelled(name, whole, wanted)
+        for number in sorted(wanted | labelled):
+            if self._stopped.is_set():
+                return False
+            self._bring(name, number, whole[number])
+        self._retire(name, wanted, labelled)
+        return all(number in whole for number, path in versions.items() if self._seen[path])
+
+    def _labelled(self, name: str, whole: dict[int, pathlib.Path], wanted: set[int]) -> set[int]:
+        """The versions that are served for their labels: those before the newest, which answers what has no label."""
+        labels = self._settings.labels.items()
+        return {number for label, number in labels if label.rpartition("/")[0] == name and number in whole
+                and number < max(wanted, default=0)}
+
     def _whole(self, path: pathlib.Path) -> bool:
-        """Whether a version folder is complete: a SavedModel whose files do not change any more."""
+        """Whether a version folder is complete: a SavedModel whose files do not change any more.
+
+        That is known of a file that had the same size and time in the scan before. A server that starts does not wait
+        for a second scan, unless a file was changed just now; later the time says nothing, since copying may keep it.
+        """
         found, before = files_print(path), self._seen.get(path)
         self._seen[path] = found
-        if not found:
-            return False
-        if before is None:  # of a server that starts: unless somebody is copying it just now
+        if found and before is None and self.starting:
             return time.time() - max(changed for _, _, changed in found) / 1e9 > QUIET
-        return found == before
+        return bool(found) and found == before
 
     def _bring(self, name: str, number: int, path: pathlib.Path) -> None:
         """Loads a version, unless it is loaded or has failed for good."""
@@ -275,13 +233,19 @@ class ModelVersions:
             version.servable, version.state, version.code, version.message = servable, AVAILABLE, "OK", ""
         LOG.info("model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin)
 
-    def _retire(self, name: str, wanted: set[int], there: dict[int, pathlib.Path]) -> None:
-        """Unloads the versions that are not wanted, unless a wanted one cannot take over."""
+    def _settled(self, versions: dict[int, Version]) -> bool:
+        """Whether a model answers, or is not to: its versions were unloaded, or failed as often as they are tried."""
+        return any(version.state == AVAILABLE for version in versions.values()) or all(
+            version.state == END and (version.code == "OK" or version.tries > self._settings.load_retries)
+            for version in versions.values())
+
+    def _retire(self, name: str, wanted: set[int], labelled: set[int]) -> None:
+        """Unloads what neither the policy nor a label wants, unless no version of the policy can take over."""
         with self._lock:
             versions = self.models.get(name, {})
             answering = any(versions[number].state == AVAILABLE for number in wanted)
             for number, version in versions.items():
-                if number in wanted or version.state != AVAILABLE:
+                if number in wanted | labelled or version.state != AVAILABLE:
                     continue
                 if (wanted and not answering) or (not wanted and self._settings.keep_last_version):
                     continue
@@ -294,20 +258,25 @@ class ModelVersions:
             LOG.info("model %s version %d is unloaded", name, number)
 
 
-async def watch(versions: ModelVersions, poll_seconds: float) -> None:
-    """Scans again and again, in a thread.
+async def watch(versions: ModelVersions, poll_seconds: float, started: Callable[[], None]) -> None:
+    """Scans again and again, in a thread that ends with the process.
 
     Args:
         versions: what scans.
         poll_seconds: between two scans.
+        started: called after the first.
 
     Example:
         >>> from tfsum.serving import Server
-        >>> task = asyncio.create_task(watch(Server().versions, poll_seconds=1.0))  # doctest: +SKIP
+        >>> task = asyncio.create_task(watch(Server().versions, 1.0, lambda: None))  # doctest: +SKIP
     """
+    first = True
     while True:
-        await asyncio.sleep(poll_seconds)
         try:
-            await asyncio.to_thread(versions.scan)
+            await run_in_daemon_thread(versions.scan, "tfsum scan")
         except Exception:
             LOG.exception("the folder of the models cannot be scanned")
+        if first:
+            started()
+            first = False
+        await asyncio.sleep(poll_seconds)

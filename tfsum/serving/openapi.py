@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tfsum
+from tfsum.serving.json_tensor import INTEGERS
 from tfsum.serving.servable import Servable
-from tfsum.serving.signature import PREDICT, Signature, TensorInfo
+from tfsum.serving.signature import CLASSIFY, PREDICT, REGRESS, Signature, TensorInfo
 
 VERSION = "3.1.0"
 ERRORS = {"400": "the request is wrong; the error has a body that is correct", "401": "the server needs its token",
@@ -13,7 +14,6 @@ ERRORS = {"400": "the request is wrong; the error has a body that is correct", "
           "413": "the request is too large", "415": "the body has another Content-Encoding than gzip",
           "429": "the queue is full", "500": "the model failed", "503": "models are being loaded, or the server stops",
           "504": "the answer took too long"}
-LIMITS = {"int32": (-(1 << 31), (1 << 31) - 1), "int64": (-(1 << 63), (1 << 63) - 1)}
 BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$"
 
 Document = dict[str, Any]
@@ -40,14 +40,11 @@ def document(models: Mapping[str, Sequence[Servable]], token: bool) -> Document:
     schemas: Document = {"Error": {"type": "object", "properties": {"error": {"type": "string"}},
                                    "required": ["error"], "additionalProperties": False}}
     for name, servables in models.items():
-        newest = servables[-1]
         paths[f"/v1/models/{name}"] = {"get": _looked("the states of the versions", "application/json", STATUS)}
         paths[f"/v1/models/{name}/metadata"] = {"get": _looked("the signatures", "application/json", METADATA)}
-        asked = {key: signature for key, signature in newest.signatures.items() if signature.method == PREDICT}
-        paths[f"/v1/models/{name}:predict"] = {"post": _asked(name, asked)}
+        paths |= _methods(f"/v1/models/{name}", servables[-1])
         for servable in servables:
-            paths[f"/v1/models/{name}/versions/{servable.version}:predict"] = {"post": _asked(name, {
-                key: signature for key, signature in servable.signatures.items() if signature.method == PREDICT})}
+            paths |= _methods(f"/v1/models/{name}/versions/{servable.version}", servable)
     found: Document = {
         "openapi": VERSION, "info": {"title": "tfsum serve", "version": tfsum.__version__, "description":
                                      "Models over TensorFlow Serving's REST API."},
@@ -63,15 +60,43 @@ def _looked(what: str, kind: str, schema: Document) -> Document:
                                            **_errors("401", "503")}}
 
 
-def _asked(name: str, signatures: Mapping[str, Signature]) -> Document:
-    bodies = [_rows(signature) for signature in signatures.values()] + [
-        _columns(signature) for signature in signatures.values() if len(signature.inputs) == 1]
-    answers = [answer for signature in signatures.values() for answer in _answers(signature)]
+def _methods(path: str, servable: Servable) -> Document:
+    """The paths by which a version is asked: `:predict`, `:classify` and `:regress`, where it has such signatures."""
+    found: Document = {}
+    for method, described in ((PREDICT, _predicted), (CLASSIFY, _examined), (REGRESS, _examined)):
+        signatures = [signature for signature in servable.signatures.values() if signature.method == method]
+        if signatures:
+            found[f"{path}:{method.rpartition('/')[2]}"] = {"post": described(servable.name, signatures)}
+    return found
+
+
+def _predicted(name: str, signatures: Sequence[Signature]) -> Document:
+    bodies = [_rows(signature) for signature in signatures] + [
+        _columns(signature) for signature in signatures if len(signature.inputs) == 1]
+    answers = [answer for signature in signatures for answer in _answers(signature)]
     columns = "Instead of `instances`, a list of rows, `inputs` may have a list for each input."
-    request = {"required": True, "content": {"application/json": {"schema": {"anyOf": bodies}}}}
+    return _asked(name, columns, {"anyOf": bodies}, {"anyOf": answers})
+
+
+def _examined(name: str, signatures: Sequence[Signature]) -> Document:
+    """A signature of examples: which features they have is not known from it."""
+    features = {"type": "object", "additionalProperties": FEATURE}
+    more = {"context": features}
+    bodies = [_body(signature, "examples", "", {"type": "array", "minItems": 1, "items": features}, more)
+              for signature in signatures]
+    result: Document = {"type": "number"}
+    if signatures[0].method == CLASSIFY:
+        pair = {"type": "array", "prefixItems": [{"type": "string"}, {"type": "number"}], "minItems": 2, "maxItems": 2}
+        result = {"type": "array", "items": pair}
+    return _asked(name, "An example has the features of the model by name; `context` has those of all examples.",
+                  {"anyOf": bodies}, _exactly({"results": {"type": "array", "items": result}}))
+
+
+def _asked(name: str, description: str, body: Document, answer: Document) -> Document:
+    request = {"required": True, "content": {"application/json": {"schema": body}}}
     right = {"description": "the answer, in the form of the request",
-             "content": {"application/json": {"schema": {"anyOf": answers}}}}
-    return {"summary": f"asks {name}", "description": columns, "requestBody": request,
+             "content": {"application/json": {"schema": answer}}}
+    return {"summary": f"asks {name}", "description": description, "requestBody": request,
             "responses": {"200": right, **_errors(*ERRORS)}}
 
 
@@ -96,10 +121,12 @@ def _columns(signature: Signature) -> Document:
     return _body(signature, "inputs", "instances", {"anyOf": [_exactly(columns), *columns.values()]})
 
 
-def _body(signature: Signature, key: str, other: str, schema: Document) -> Document:
-    properties: Document = {"signature_name": {"const": signature.name}, key: schema}
+def _body(signature: Signature, key: str, other: str, schema: Document, more: Document | None = None) -> Document:
+    """A body with a key; without another one, which would be a different form."""
+    properties: Document = {"signature_name": {"const": signature.name}, key: schema, **(more or {})}
     required = [key] if signature.name == "serving_default" else [key, "signature_name"]
-    return {"type": "object", "properties": properties, "required": required, "not": {"required": [other]}}
+    excluded = {"not": {"required": [other]}} if other else {}
+    return {"type": "object", "properties": properties, "required": required, **excluded}
 
 
 def _answers(signature: Signature) -> list[Document]:
@@ -115,23 +142,24 @@ def _exactly(properties: Document) -> Document:
 
 def _value(info: TensorInfo, skipped: int) -> Document:
     """The schema of a tensor, without its first dimensions."""
-    if info.dtype == "string":
-        schema: Document = {"anyOf": [{"type": "string"}, {**_exactly({"b64": {
-            "type": "string", "contentEncoding": "base64", "pattern": BASE64}}), "additionalProperties": False}]}
-    elif info.dtype == "bool":
-        schema = {"type": "boolean"}
-    elif "int" in info.dtype:
-        least, most = LIMITS.get(info.dtype, (0, 255))
-        schema = {"type": "integer", "minimum": least, "maximum": most}
-    else:
-        schema = {"type": "number"}
     if info.shape is None:
         return {}
+    schema: Document = {"type": "number"}
+    if info.dtype == "string":
+        schema = TEXT
+    elif info.dtype == "bool":
+        schema = {"type": "boolean"}
+    elif info.dtype in INTEGERS:
+        schema = {"type": "integer", "minimum": int(INTEGERS[info.dtype].min), "maximum": int(INTEGERS[info.dtype].max)}
     for size in reversed(info.shape[skipped:]):
         schema = {"type": "array", "items": schema, **({} if size is None else {"minItems": size, "maxItems": size})}
     return schema
 
 
+TEXT: Document = {"anyOf": [{"type": "string"}, {**_exactly({"b64": {
+    "type": "string", "contentEncoding": "base64", "pattern": BASE64}}), "additionalProperties": False}]}
+FEATURE: Document = {"anyOf": [kind for one in ({"type": "number"}, TEXT)
+                               for kind in (one, {"type": "array", "items": one})]}
 STATUS = _exactly({"model_version_status": {"type": "array", "items": _exactly({
     "version": {"type": "string"}, "state": {"enum": ["START", "LOADING", "AVAILABLE", "UNLOADING", "END"]},
     "status": _exactly({"error_code": {"type": "string"}, "error_message": {"type": "string"}})})}})

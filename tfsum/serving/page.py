@@ -1,5 +1,6 @@
 """The page at `/`, and what it asks that TensorFlow Serving's API has not: the models, and attention in words."""
 
+import asyncio
 import json
 import pathlib
 from typing import Any
@@ -15,6 +16,7 @@ from tfsum.serving.request_body import read_body
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
+from tfsum.serving.worker_thread import beside
 
 FILES = {"/": ("index.html", "text/html"), "/page.css": ("page.css", "text/css"),
          "/page.js": ("page.js", "text/javascript")}
@@ -62,7 +64,7 @@ class Page:
         """
         body = await read_body(request.stream(), request.headers.get("content-encoding", ""), self._settings.max_body,
                                self._settings.timeout)
-        asked = read_object(body)
+        asked = await beside(len(body), read_object, body)
         name, text = asked.get("model"), asked.get("text")
         if not isinstance(name, str) or not isinstance(text, str):
             raise invalid('expected {"model": "NAME", "text": "..."}')
@@ -72,7 +74,8 @@ class Page:
                                    "model, or was exported by an older tfsum")
             inputs = {"text": np.array([text.encode("utf-8", "replace")], object)}
             outputs = await self._predictor.predict(servable, servable.signatures["attend"], inputs)
-            return _json(_in_words(servable, {key: array[0] for key, array in outputs.items()}))
+            given = {key: array[0] for key, array in outputs.items()}
+            return _json(await asyncio.to_thread(_in_words, servable, given))  # it reads the vocabularies from files
 
 
 def _described(servable: Servable) -> dict | None:

@@ -60,14 +60,14 @@ class Predictor:
         """
         states = self.versions.states(name)
         if not states:
-            raise RequestError("NOT_FOUND", f"Could not find any versions of model {name}")
+            raise self.versions.missing("NOT_FOUND", f"Could not find any versions of model {name}")
         if label is not None:
             with self.versions.use(name, label=label) as servable:
                 version = servable.version
         if version is None:
             return states
         if version not in states:
-            raise RequestError("NOT_FOUND", f"Could not find version {version} of model {name}")
+            raise self.versions.missing("NOT_FOUND", f"Could not find version {version} of model {name}")
         return {version: states[version]}
 
     def observe(self, model: str, method: str, code: str, seconds: float) -> None:

@@ -3,26 +3,22 @@
 Source: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest_api_util.cc.
 """
 
-import asyncio
 import json
 import re
 import urllib.parse
-from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 
 from tfsum.serving.example_json import check_method, read_examples, write_results
 from tfsum.serving.json_answer import write_predict
-from tfsum.serving.json_tensor import invalid, read_object, read_predict, signature_name
+from tfsum.serving.json_tensor import invalid, read_object, read_predict, sample_shown, signature_name
 from tfsum.serving.predictor import Predictor
-from tfsum.serving.request_error import RequestError
 from tfsum.serving.servable import Servable
-from tfsum.serving.signature import PREDICT, Signature
+from tfsum.serving.worker_thread import beside
 
 WHICH = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
 ASK = re.compile(rf"(?i)/v1/models/(?P<name>[^/:]+){WHICH}:(?P<method>classify|regress|predict)", re.ASCII)
 LOOK = re.compile(rf"(?i)/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.ASCII)
-LARGE = 1 << 16  # bytes of a body that is read and written in a thread, so that other requests are not kept waiting
 
 
 class RestApi:
@@ -93,30 +89,20 @@ class RestApi:
                     "metadata": {"signature_def": {"signature_def": signatures}}}
 
     async def _predict(self, servable: Servable, body: bytes) -> bytes:
-        request = await _beside(len(body), read_predict, body, lambda name: _predicting(servable.signature(name)))
-        outputs = await self._predictor.predict(servable, request.signature, request.inputs)
-        return await _beside(sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows)
+        request = await beside(len(body), read_predict, body, servable.signature)
+        with sample_shown(lambda _: request.signature):  # the model may refuse what the signature takes
+            outputs = await self._predictor.predict(servable, request.signature, request.inputs)
+        return await beside(sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows)
 
     async def _examples(self, servable: Servable, method: str, body: bytes) -> bytes:
         """The answer to a request of classification or regression."""
-        document = await _beside(len(body), read_object, body)
-        signature = servable.signature(signature_name(document))
-        check_method(signature, method)
-        examples = await _beside(len(body), read_examples, document)
-        outputs = await self._predictor.predict(servable, signature, {next(iter(signature.inputs)): examples})
-        return await _beside(sum(array.nbytes for array in outputs.values()), write_results, outputs, signature)
-
-
-async def _beside(size: int, function: Any, *arguments: Any) -> Any:
-    """The value of a function, computed in a thread where it may take long."""
-    return await asyncio.to_thread(function, *arguments) if size > LARGE else function(*arguments)
-
-
-def _predicting(signature: Signature) -> Signature:
-    if signature.method != PREDICT:
-        raise RequestError("INVALID_ARGUMENT", f"Expected predict signature method_name to be {PREDICT}. Was: "
-                           f"{signature.method}")
-    return signature
+        with sample_shown(servable.signature) as known:
+            document = await beside(len(body), read_object, body)
+            known.append(signature := servable.signature(signature_name(document)))
+            check_method(signature, method)
+            examples = await beside(len(body), read_examples, document)
+            outputs = await self._predictor.predict(servable, signature, {next(iter(signature.inputs)): examples})
+        return await beside(sum(array.nbytes for array in outputs.values()), write_results, outputs, signature)
 
 
 def _version(text: str | None) -> int | None:

@@ -25,6 +25,7 @@ from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 
 LARGEST_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
+POLL = 0.1  # seconds after which uvicorn looks whether it is to stop, and whether all is answered
 DRAIN = 0.5  # seconds in which new requests are still answered after SIGTERM, until others see that we are not ready
 
 
@@ -86,7 +87,7 @@ class Server:
         """Serves until SIGTERM or SIGINT; a second signal ends it at once.
 
         Returns:
-            Whether every accepted request was answered.
+            Whether every accepted request was answered within `grace`.
         """
         return asyncio.run(self._serve())
 
@@ -94,7 +95,7 @@ class Server:
         """Serves in a thread, once the models are loaded."""
         self._thread = threading.Thread(target=self.run, name="tfsum server", daemon=True)
         self._thread.start()
-        while self.application.starting and self._thread.is_alive():
+        while self.versions.starting and self._thread.is_alive():
             time.sleep(0.01)
         return self
 
@@ -108,19 +109,17 @@ class Server:
     async def _serve(self) -> bool:
         settings = self.settings
         config = uvicorn.Config(self.application, http=HttpProtocol, lifespan="off", log_config=None, access_log=False,
-                                server_header=False, ws="none", backlog=2048, timeout_keep_alive=75,
-                                timeout_graceful_shutdown=max(1, round(settings.grace)))
-        self._http = _Http(config, self._drain)
+                                server_header=False, ws="none", backlog=2048, timeout_keep_alive=75)
         calls = await self._listen_grpc()
-        loading = asyncio.create_task(self._load_and_watch())
+        self._http = _Http(config, calls, settings.grace, self._drain)
+        scans = asyncio.create_task(watch(self.versions, settings.poll_seconds, self._say_started))
         try:
             await self._http.serve([self._socket])
-            if calls is not None:
-                await calls.stop(0 if self._http.force_exit else settings.grace)
         finally:
-            loading.cancel()
+            self.versions.stop()
+            scans.cancel()
             self.batcher.close()
-        return not self._http.force_exit
+        return self._http.answered
 
     async def _listen_grpc(self) -> Any:
         """Starts the gRPC server, where there is to be one."""
@@ -146,24 +145,31 @@ class Server:
     def _drain(self) -> None:
         self.application.draining = True
 
-    async def _load_and_watch(self) -> None:
-        try:
-            await asyncio.to_thread(self.versions.scan)
-        except Exception:
-            LOG.exception("the folder of the models cannot be scanned")
-        self.application.starting = False
+    def _say_started(self) -> None:
+        """Logs what the server answers for, when the first scan has ended."""
         found = ", ".join(f"{name} ({', '.join(str(servable.version) for servable in servables)})"
                           for name, servables in self.versions.available().items())
         LOG.info("http://%s:%d answers for %s", self.settings.host, self.port, found or "no model yet")
-        await watch(self.versions, self.settings.poll_seconds)
 
 
 class _Http(uvicorn.Server):
-    """Uvicorn, which goes on for a moment after the first signal, and ends at once after the second."""
+    """Uvicorn and a gRPC server, which go on for a moment after the first signal, and end at once after the second.
 
-    def __init__(self, config: uvicorn.Config, drain: Callable[[], None]) -> None:
+    Args:
+        config: of uvicorn.
+        calls: the gRPC server, or None.
+        grace: seconds from the first signal in which what was accepted is answered.
+        drain: called with the first signal.
+
+    Attributes:
+        answered: whether all that was accepted was answered in time.
+    """
+
+    def __init__(self, config: uvicorn.Config, calls: Any, grace: float, drain: Callable[[], None]) -> None:
         super().__init__(config)
-        self._drain, self._loop = drain, asyncio.get_running_loop()
+        self._calls, self._grace, self._drain, self._loop = calls, grace, drain, asyncio.get_running_loop()
+        self._end = 0.0
+        self.answered = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called with each signal."""
@@ -171,18 +177,34 @@ class _Http(uvicorn.Server):
             self.force_exit = self.should_exit = True
         else:
             LOG.info("%s: stopping when the accepted requests are answered", signal.Signals(sig).name)
-            self.stop(DRAIN)
+            self.stop(min(DRAIN, self._grace / 2))
 
     _stopping = False
 
     def stop(self, drain: float) -> None:
         """Stops after so many seconds, from any thread."""
-        self._stopping = True
+        self._stopping, self._end = True, time.monotonic() + self._grace
         self._drain()
         self._loop.call_soon_threadsafe(self._loop.call_later, drain, self._exit)
 
     def _exit(self) -> None:
         self.should_exit = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Ends HTTP and gRPC beside each other; what is not answered at the end of the grace is given up."""
+        begin = time.monotonic()
+        left = max(0.0, self._end - begin - POLL)
+        calls = asyncio.create_task(self._calls.stop(left)) if self._calls is not None else None
+        self.config.timeout_graceful_shutdown = left  # type: ignore[assignment]  # any number of seconds will do
+        await super().shutdown(sockets)
+        self.answered = not self.force_exit and not self.server_state.tasks
+        while calls is not None and not calls.done() and not self.force_exit:
+            await asyncio.wait([calls], timeout=POLL)
+        if calls is not None:
+            self.answered &= not self.force_exit and (time.monotonic() - begin < left or not left)
+            await self._calls.stop(0)
+        if not self.answered:
+            LOG.warning("stopped before every accepted request was answered")
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -80,9 +80,20 @@ class Signature:
 
     def sample_body(self) -> str:
         """The body of a request that is a correct one, for messages and documents."""
+        body = {"signature_name": self.name} if self.name != "serving_default" else {}
         if self.method != PREDICT:
-            return '{"examples": [{"feature": 0.5}]}'
+            return json.dumps({**body, "examples": [{"FEATURE": 0.5}]})
         rows = {name: info.sample() for name, info in sorted(self.inputs.items())}
         row = next(iter(rows.values())) if len(rows) == 1 else rows
-        body = {"signature_name": self.name} if self.name != "serving_default" else {}
         return json.dumps({**body, "instances": [row]})
+
+    def correct_body(self) -> str:
+        """What the message of an error says of it: the features of an example are not known from a signature.
+
+        Example:
+            >>> Signature("serving_default", {}, {}, CLASSIFY).correct_body()
+            'a body of :classify has the form {"examples": [{"FEATURE": 0.5}]}'
+        """
+        if self.method != PREDICT:
+            return f"a body of :{self.method.rpartition('/')[2]} has the form {self.sample_body()}"
+        return f"a correct body is {self.sample_body()}"

@@ -4,6 +4,7 @@ import base64
 import dataclasses
 import json
 import urllib.parse
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -108,14 +109,15 @@ class HttpTransport:
         Raises:
             RequestError: the server refused it, or was not reached.
         """
-        signatures = await self._described()
-        body = {"signature_name": question.signature,
-                "inputs": {name: _json(array) for name, array in question.inputs.items()}}
+        name = question.signature
+        known = (await self._described(lambda found: name in found)).get(name, {}).get("inputs", {})
+        if known and (more := sorted(set(question.inputs) - set(known))):  # which a server would ignore
+            raise RequestError("INVALID_ARGUMENT", f"{self._path[1:]}: the signature {name} does not have the inputs "
+                               f"{', '.join(more)}; expected {', '.join(sorted(known))}")
+        body = {"signature_name": name, "inputs": {key: _json(array) for key, array in question.inputs.items()}}
         outputs = (await self._send("POST", f"{self._path}:predict", json.dumps(body).encode()))["outputs"]
-        infos = signatures.get(question.signature, {}).get("outputs", {})
-        if len(infos) == 1:  # written without its name
-            outputs = {next(iter(infos)): outputs}
-        return {name: _array(value, infos[name]) for name, value in outputs.items()}
+        found = await self._described(lambda found: name in found and _fits(outputs, found[name].get("outputs", {})))
+        return _named(outputs, found.get(name, {}).get("outputs", {}), f"{self._path[1:]}, signature {name}")
 
     async def signatures(self) -> Signatures:
         """The inputs and outputs of each signature of the model.
@@ -124,15 +126,15 @@ class HttpTransport:
             RequestError: there is no such model, or the server was not reached.
         """
         return {name: (sorted(found.get("inputs", {})), sorted(found.get("outputs", {})))
-                for name, found in (await self._described()).items()}
+                for name, found in (await self._described(lambda _: False)).items()}
 
     async def close(self) -> None:
         """Closes the connections."""
         await self._client.aclose()
 
-    async def _described(self) -> dict[str, Any]:
-        """The signatures as the metadata give them, asked for once."""
-        if self._signatures is None:
+    async def _described(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """The signatures as the metadata give them, asked for again where those known do not fit: of a new version."""
+        if self._signatures is None or not fits(self._signatures):
             described = await self._send("GET", f"{self._path}/metadata")
             self._signatures = described["metadata"]["signature_def"]["signature_def"]
         return self._signatures
@@ -154,8 +156,9 @@ class HttpTransport:
         if answer.status_code != 200 or not isinstance(found, dict):
             after = answer.headers.get("retry-after", "")
             said = found.get("error", "") if isinstance(found, dict) else ""
-            raise RequestError(CODE_OF_STATUS.get(answer.status_code, "UNKNOWN"), f"{self._client.base_url}{path[1:]}: "
-                               f"{said} (status {answer.status_code})", http_status=answer.status_code,
+            url = f"{str(self._client.base_url).rstrip('/')}{path}"
+            raise RequestError(CODE_OF_STATUS.get(answer.status_code, "UNKNOWN"),
+                               f"{url}: {said} (status {answer.status_code})", http_status=answer.status_code,
                                retry_after=float(after) if after.replace(".", "", 1).isdecimal() else None)
         return found
 
@@ -222,12 +225,32 @@ class GrpcTransport:
         try:
             return await call(request, timeout=self._timeout, metadata=self._metadata)
         except self._grpc.RpcError as error:
-            raise RequestError(error.code().name, f"{self._url}: {error.details()} ({error.code().name})") from None
+            code, said = error.code().name, f"{self._url}: {error.details()} ({error.code().name})"
+            if code == "RESOURCE_EXHAUSTED" and "larger than max" in (error.details() or ""):
+                raise RequestError("INVALID_ARGUMENT", f"{said}; send fewer texts, or start the server with a larger "
+                                   "--max-body", http_status=413) from None
+            raise RequestError(code, said) from None
 
     async def close(self) -> None:
         """Closes the connections."""
         if self._channel is not None:
             await self._channel.close()
+
+
+def _fits(outputs: Any, infos: dict) -> bool:
+    """Whether the outputs of an answer are those of the metadata; one alone is written without its name."""
+    if len(infos) == 1:
+        return not isinstance(outputs, dict) or set(outputs) == {"b64"}
+    return isinstance(outputs, dict) and set(outputs) == set(infos)
+
+
+def _named(outputs: Any, infos: dict, what: str) -> Arrays:
+    """The outputs of an answer by name."""
+    if not _fits(outputs, infos):
+        raise RequestError("UNKNOWN", f"{what}: the answer does not have the outputs of the metadata, "
+                           f"{', '.join(sorted(infos)) or 'none'}; ask again, a new version may just have arrived")
+    named = {next(iter(infos)): outputs} if len(infos) == 1 else outputs
+    return {name: _array(value, infos[name]) for name, value in named.items()}
 
 
 def _json(array: np.ndarray) -> Any:
