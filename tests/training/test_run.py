@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import threading
 import time
 
 import keras
@@ -119,6 +120,30 @@ def test_weights_that_are_no_numbers_are_neither_validated_nor_saved(tmp_path):
     with pytest.raises(Error, match=r"place holds numbers that are not finite after step 2; training stopped\. The"):
         run.fit()
     assert not run.kept and not (tmp_path / "history.json").exists() and not list(tmp_path.glob("checkpoints/*"))
+
+
+def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(tmp_path, monkeypatch, capsys):
+    """A checkpoint by time is checked by the thread that writes it, so that training waits for the copies alone."""
+    run = PointRun(tmp_path, [1.0], steps=9, checkpoint_minutes=1e-9, keep=9)
+    run.settings = dataclasses.replace(run.settings, validate_every=9)
+    move, checked, check = run.average.on_train_batch_end, [], run._check_finite
+
+    def spoil(batch, logs=None):
+        move(batch, logs)
+        while run._checkpoints.writing:
+            time.sleep(0.01)
+        if run.steps_done == 3:
+            run.model.place.assign(np.inf)
+
+    monkeypatch.setattr(run, "_check_finite", lambda step, weights: (
+        checked.append((step, threading.current_thread().name)), check(step, weights))[-1])
+    run.average.on_train_batch_end = spoil
+    run.rows = lambda step: [f"document {step}"]
+    with pytest.raises(Error, match=r"(the loss of step 4 is -?inf|place holds numbers that are not finite after step "
+                                    r"\d); training stopped\. Its batch: document \d\. The checkpoint before it"):
+        run.fit()
+    assert all(thread.startswith("checkpoint") for step, thread in checked if step < 4) and (3 in dict(checked))
+    assert sorted(steps_in(tmp_path / "checkpoints")) == [1, 2] and "not finite" not in capsys.readouterr().err
 
 
 def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):

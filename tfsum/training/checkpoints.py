@@ -2,7 +2,8 @@
 
 Keras's own callbacks leave out the seeds and write in place. Here a checkpoint is TensorFlow's files and a JSON file
 that names them with their checksums. It is written last, so a killed run always finds a complete checkpoint, and a
-damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are written.
+damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are checked and
+written.
 """
 
 import contextlib
@@ -12,7 +13,7 @@ import os
 import pathlib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -24,6 +25,7 @@ from tfsum.errors import CheckpointError, Error
 from tfsum.training.log import log
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
+Copies = dict[str, dict[str, tf.Variable]]
 FORMAT = 2  # 1 had no checksums: the JSON file was the state alone, and TensorFlow's file `checkpoint` named the newest
 
 
@@ -34,6 +36,8 @@ class Checkpoints:
         folder: path.
         groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
         keep: checkpoints in the folder.
+        check: called in the writer's thread before anything is written, with the step and the copies, name -> path ->
+            `tf.Variable`; where it raises an `Error`, nothing is written, and `wait` raises it.
 
     Raises:
         CheckpointError: two variables of a group share a path.
@@ -52,15 +56,16 @@ class Checkpoints:
         [1.0, 2.0]
     """
 
-    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list], keep: int = 2) -> None:
-        self.folder, self._keep = pathlib.Path(folder), keep
+    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list], keep: int = 2,
+                 check: Callable[[int, Copies], None] = lambda step, copies: None) -> None:
+        self.folder, self._keep, self._check = pathlib.Path(folder), keep, check
         tables = {}
         for name, variables in groups.items():
             tables[name] = _by_path(variables)
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
         self._tables, self._checkpoint = tables, tf.train.Checkpoint(**tables)
-        self._copies: dict[str, dict[str, tf.Variable]] = {}
+        self._copies: Copies = {}
         self._writer = ThreadPoolExecutor(1, "checkpoint")
         self._written: Future | None = None  # of the last `save`
 
@@ -133,7 +138,8 @@ class Checkpoints:
                     self._copies[name][path].assign(variable.numpy())
 
     def _write(self, step: int, state: str) -> None:
-        """Writes the copies; its thread is the only one that changes the folder."""
+        """Checks and writes the copies; its thread is the only one that changes the folder."""
+        self._check(step, self._copies)
         writing = self.folder / f"writing-{step}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

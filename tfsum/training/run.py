@@ -6,7 +6,7 @@ import math
 import pathlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import keras
@@ -18,7 +18,7 @@ from tfsum.data.batcher import Batcher
 from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
-from tfsum.training.checkpoints import Checkpoints
+from tfsum.training.checkpoints import Checkpoints, Copies
 from tfsum.training.log import format_scores, log
 from tfsum.training.observers import observed
 from tfsum.training.progress import Progress
@@ -77,7 +77,7 @@ class Run:
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
         variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
-        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep)
+        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep, self._check_copies)
         self.variables = [variable for group in variables.values() for variable in group]
         self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
         self._first_loss: float | None = None
@@ -249,9 +249,8 @@ class Run:
         step = self.steps_done
         if self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
             return
-        if self._broken_weight() is None:  # or else the end of the interval stops all workers
-            self._count_seconds()
-            self._save(step)
+        self._count_seconds()
+        self._save(step)
 
     @contextlib.contextmanager
     def _written_at_the_end(self) -> Iterator[None]:
@@ -262,7 +261,8 @@ class Run:
             try:
                 self._checkpoints.wait()
             except Error as error:
-                log(str(error))
+                if not isinstance(error, _NotFiniteError):  # which the block has raised, of a later step
+                    log(str(error))
             raise
         self.workers.by_chief(self._checkpoints.wait)
 
@@ -279,18 +279,23 @@ class Run:
             self._first_loss = math.inf
 
     def _check_weights(self, step: int) -> None:
-        """Stops the run before weights that are no finite numbers are validated or saved."""
-        if (path := self._broken_weight()) is not None:
-            raise self._broken(step, f"{path} holds numbers that are not finite after step {step}")
+        """Stops the run, on all workers, before weights that are no finite numbers are validated."""
+        self._check_finite(step, ((variable.path, variable.value) for variable in self.model.trainable_variables))
 
-    def _broken_weight(self) -> str | None:
-        return next((variable.path for variable in self.model.trainable_variables
-                     if not np.isfinite(variable.numpy()).all()), None)
+    def _check_copies(self, step: int, copies: Copies) -> None:
+        """Stops a checkpoint, in its thread, before weights that are no finite numbers are written."""
+        trained = {variable.path for variable in self.model.trainable_variables}
+        self._check_finite(step, ((path, copy) for path, copy in copies["model"].items() if path in trained))
+
+    def _check_finite(self, step: int, weights: Iterable[tuple[str, Any]]) -> None:
+        for path, weight in weights:
+            if not np.isfinite(weight.numpy()).all():
+                raise self._broken(step, f"{path} holds numbers that are not finite after step {step}")
 
     def _broken(self, step: int, what: str) -> Error:
         rows = self.rows(step)
         batch = f" Its batch: {', '.join(rows[:NAMED])}{', ...' if len(rows) > NAMED else ''}." if rows else ""
-        return Error(f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
+        return _NotFiniteError(f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
                      f"{self.folder}. Look at these examples, lower train.learning_rate or set train.clip_norm, and "
                      "run the command again")
 
@@ -314,6 +319,10 @@ class Run:
         except OSError as error:
             raise Error(f"{self.folder / 'history.json'}: cannot be written ({error.strerror}); the last checkpoint is "
                         "kept. Make room, and run the command again to resume") from None
+
+
+class _NotFiniteError(Error):
+    """A loss or a weight is no finite number."""
 
 
 @contextlib.contextmanager
