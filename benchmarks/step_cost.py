@@ -17,6 +17,7 @@ its thread then takes to check and write it.
 """
 
 import argparse
+import functools
 import math
 import statistics
 import sys
@@ -66,21 +67,22 @@ def saving(rounds: int) -> int:
     optimizer.build(model.trainable_variables)
     groups = {"model": model.variables, "optimizer": optimizer.variables,
               "average": WeightAverage(model, optimizer, 0.99).variables}
-    variables, times = [variable for group in groups.values() for variable in group], {"copy": [], "save": [], "write": []}
+    variables = [variable for group in groups.values() for variable in group]
+    times: dict[str, list[float]] = {"copy": [], "save": [], "write": []}
     with tempfile.TemporaryDirectory() as folder:
         checkpoints = Checkpoints(folder, groups)
         for step in range(rounds + 1):
             moments = [time.perf_counter()]
             for work in (lambda: [variable.numpy() for variable in variables],
-                         lambda step=step: checkpoints.save(step, {}), checkpoints.wait):
+                         functools.partial(checkpoints.save, step, {}), checkpoints.wait):
                 work()
                 moments.append(time.perf_counter())
             for name, begin, end in zip(times, moments, moments[1:]):
                 times[name].append(1000 * (end - begin))
     size = sum(variable.numpy().nbytes for variable in variables) / 2**20
-    copy, save, write = (statistics.median(found[1:]) for found in times.values())  # the first makes the copies' room
-    print(f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the pause of "
-          f"training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms (medians)")
+    copy, save, write = (statistics.median(found[1:]) for found in times.values())
+    print(f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the pause "
+          f"of training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms (medians)")
     return 0
 
 

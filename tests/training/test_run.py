@@ -161,6 +161,20 @@ def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
     assert capsys.readouterr().err.count("warning: the loss of step") == 1
 
 
+def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_run(tmp_path, capsys):
+    def run(steps, factor):
+        made = PointRun(tmp_path, [1.0, 1.0], steps=steps)
+        made.model.loss_weight = lambda x, y: tf.constant(1.0)
+        made.batches = lambda done: (tf.data.Dataset.from_tensors({"token_ids": tf.fill((1, 1), factor)}).repeat(), steps)
+        if steps == 2:
+            made.model.place.assign(1.0)
+        return made
+
+    run(2, 1.0).fit()
+    run(4, 1e7).fit()
+    assert "warning: the loss of step 3 is -3e+07, and the first was 1;" in capsys.readouterr().err
+
+
 def test_checkpoints_by_time_come_without_a_validation(tmp_path):
     """A run that ends between two validations resumes from the last of them, with no further validation."""
     def every_step(run):

@@ -18,6 +18,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
@@ -25,7 +26,7 @@ from tfsum.errors import CheckpointError, Error
 from tfsum.training.log import log
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
-Copies = dict[str, dict[str, tf.Variable]]
+Copies = dict[str, dict[str, np.ndarray]]
 FORMAT = 2  # 1 had no checksums: the JSON file was the state alone, and TensorFlow's file `checkpoint` named the newest
 
 
@@ -37,7 +38,7 @@ class Checkpoints:
         groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
         keep: checkpoints in the folder.
         check: called in the writer's thread before anything is written, with the step and the copies, name -> path ->
-            `tf.Variable`; where it raises an `Error`, nothing is written, and `wait` raises it.
+            array; where it raises an `Error`, nothing is written, and `wait` raises it.
 
     Raises:
         CheckpointError: two variables of a group share a path.
@@ -65,7 +66,6 @@ class Checkpoints:
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
         self._tables, self._checkpoint = tables, tf.train.Checkpoint(**tables)
-        self._copies: Copies = {}
         self._writer = ThreadPoolExecutor(1, "checkpoint")
         self._written: Future | None = None  # of the last `save`
 
@@ -103,8 +103,9 @@ class Checkpoints:
             Error: the one before it could not be written.
         """
         self.wait()
-        self._copy()
-        self._written = self._writer.submit(self._write, step, json.dumps(state))
+        copies = {name: {path: np.asarray(variable.numpy()) for path, variable in table.items()}
+                  for name, table in self._tables.items()}
+        self._written = self._writer.submit(self._write, step, json.dumps(state), copies)
 
     def wait(self) -> None:
         """Waits until the last checkpoint is on the disk.
@@ -126,26 +127,15 @@ class Checkpoints:
         """Whether the last checkpoint could not be written, which `wait` and the next `save` will raise."""
         return self._written is not None and self._written.done() and self._written.exception() is not None
 
-    def _copy(self) -> None:
-        """Copies the variables to the memory of this machine's processors."""
-        with tf.device("CPU:0"):
-            if not self._copies:
-                self._copies = {name: {path: tf.Variable(variable.numpy(), trainable=False)
-                                       for path, variable in table.items()} for name, table in self._tables.items()}
-                return
-            for name, table in self._tables.items():
-                for path, variable in table.items():
-                    self._copies[name][path].assign(variable.numpy())
-
-    def _write(self, step: int, state: str) -> None:
+    def _write(self, step: int, state: str, copies: Copies) -> None:
         """Checks and writes the copies; its thread is the only one that changes the folder."""
-        self._check(step, self._copies)
+        self._check(step, copies)
         writing = self.folder / f"writing-{step}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob("writing-*"):  # of a killed process
                 shutil.rmtree(left)
-            tf.train.Checkpoint(**self._copies).write(str(writing / f"ckpt-{step}"))
+            tf.train.Checkpoint(**_as_variables(copies)).write(str(writing / f"ckpt-{step}"))
             files = {}
             for file in sorted(writing.iterdir()):
                 files[file.name] = _checksum(file)
@@ -200,6 +190,13 @@ class Checkpoints:
         except (IndexError, OSError, tf.errors.OpError) as error:
             raise _Damaged(str(error).splitlines()[0]) from None
         return state if isinstance(state, dict) else {}
+
+
+def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
+    """The copies, which are taken out of their tables, as what TensorFlow writes, in the processors' memory."""
+    with tf.device("CPU:0"):
+        return {name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
+                for name, table in copies.items()}
 
 
 class _Damaged(Exception):
