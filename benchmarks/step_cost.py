@@ -81,8 +81,9 @@ def saving(rounds: int) -> int:
                 times[name].append(1000 * (end - begin))
     size = sum(variable.numpy().nbytes for variable in variables) / 2**20
     copy, save, write = (statistics.median(found[1:]) for found in times.values())
-    print(f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the pause "
-          f"of training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms (medians)")
+    print(f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the "
+          f"pause of training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms "
+          "(medians)")
     return 0
 
 

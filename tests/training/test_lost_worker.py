@@ -11,9 +11,9 @@ DOWN = "Collective ops is aborted by: /job:worker/replica:0/task:1 is down\nRest
 @pytest.mark.parametrize("kind", LOST)
 def test_another_worker_is_named(kind):
     own = "node on /job:worker/replica:0/task:0/device:CPU:0: "
-    assert str(lost_worker(kind(None, None, own + DOWN), ("worker", 0))).startswith("worker 1 does not answer any more.")
-    assert str(lost_worker(kind(None, None, own + DOWN.replace("worker", "chief").replace("task:1", "task:0")),
-                           ("worker", 0))).startswith("chief 0 does not answer any more.")
+    assert str(lost_worker(kind(None, None, own + DOWN))).startswith("worker 1 does not answer any more.")
+    chief = DOWN.replace("worker", "chief").replace("task:1", "task:0")
+    assert str(lost_worker(kind(None, None, own + chief))).startswith("chief 0 does not answer any more.")
     assert str(lost_worker(kind(None, None, "Collective ops is aborted"))).startswith("another worker does not answer")
 
 

@@ -165,7 +165,8 @@ def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_r
     def run(steps, factor):
         made = PointRun(tmp_path, [1.0, 1.0], steps=steps)
         made.model.loss_weight = lambda x, y: tf.constant(1.0)
-        made.batches = lambda done: (tf.data.Dataset.from_tensors({"token_ids": tf.fill((1, 1), factor)}).repeat(), steps)
+        rows = tf.data.Dataset.from_tensors({"token_ids": tf.fill((1, 1), factor)}).repeat()
+        made.batches = lambda done: (rows, steps)
         if steps == 2:
             made.model.place.assign(1.0)
         return made

@@ -28,7 +28,7 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
         workers: of the training.
         variables: the Keras variables that a device holds: of the model, the optimizer and the average.
         rows: of a batch, on average.
-        part: the largest part of a batch that a device trains at once, for an estimate of the memory of its activations.
+        part: the largest part of a batch that a device trains at once, whose activations' memory is estimated.
 
     Returns:
         Lines: recipe and versions, strategy and devices, precision and batch, parameters, memory.
@@ -70,8 +70,8 @@ def _memory(variables: Sequence[Any], trained: Sequence[Any], parts: int, activa
     what = f"{_megabytes(held)} for weights, gradients, optimizer and average"
     if activations is None:
         return f"memory of a device: {what}; the activations of a part come on top"
-    return (f"memory of a device: about {_megabytes(held + activations)}: {what}, and about {_megabytes(activations)} for "
-            "the activations of a part")
+    return (f"memory of a device: about {_megabytes(held + activations)}: {what}, and about "
+            f"{_megabytes(activations)} for the activations of a part")
 
 
 def _megabytes(count: int) -> str:
