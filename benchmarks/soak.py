@@ -48,8 +48,8 @@ def verdict(status: int, checkpoints: int, samples: np.ndarray) -> tuple[int, st
     good = status == 75 and checkpoints > 0 and growth < MOST
     return 0 if good else 1, (
         f"{samples[-1, 0] - samples[0, 0]:.0f} minutes counted, {len(samples)} samples: {samples[0, 1]:.0f} MB at "
-        f"first, {samples[-1, 1]:.0f} MB at last, {samples[:, 1].max():.0f} MB at the most; {growth:+.3f} MB a minute (aim: "
-        f"below {MOST:.0f})")
+        f"first, {samples[-1, 1]:.0f} MB at last, {samples[:, 1].max():.0f} MB at the most; {growth:+.3f} MB a minute "
+        f"(aim: below {MOST:.0f})")
 
 
 def main() -> int:

@@ -68,7 +68,6 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER
     finally:
         for process in processes:
             process.kill()
-            process.stdin.close()
         for reader in readers:
             reader.join(5.0)
 
