@@ -4,7 +4,8 @@ python benchmarks/soak.py training/transformer_tatoeba_en_fr.toml --minutes 120 
 
 The process is asked every ten seconds for its resident memory; the slope is that of a line through the samples (least
 squares) after the warm-up, in which TensorFlow traces its graphs and the first validation is made. The samples are
-written as they come, so that a run that is cut short counts for what it has.
+written as they come, so that a run that is cut short counts for what it has. The exit status is 0 where the memory
+grows by less than 1 MB a minute, the training stopped on SIGTERM with its state saved, and checkpoints were written.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import numpy as np
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 EVERY = 10.0  # seconds between two samples
+MOST = 1.0  # MB a minute
 
 
 def resident(process: int) -> float:
@@ -30,6 +32,24 @@ def resident(process: int) -> float:
 def slope(minutes: np.ndarray, memory: np.ndarray) -> float:
     """The growth in MB a minute: of a line through the samples."""
     return float(np.polyfit(minutes, memory, 1)[0])
+
+
+def verdict(status: int, checkpoints: int, samples: np.ndarray) -> tuple[int, str]:
+    """The exit status, and a line for it.
+
+    Args:
+        status: that of the training.
+        checkpoints: their number.
+        samples: (N, 2) minutes and MB after the warm-up.
+    """
+    if len(samples) < 2:
+        return 1, "too short: nothing after the warm-up"
+    growth = slope(*samples.T)
+    good = status == 75 and checkpoints > 0 and growth < MOST
+    return 0 if good else 1, (
+        f"{samples[-1, 0] - samples[0, 0]:.0f} minutes counted, {len(samples)} samples: {samples[0, 1]:.0f} MB at "
+        f"first, {samples[-1, 1]:.0f} MB at last, {samples[:, 1].max():.0f} MB at the most; {growth:+.3f} MB a minute "
+        f"(aim: below {MOST:.0f})")
 
 
 def main() -> int:
@@ -61,16 +81,12 @@ def main() -> int:
             process.send_signal(signal.SIGTERM)
             status = process.wait()
         last = pathlib.Path(f"{folder}/log").read_text(encoding="utf-8").splitlines()[-3:]
-    counted = np.array([sample for sample in samples if sample[0] > arguments.warm_up])
+    counted = np.array([sample for sample in samples if sample[0] > arguments.warm_up]).reshape(-1, 2)
     print("\n".join(last))
     print(f"exit status {status} after SIGTERM; {len(checkpoints)} checkpoints seen")
-    if len(counted) < 2:
-        print("too short: nothing after the warm-up")
-        return 1
-    print(f"{counted[-1, 0] - counted[0, 0]:.0f} minutes counted, {len(counted)} samples: {counted[0, 1]:.0f} MB at "
-          f"first, {counted[-1, 1]:.0f} MB at last, {counted[:, 1].max():.0f} MB at the most; "
-          f"{slope(*counted.T):+.3f} MB a minute")
-    return 0 if status == 75 and checkpoints else 1
+    result, line = verdict(status, len(checkpoints), counted)
+    print(line)
+    return result
 
 
 if __name__ == "__main__":

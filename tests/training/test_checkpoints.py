@@ -1,6 +1,8 @@
 """Checkpoints: what comes back, which are kept, and a file of another model."""
 
+import errno
 import json
+import os
 import pathlib
 
 import keras
@@ -61,6 +63,29 @@ def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, mo
     assert not checkpoints.failed  # it is said once
     assert sorted(path.name for path in tmp_path.iterdir()) == before
     assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
+
+
+@pytest.mark.parametrize("place", ["mkdir", "write", "replace", "fsync"])
+def test_a_folder_that_became_read_only_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, monkeypatch, place):
+    one = model()
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
+    checkpoints.save(1, {"step": 1})
+    checkpoints.wait()
+
+    def refused(*_, **__):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    of = {"mkdir": pathlib.Path, "write": tf.train.Checkpoint, "replace": os, "fsync": os}[place]
+    with monkeypatch.context() as patch:
+        patch.setattr(of, place, refused)
+        checkpoints.save(12, {"step": 12})
+        with pytest.raises(Error, match=r"the checkpoint of step 12 cannot be written \(Read-only file system\); the "
+                                        "one before it is kept"):
+            checkpoints.wait()
+    assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
+    checkpoints.save(13, {"step": 13})  # where it can be written again
+    checkpoints.wait()
+    assert not list(tmp_path.glob("writing-*"))
 
 
 def test_the_newest_are_kept(tmp_path):

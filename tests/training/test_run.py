@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import threading
 import time
 
 import keras
@@ -121,6 +122,30 @@ def test_weights_that_are_no_numbers_are_neither_validated_nor_saved(tmp_path):
     assert not run.kept and not (tmp_path / "history.json").exists() and not list(tmp_path.glob("checkpoints/*"))
 
 
+def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(tmp_path, monkeypatch, capsys):
+    """A checkpoint by time is checked by the thread that writes it, so that training waits for the copies alone."""
+    run = PointRun(tmp_path, [1.0], steps=9, checkpoint_minutes=1e-9, keep=9)
+    run.settings = dataclasses.replace(run.settings, validate_every=9)
+    move, checked, check = run.average.on_train_batch_end, [], run._check_finite
+
+    def spoil(batch, logs=None):
+        move(batch, logs)
+        while run._checkpoints.writing:
+            time.sleep(0.01)
+        if run.steps_done == 3:
+            run.model.place.assign(np.inf)
+
+    monkeypatch.setattr(run, "_check_finite", lambda step, weights: (
+        checked.append((step, threading.current_thread().name)), check(step, weights))[-1])
+    run.average.on_train_batch_end = spoil
+    run.rows = lambda step: [f"document {step}"]
+    with pytest.raises(Error, match=r"(the loss of step 4 is -?inf|place holds numbers that are not finite after step "
+                                    r"\d); training stopped\. Its batch: document \d\. The checkpoint before it"):
+        run.fit()
+    assert all(thread.startswith("checkpoint") for step, thread in checked if step < 4) and (3 in dict(checked))
+    assert sorted(steps_in(tmp_path / "checkpoints")) == [1, 2] and "not finite" not in capsys.readouterr().err
+
+
 def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
     class Worse(PointRun):
         def batches(self, done):
@@ -134,6 +159,21 @@ def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
     run.model.place.assign(1.0)
     run.fit()
     assert capsys.readouterr().err.count("warning: the loss of step") == 1
+
+
+def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_run(tmp_path, capsys):
+    def run(steps, factor):
+        made = PointRun(tmp_path, [1.0, 1.0], steps=steps)
+        made.model.loss_weight = lambda x, y: tf.constant(1.0)
+        rows = tf.data.Dataset.from_tensors({"token_ids": tf.fill((1, 1), factor)}).repeat()
+        made.batches = lambda done: (rows, steps)
+        if steps == 2:
+            made.model.place.assign(1.0)
+        return made
+
+    run(2, 1.0).fit()
+    run(4, 1e7).fit()
+    assert "warning: the loss of step 3 is -3e+07, and the first was 1;" in capsys.readouterr().err
 
 
 def test_checkpoints_by_time_come_without_a_validation(tmp_path):

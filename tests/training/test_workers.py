@@ -58,6 +58,7 @@ def test_two_workers_are_one_process(start, tmp_path):
     assert done(start("one"))[0] == 0
     status, errors = done(start("two", "--local-workers", "2"))
     assert status == 0, errors
+    assert re.search(r"memory of a device: about [\d.]+ MB: .*, and about [\d.]+ MB for the activations", errors)
     assert "[worker 0] step 4/4" in errors and "[worker 1] step" not in errors  # the chief alone reports
     one, two = weights(tmp_path / "runs" / "one"), weights(tmp_path / "runs" / "two")
     for name, value in one.items():
@@ -94,6 +95,88 @@ def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, tmp_path, 
     assert status == 0 and "resuming after step" in errors
     whole, resumed = weights(tmp_path / "runs" / "whole"), weights(tmp_path / "runs" / "lost")
     assert all(np.array_equal(whole[name], resumed[name]) for name in whole)
+
+
+def in_training(folder, processes) -> None:
+    """Waits for the first checkpoint of a run."""
+    until = time.monotonic() + 250
+    while not list(folder.glob("checkpoints/*.index")) and time.monotonic() < until:
+        assert all(process.poll() is None for process in processes)
+        time.sleep(0.05)
+
+
+@pytest.mark.slow
+def test_the_timeout_of_workers_bounds_how_long_the_others_wait(start, tmp_path):
+    found, keys = free_addresses(2), {**LONG, "train__worker_timeout": 12}
+    both = [start("soon", environment=config(i, found), **keys) for i in range(2)]
+    in_training(tmp_path / "runs" / "soon", both)
+    both[1].send_signal(signal.SIGSTOP)
+    begin = time.monotonic()
+    status, errors = done(both[0])
+    seconds = time.monotonic() - begin
+    both[1].kill()
+    done(both[1])
+    assert status == 75 and "worker 1 does not answer any more." in errors, errors[-3000:]
+    assert seconds < 12 + 28  # 28 for what a loaded machine needs to end a process; with the default it is about 60
+
+
+def children(process) -> list[int]:
+    """The workers of a launcher."""
+    file = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not file.exists():
+        pytest.skip("/proc does not list the children of a process here")
+    return [int(number) for number in file.read_text().split()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["ctrl-c", "a dead worker", "a killed launcher"])
+def test_no_worker_of_a_launcher_is_left(start, tmp_path, what):
+    launcher = start("local", "--local-workers", "2", train__steps=5000, train__validate_every=50)
+    in_training(tmp_path / "runs" / "local", [launcher])
+    workers = children(launcher)
+    assert len(workers) == 2
+    if what == "a dead worker":
+        os.kill(workers[1], signal.SIGKILL)
+    else:
+        launcher.send_signal(signal.SIGINT if what == "ctrl-c" else signal.SIGKILL)
+    status, errors = done(launcher)
+    until = time.monotonic() + 60
+    while any(pathlib.Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert not [worker for worker in workers if pathlib.Path(f"/proc/{worker}").exists()]
+    assert status == (-signal.SIGKILL if what == "a killed launcher" else 75)
+    if what == "a dead worker":
+        assert "worker 1 was ended by SIGKILL; waiting for the others" in errors
+        assert re.search(r"\[worker 0\] .*worker 1 does not answer any more\.", errors), errors[-3000:]
+    else:  # the state is saved, in both cases
+        assert what == "a killed launcher" or re.search(r"\[worker 0\] .*stopped after step \d+ of 5000", errors)
+        step = max(int(path.stem[5:]) for path in tmp_path.glob("runs/local/checkpoints/ckpt-*.json"))
+        assert step > 0 and not (tmp_path / "runs" / "local" / "lock").exists()
+
+
+@pytest.mark.slow
+def test_a_worker_without_its_corpus_ends_all_with_its_error(start, tmp_path):
+    (tmp_path / "documents.jsonl").write_text("no JSON\n")
+    status, errors = done(start("wrong", "--local-workers", "2"))
+    assert status == 1 and "documents.jsonl" in errors and "Traceback" not in errors
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("key", "value", "tolerance"), [
+    ("train.precision", "float16", 2e-3), ("train.jit_compile", "true", 1e-5), ("model.freeze_layers", 1, 1e-5)])
+def test_two_workers_are_one_process_with(start, tmp_path, key, value, tolerance):
+    """Weights move by 1e-3 a step; float16 rounds to 1e-3 of a value, which Adam's first steps show in full."""
+    name = key.replace(".", "__")
+    assert done(start("one", **{name: value}))[0] == 0
+    status, errors = done(start("two", "--local-workers", "2", **{name: value}))
+    assert status == 0, errors
+    one, two = weights(tmp_path / "runs" / "one"), weights(tmp_path / "runs" / "two")
+    for path, array in one.items():
+        if not path.endswith(NO_GRADIENT):
+            np.testing.assert_allclose(two[path], array, atol=tolerance, err_msg=path)
+    path = "encoder.layer.0.output.dense.weight"
+    before = load_file(tmp_path / "encoder" / "model.safetensors")[path]
+    assert np.array_equal(two[f"bert.{path}"], before) == (key == "model.freeze_layers")
 
 
 @pytest.mark.slow

@@ -15,19 +15,23 @@ from typing import IO
 from tfsum.errors import RecipeError
 
 STOPPED = 75  # exit status of a training whose state is saved
-GRACE = 90.0  # seconds that the other workers get once one has ended, more than they need to notice
-START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+WORKER_TIMEOUT = 60  # the default of [train] worker_timeout, whose module loads TensorFlow
+GRACE = 30.0  # seconds to stop in, once it is noticed that another worker has ended
+START = ("import sys; from tfsum.cli.local_workers import end_with_launcher; end_with_launcher(); "
+         "from tfsum.cli.main import main; sys.exit(main())")
 
 
-def run_workers(count: int, words: Sequence[str]) -> int:
+def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER_TIMEOUT) -> int:
     """Runs a command of tfsum in several processes that TF_CONFIG makes the workers of one training.
 
     Each has its share of the threads; its lines on standard error begin with its number, and the first one's standard
-    output is this process's. A signal is passed on to all.
+    output is this process's. A signal is passed on to all, and they stop too where this process is killed.
 
     Args:
         count: of workers, 2 or more.
         words: the command, such as ["train", "news.toml"].
+        worker_timeout: [train] worker_timeout, the seconds in which they notice that one has ended; those that have
+            not stopped 30 seconds after it are killed.
 
     Returns:
         The exit status: the first one's that was not 0, or 0.
@@ -53,18 +57,33 @@ def run_workers(count: int, words: Sequence[str]) -> int:
             environment = {"TF_NUM_INTRAOP_THREADS": threads, "TF_NUM_INTEROP_THREADS": threads, **os.environ,
                            "TF_CONFIG": json.dumps(config)}
             process = subprocess.Popen([sys.executable, "-c", START, *words], env=environment, text=True,
+                                       stdin=subprocess.PIPE,  # which is closed when this process ends, however it does
                                        stdout=None if index == 0 else subprocess.DEVNULL, stderr=subprocess.PIPE,
                                        start_new_session=True)  # Ctrl-C reaches them through this process, once
             processes.append(process)
             readers.append(threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True))
             readers[-1].start()
         with _passed_on(processes):
-            return _wait(processes)
+            return _wait(processes, worker_timeout + GRACE)
     finally:
         for process in processes:
             process.kill()
         for reader in readers:
             reader.join(5.0)
+
+
+def end_with_launcher() -> None:
+    """Makes this process, a worker of `run_workers`, take the end of its standard input for SIGTERM.
+
+    Example:
+        >>> end_with_launcher()  # doctest: +SKIP
+    """
+    def follow() -> None:
+        while os.read(0, 1):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=follow, daemon=True).start()
 
 
 def free_addresses(count: int) -> list[str]:
@@ -105,14 +124,14 @@ def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def _wait(processes: Sequence[subprocess.Popen]) -> int:
-    """Waits until all have ended, or one has failed and the others have had their time."""
+def _wait(processes: Sequence[subprocess.Popen], grace: float) -> int:
+    """Waits until all have ended, or one has failed and the others have had their time of grace."""
     failed, until = 0, float("inf")
     while None in (statuses := [process.poll() for process in processes]) and time.monotonic() < until:
         time.sleep(0.2)
         for index, process in enumerate(processes):
             if process.returncode and not failed:
-                failed, until = process.returncode, time.monotonic() + GRACE
+                failed, until = process.returncode, time.monotonic() + grace
                 if failed < 0:
                     print(f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the others",
                           file=sys.stderr, flush=True)

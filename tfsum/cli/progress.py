@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from tfsum.terminal_size import bar_size
+
 LARGE = 1 << 18  # bytes of a text from which a bar of its own is worth its trial
 TRIAL = 20_000  # characters whose time is taken: two seconds or so
 SECONDS = 0.5  # between two updates
@@ -24,7 +26,8 @@ def documents_bar(total: int | None) -> Any:
     """
     from tqdm import tqdm
 
-    return tqdm(total=total, unit="document", disable=total == 1 or not sys.stderr.isatty(), file=sys.stderr)
+    return tqdm(total=total, unit="document", disable=total == 1 or not sys.stderr.isatty(), file=sys.stderr,
+                **bar_size())
 
 
 @contextlib.contextmanager
@@ -55,7 +58,8 @@ def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]
     seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
     done, begin = threading.Event(), time.monotonic()
     bar = tqdm(total=round(seconds), desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
-               file=sys.stderr, leave=False, bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s")
+               file=sys.stderr, leave=False, bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
+               **bar_size())
 
     def move() -> None:
         while not done.wait(SECONDS):

@@ -5,8 +5,9 @@ import contextlib
 import sys
 
 import tfsum
-from tfsum.cli.local_workers import run_workers
+from tfsum.cli.local_workers import WORKER_TIMEOUT, run_workers
 from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.training.recipe_file import read_given
 
 EXAMPLES = """examples:
   tfsum train training/bert_sum_ext_news.toml
@@ -39,10 +40,18 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.overrides.append(f"train.profile={arguments.profile}")
     if arguments.local_workers is not None:
         sets = [word for override in arguments.overrides for word in ("--set", override)]
-        return run_workers(arguments.local_workers, ["train", arguments.recipe, *sets])
+        return run_workers(arguments.local_workers, ["train", arguments.recipe, *sets], _worker_timeout(arguments))
     load_tensorflow()
     # Keras prints as it goes; only the folder at the end is a result.
     with contextlib.redirect_stdout(sys.stderr):
         best = tfsum.train(arguments.recipe, arguments.overrides)
     print(best)
     return 0
+
+
+def _worker_timeout(arguments: argparse.Namespace) -> float:
+    """[train] worker_timeout; the default also where it is wrong, which the workers report."""
+    given, _ = read_given(arguments.recipe, arguments.overrides)
+    train = given.get("train")
+    found = train.get("worker_timeout") if isinstance(train, dict) else None
+    return found if type(found) is int else WORKER_TIMEOUT

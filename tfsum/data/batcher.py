@@ -132,6 +132,20 @@ class Batcher:
         batches.append(order[first:])
         return batches if random is None else [batches[i] for i in random.permutation(len(batches))]
 
+    def largest(self, replicas: int = 1, parts: int = 1) -> dict[str, np.ndarray]:
+        """What one of `replicas` takes at once, in one of `parts`, of the batch that takes the most memory.
+
+        That is the one of the most rows * width^2: batches have about as many positions each, and attention weights
+        grow with the square of the width.
+
+        Args:
+            replicas: that share a batch.
+            parts: micro-batches of a replica's share.
+        """
+        rows = max(self.plan(), key=lambda rows: len(rows) * self.width(self.length, rows) ** 2)[::replicas]
+        batch = tf.data.Dataset.from_tensors(self.assemble(rows[: -(-len(rows) // parts)]))
+        return next(self.transform(batch).as_numpy_iterator())
+
     def rows_of(self, number: int, seed: int) -> np.ndarray:
         """The rows of one batch of training.
 

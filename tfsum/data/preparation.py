@@ -18,6 +18,7 @@ from typing import Any
 from tfsum.data.manifest import Manifest, digest
 from tfsum.errors import Error
 from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.terminal_size import bar_size
 
 
 class RecordWriter:
@@ -190,7 +191,7 @@ def write_records(
     )
     import tqdm
 
-    with tqdm.tqdm(total=size, unit=" documents", disable=not progress, file=sys.stderr) as bar:
+    with tqdm.tqdm(total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()) as bar:
         bar.update(sum(counts["read"] for counts in manifest.shards.values()))
         for path, counts in _run(work, make_writer, processes):
             manifest.add(pathlib.Path(path).name, counts)

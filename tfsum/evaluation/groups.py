@@ -4,6 +4,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
+from tfsum.terminal_size import bar_size
+
 Item = TypeVar("Item")
 GROUP = 32
 
@@ -24,7 +26,7 @@ def groups(items: Sequence[Item], unit: str = "documents") -> Iterator[Sequence[
     """
     import tqdm
 
-    with tqdm.tqdm(total=len(items), unit=f" {unit}", file=sys.stderr) as bar:
+    with tqdm.tqdm(total=len(items), unit=f" {unit}", file=sys.stderr, **bar_size()) as bar:
         for first in range(0, len(items), GROUP):
             group = items[first : first + GROUP]
             yield group

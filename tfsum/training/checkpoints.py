@@ -2,7 +2,8 @@
 
 Keras's own callbacks leave out the seeds and write in place. Here a checkpoint is TensorFlow's files and a JSON file
 that names them with their checksums. It is written last, so a killed run always finds a complete checkpoint, and a
-damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are written.
+damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are checked and
+written.
 """
 
 import contextlib
@@ -12,11 +13,12 @@ import os
 import pathlib
 import re
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
@@ -24,6 +26,7 @@ from tfsum.errors import CheckpointError, Error
 from tfsum.training.log import log
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
+Copies = dict[str, dict[str, np.ndarray]]
 FORMAT = 2  # 1 had no checksums: the JSON file was the state alone, and TensorFlow's file `checkpoint` named the newest
 
 
@@ -34,6 +37,8 @@ class Checkpoints:
         folder: path.
         groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
         keep: checkpoints in the folder.
+        check: called in the writer's thread before anything is written, with the step and the copies, name -> path ->
+            array; where it raises an `Error`, nothing is written, and `wait` raises it.
 
     Raises:
         CheckpointError: two variables of a group share a path.
@@ -52,15 +57,15 @@ class Checkpoints:
         [1.0, 2.0]
     """
 
-    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list], keep: int = 2) -> None:
-        self.folder, self._keep = pathlib.Path(folder), keep
+    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list], keep: int = 2,
+                 check: Callable[[int, Copies], None] = lambda step, copies: None) -> None:
+        self.folder, self._keep, self._check = pathlib.Path(folder), keep, check
         tables = {}
         for name, variables in groups.items():
             tables[name] = _by_path(variables)
             if len(tables[name]) != len(variables):
                 raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
         self._tables, self._checkpoint = tables, tf.train.Checkpoint(**tables)
-        self._copies: dict[str, dict[str, tf.Variable]] = {}
         self._writer = ThreadPoolExecutor(1, "checkpoint")
         self._written: Future | None = None  # of the last `save`
 
@@ -98,8 +103,9 @@ class Checkpoints:
             Error: the one before it could not be written.
         """
         self.wait()
-        self._copy()
-        self._written = self._writer.submit(self._write, step, json.dumps(state))
+        copies = {name: {path: np.asarray(variable.numpy()) for path, variable in table.items()}
+                  for name, table in self._tables.items()}
+        self._written = self._writer.submit(self._write, step, json.dumps(state), copies)
 
     def wait(self) -> None:
         """Waits until the last checkpoint is on the disk.
@@ -121,25 +127,15 @@ class Checkpoints:
         """Whether the last checkpoint could not be written, which `wait` and the next `save` will raise."""
         return self._written is not None and self._written.done() and self._written.exception() is not None
 
-    def _copy(self) -> None:
-        """Copies the variables to the memory of this machine's processors."""
-        with tf.device("CPU:0"):
-            if not self._copies:
-                self._copies = {name: {path: tf.Variable(variable.numpy(), trainable=False)
-                                       for path, variable in table.items()} for name, table in self._tables.items()}
-                return
-            for name, table in self._tables.items():
-                for path, variable in table.items():
-                    self._copies[name][path].assign(variable.numpy())
-
-    def _write(self, step: int, state: str) -> None:
-        """Writes the copies; its thread is the only one that changes the folder."""
+    def _write(self, step: int, state: str, copies: Copies) -> None:
+        """Checks and writes the copies; its thread is the only one that changes the folder."""
+        self._check(step, copies)
         writing = self.folder / f"writing-{step}"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for left in self.folder.glob("writing-*"):  # of a killed process
                 shutil.rmtree(left)
-            tf.train.Checkpoint(**self._copies).write(str(writing / f"ckpt-{step}"))
+            tf.train.Checkpoint(**_as_variables(copies)).write(str(writing / f"ckpt-{step}"))
             files = {}
             for file in sorted(writing.iterdir()):
                 files[file.name] = _checksum(file)
@@ -194,6 +190,13 @@ class Checkpoints:
         except (IndexError, OSError, tf.errors.OpError) as error:
             raise _Damaged(str(error).splitlines()[0]) from None
         return state if isinstance(state, dict) else {}
+
+
+def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
+    """The copies, which are taken out of their tables, as what TensorFlow writes, in the processors' memory."""
+    with tf.device("CPU:0"):
+        return {name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
+                for name, table in copies.items()}
 
 
 class _Damaged(Exception):

@@ -6,6 +6,7 @@ from typing import Any
 
 import keras
 
+from tfsum.terminal_size import bar_size
 from tfsum.training.log import log
 from tfsum.training.memory import peak_memory
 
@@ -35,7 +36,8 @@ class Progress(keras.callbacks.Callback):
 
         self._restart()
         if sys.stderr.isatty():
-            self._bar = tqdm(total=self._total, initial=self._step, unit="step", file=sys.stderr, leave=False)
+            self._bar = tqdm(total=self._total, initial=self._step, unit="step", file=sys.stderr, leave=False,
+                             **bar_size())
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Counts a step, and shows it if that is due."""

@@ -120,13 +120,35 @@ def read_recipe(
         ...     read_recipe(f"{folder}/a.toml", schema, ["train.steps=50"])
         {'train': {'steps': 50, 'seed': 0}}
     """
-    path = pathlib.Path(path)
-    given = _parse(path)
-    errors = _override(given, overrides)
+    given, errors = read_given(path, overrides)
     resolved, more = check(given, schema_of(given))
     if errors + more:
-        raise RecipeError("\n  ".join([f"{path}: {len(errors + more)} error(s)", *errors, *more]))
+        raise RecipeError("\n  ".join([f"{pathlib.Path(path)}: {len(errors + more)} error(s)", *errors, *more]))
     return resolved
+
+
+def read_given(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
+    """What a recipe and overrides say, unchecked and without defaults; for who needs a key before TensorFlow is loaded.
+
+    Args:
+        path: the TOML file.
+        overrides: see `read_recipe`.
+
+    Returns:
+        The parsed recipe with the overrides, and the errors of these.
+
+    Raises:
+        RecipeError: the file cannot be read.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     _ = pathlib.Path(folder, "a.toml").write_text("[train]\\nsteps = 100\\n")
+        ...     read_given(f"{folder}/a.toml", ["train.seed=1"])
+        ({'train': {'steps': 100, 'seed': 1}}, [])
+    """
+    given = _parse(pathlib.Path(path))
+    return given, _override(given, overrides)
 
 
 def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str, Any]], list[str]]:

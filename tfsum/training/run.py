@@ -6,7 +6,7 @@ import math
 import pathlib
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import keras
@@ -18,7 +18,7 @@ from tfsum.data.batcher import Batcher
 from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
 from tfsum.training.average import WeightAverage
-from tfsum.training.checkpoints import Checkpoints
+from tfsum.training.checkpoints import Checkpoints, Copies
 from tfsum.training.log import format_scores, log
 from tfsum.training.observers import observed
 from tfsum.training.progress import Progress
@@ -43,8 +43,8 @@ class Run:
 
     Attributes:
         variables: of the model, the optimizer and the average, which a checkpoint holds.
-        state: restored on resume beside the variables: `best` (step and scores), `seconds` of training and
-            `history` (a dict of step and scores a validation); subclasses may add to it before `fit`.
+        state: restored on resume beside the variables: `best` (step and scores), `seconds` of training, `history` (a
+            dict of step and scores a validation), `first_loss` and `layout`; subclasses may add to it before `fit`.
 
     Raises:
         Error: the folder is a file.
@@ -77,10 +77,11 @@ class Run:
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
         variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
-        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep)
+        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep,
+                                        self._check_copies)
         self.variables = [variable for group in variables.values() for variable in group]
         self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
-        self._first_loss: float | None = None
+        self._warned = False  # of a loss that explodes
         self._shared: Batcher | None = None
         self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
@@ -113,6 +114,13 @@ class Run:
         """The rows of a batch of training, on average; None where `batches` is not made by `shared`."""
         self.batches(0)
         return None if self._shared is None else len(self._shared.length) / len(self._shared.plan())
+
+    def largest_part(self) -> dict[str, np.ndarray] | None:
+        """The part of a batch that takes a device the most memory; None where `batches` is not made by `shared`."""
+        self.batches(self.settings.steps - 1)  # later ones may be larger
+        if self._shared is None:
+            return None
+        return self._shared.largest(self.model.distribute_strategy.num_replicas_in_sync, self.settings.micro_batches)
 
     def shared(self, batcher: Batcher, done: int) -> tf.data.Dataset:
         """The batches of training, the rows of each shared among all replicas: a step sees the same on any strategy.
@@ -249,9 +257,8 @@ class Run:
         step = self.steps_done
         if self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
             return
-        if self._broken_weight() is None:  # or else the end of the interval stops all workers
-            self._count_seconds()
-            self._save(step)
+        self._count_seconds()
+        self._save(step)
 
     @contextlib.contextmanager
     def _written_at_the_end(self) -> Iterator[None]:
@@ -262,7 +269,8 @@ class Run:
             try:
                 self._checkpoints.wait()
             except Error as error:
-                log(str(error))
+                if not isinstance(error, _NotFiniteError):  # which the block has raised, of a later step
+                    log(str(error))
             raise
         self.workers.by_chief(self._checkpoints.wait)
 
@@ -271,28 +279,33 @@ class Run:
         step = self.steps_done
         if not math.isfinite(loss):
             raise self._broken(step, f"the loss of step {step} is {loss}")
-        if self._first_loss is None:
-            self._first_loss = abs(loss)
-        elif abs(loss) > EXPLODED * self._first_loss > 0:
-            log(f"warning: the loss of step {step} is {loss:.3g}, and the first was {self._first_loss:.3g}; lower "
+        first = self.state.setdefault("first_loss", abs(loss))
+        if abs(loss) > EXPLODED * first > 0 and not self._warned:
+            log(f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g}; lower "
                 "train.learning_rate, or set train.clip_norm")
-            self._first_loss = math.inf
+            self._warned = True
 
     def _check_weights(self, step: int) -> None:
-        """Stops the run before weights that are no finite numbers are validated or saved."""
-        if (path := self._broken_weight()) is not None:
-            raise self._broken(step, f"{path} holds numbers that are not finite after step {step}")
+        """Stops the run, on all workers, before weights that are no finite numbers are validated."""
+        self._check_finite(step, ((variable.path, variable.numpy()) for variable in self.model.trainable_variables))
 
-    def _broken_weight(self) -> str | None:
-        return next((variable.path for variable in self.model.trainable_variables
-                     if not np.isfinite(variable.numpy()).all()), None)
+    def _check_copies(self, step: int, copies: Copies) -> None:
+        """Stops a checkpoint, in its thread, before weights that are no finite numbers are written."""
+        trained = {variable.path for variable in self.model.trainable_variables}
+        self._check_finite(step, ((path, copy) for path, copy in copies["model"].items() if path in trained))
+
+    def _check_finite(self, step: int, weights: Iterable[tuple[str, np.ndarray]]) -> None:
+        for path, weight in weights:
+            if not np.isfinite(weight).all():
+                raise self._broken(step, f"{path} holds numbers that are not finite after step {step}")
 
     def _broken(self, step: int, what: str) -> Error:
         rows = self.rows(step)
         batch = f" Its batch: {', '.join(rows[:NAMED])}{', ...' if len(rows) > NAMED else ''}." if rows else ""
-        return Error(f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
-                     f"{self.folder}. Look at these examples, lower train.learning_rate or set train.clip_norm, and "
-                     "run the command again")
+        return _NotFiniteError(
+            f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
+            f"{self.folder}. Look at these examples, lower train.learning_rate or set train.clip_norm, and run the "
+            "command again")
 
     def _validate(self, step: int) -> dict[str, float]:
         """Validates the averaged weights, saves the best model, and writes history.json."""
@@ -314,6 +327,10 @@ class Run:
         except OSError as error:
             raise Error(f"{self.folder / 'history.json'}: cannot be written ({error.strerror}); the last checkpoint is "
                         "kept. Make room, and run the command again to resume") from None
+
+
+class _NotFiniteError(Error):
+    """A loss or a weight is no finite number."""
 
 
 @contextlib.contextmanager

@@ -11,12 +11,15 @@ import tensorflow as tf
 
 import tfsum
 from tfsum.models.model import Model
+from tfsum.training.activations import activation_bytes
 from tfsum.training.recipe_writer import to_toml, without_folders
 from tfsum.training.workers import Workers
 
+WATCHING = {("train", "profile"), ("train", "tensorboard")}
+
 
 def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers: Workers,
-                 variables: Sequence[Any], rows: float | None = None) -> list[str]:
+                 variables: Sequence[Any], rows: float | None = None, part: Any = None) -> list[str]:
     """Describes a training.
 
     Args:
@@ -25,6 +28,7 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
         workers: of the training.
         variables: the Keras variables that a device holds: of the model, the optimizer and the average.
         rows: of a batch, on average.
+        part: the largest part of a batch that a device trains at once, whose activations' memory is estimated.
 
     Returns:
         Lines: recipe and versions, strategy and devices, precision and batch, parameters, memory.
@@ -46,7 +50,6 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
     versions = ", ".join(f"{package.__name__} {package.__version__}" for package in (tfsum, tf, keras, np))
     devices, parts = model.distribute_strategy.num_replicas_in_sync, train["micro_batches"]
     trained = [v for v in model.variables if v.trainable]
-    memory = _bytes(variables) + _bytes(trained)
     # A task of one's own may count its batches otherwise.
     most = train.get("tokens_per_batch")
     tokens = f" of {most:,} tokens at the most, padding included" if most else ""
@@ -58,8 +61,21 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
             f"strategy {name}: {layout(workers, devices)}",
             f"precision {train['precision']}; a batch{tokens}{mean}{shared}, in {parts} part{'s' if parts > 1 else ''}",
             f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
-            f"memory of a device: {memory / 2**20:,.{2 if memory < 2**20 else 0}f} MB for weights, gradients, "
-            "optimizer and average; the activations of a part come on top"]
+            _memory(variables, trained, parts, None if part is None else activation_bytes(model, part))]
+
+
+def _memory(variables: Sequence[Any], trained: Sequence[Any], parts: int, activations: int | None) -> str:
+    """What a device needs; with several parts it holds their sum of gradients beside those of a part."""
+    held = _bytes(variables) + _bytes(trained) * (2 if parts > 1 else 1)
+    what = f"{_megabytes(held)} for weights, gradients, optimizer and average"
+    if activations is None:
+        return f"memory of a device: {what}; the activations of a part come on top"
+    return (f"memory of a device: about {_megabytes(held + activations)}: {what}, and about "
+            f"{_megabytes(activations)} for the activations of a part")
+
+
+def _megabytes(count: int) -> str:
+    return f"{count / 2**20:,.{2 if count < 2**20 else 0}f} MB"
 
 
 def layout(workers: Workers, devices: int) -> str:
@@ -80,13 +96,19 @@ def layout(workers: Workers, devices: int) -> str:
 
 
 def recipe_hash(recipe: Mapping[str, Mapping[str, Any]]) -> str:
-    """A short hash of a recipe, without its folders: two runs of the same hash have the same keys and values.
+    """A short hash of a recipe, without its folders and what only watches a training (`profile`, `tensorboard`).
+
+    Two runs of the same hash have the same other keys and values.
 
     Example:
         >>> recipe_hash({"train": {"steps": 1, "folder": "a"}}) == recipe_hash({"train": {"steps": 1, "folder": "b"}})
         True
+        >>> recipe_hash({"train": {"steps": 1}}) == recipe_hash({"train": {"steps": 1, "profile": "20:30"}})
+        True
     """
-    return hashlib.blake2b(to_toml(without_folders(recipe)).encode(), digest_size=6).hexdigest()
+    learned = {section: {name: value for name, value in table.items() if (section, name) not in WATCHING}
+               for section, table in without_folders(recipe).items()}
+    return hashlib.blake2b(to_toml(learned).encode(), digest_size=6).hexdigest()
 
 
 def _size(variables: Sequence[Any]) -> int:

@@ -71,9 +71,10 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         with muted(not workers.is_chief), _locked_by_chief(workers, recipe["train"]["folder"]):
             return _train(recipe, task, strategy, workers)
     except LOST as error:
-        if workers.count == 1:
+        stopped = lost_worker(error, workers.task) if workers.count > 1 else None
+        if stopped is None:
             raise
-        raise lost_worker(error) from None
+        raise stopped from None
 
 
 def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy, workers: Workers) -> pathlib.Path:
@@ -88,7 +89,7 @@ def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy,
         run = task.make_run(recipe, data, model)
         if workers.is_chief:
             write_recipe(recipe, run.folder / "recipe.toml")
-        for line in start_report(recipe, model, workers, run.variables, run.rows_per_batch()):
+        for line in start_report(recipe, model, workers, run.variables, run.rows_per_batch(), run.largest_part()):
             log(line)
         return run.fit()
     finally:

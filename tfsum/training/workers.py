@@ -13,21 +13,32 @@ from tfsum.errors import Error, Stopped
 SUM = tf.distribute.ReduceOp.SUM
 LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.DeadlineExceededError,
         tf.errors.InternalError)
-"""What TensorFlow raises on the workers that are left."""
+"""What TensorFlow raises on the workers that are left; an InternalError may also be a fault of this one."""
+_TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)")
+_TOGETHER = re.compile(r"collective|coordination|rpc", re.IGNORECASE)  # what InternalErrors of lost workers speak of
 
 
-def lost_worker(error: Exception) -> Stopped:
+def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopped | None:
     """What the workers that are left report.
 
     Args:
-        error: what TensorFlow raised.
+        error: what TensorFlow raised, one of `LOST`.
+        own: the type and the number of this worker's task.
+
+    Returns:
+        The report, or None where the error is this worker's own.
 
     Example:
         >>> print(lost_worker(RuntimeError("/job:worker/replica:0/task:1 is down")))  # doctest: +ELLIPSIS
         worker 1 does not answer any more. ...
+        >>> lost_worker(tf.errors.InternalError(None, None, "libdevice not found at ./libdevice.10.bc")) is None
+        True
     """
-    found = re.search(r"/job:(\w+)/replica:\d+/task:(\d+)", str(error))
-    who = f"{found[1]} {found[2]}" if found else "another worker"
+    tasks = [(job, int(number)) for job, number in _TASK.findall(str(error))]
+    others = [task for task in tasks if task != own]
+    if isinstance(error, tf.errors.InternalError) and not others and not _TOGETHER.search(str(error)):
+        return None
+    who = " ".join(map(str, others[0])) if others else "another worker"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     said = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
     return Stopped(f"{who} does not answer any more. Start all workers again by the same command to resume from the "
@@ -45,6 +56,7 @@ class Workers:
     Attributes:
         count: their number.
         index: that of this one, from 0.
+        task: the type and the number of its task in the cluster.
         is_chief: whether this one is the first, which alone writes.
 
     Example:
@@ -63,6 +75,7 @@ class Workers:
         if several and "chief" in jobs and resolver.task_type != "chief":
             self.index += len(jobs["chief"])
         self.is_chief = self.index == 0
+        self.task = (resolver.task_type, int(resolver.task_id)) if several else ("worker", 0)
         self._run = tf.function(lambda vector: strategy.run(self._add, args=(vector,)), autograph=False,
                                 input_signature=[tf.TensorSpec([None], tf.int32)])
 
