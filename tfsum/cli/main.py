@@ -34,6 +34,7 @@ VERBS = {
     "serve": "serve exported models over TensorFlow Serving's REST API",
     "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
+    "pipeline": "summarize or prepare large corpora by Apache Beam",
     "doctor": "show what is installed, which devices there are, and what is wrong",
 }
 
