@@ -22,7 +22,7 @@ ROOMS = {
     "export": {"models", "text", "decoding", "formats", "inference"},
     "conversion": {"formats", "layers", "models", "text"},
     "serving": {"inference", "export", "tasks"},
-    "beam": {"inference", "tasks"},
+    "beam": {"inference", "tasks", "data"},
     "visualization": {"layers", "decoding", "models", "text", "formats"},
 }
 ENGINES = set(ROOMS) - {"serving", "beam"}

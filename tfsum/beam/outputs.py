@@ -86,6 +86,7 @@ def json_line(row: Any) -> str:
     """A row as an object of JSON in one line.
 
     Example:
+        >>> from tfsum.beam import FailedDocument
         >>> json_line(FailedDocument("a", "empty", ""))
         '{"key": "a", "error": "empty", "excerpt": ""}'
     """
