@@ -11,7 +11,7 @@ from apache_beam.runners.runner import PipelineResult
 
 from tfsum.beam.counting import Count, counted
 from tfsum.beam.documents import ReadDocuments
-from tfsum.beam.outputs import ANSWERS, WriteAnswers, WriteFailed
+from tfsum.beam.outputs import ANSWERS, FAILED, WriteAnswers, WriteFailed
 from tfsum.beam.running import running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.beam.transforms import Generate, Summarize
@@ -111,11 +111,22 @@ def _check_input(pattern: str) -> None:
 def _clear(output: str, output_format: str, shards: int) -> None:
     """Makes the folder ready: no sign that it is complete, nothing of a stopped run, no answers of other settings."""
     expected = {f"{ANSWERS}-{shard:05d}-of-{shards:05d}.{output_format}" for shard in range(shards)}
-    there = [path for found in FileSystems.match([FileSystems.join(output, f"{ANSWERS}-*")])
-             for path in (file.path for file in found.metadata_list)]
-    for path in there:
+    for path in _matching(output, f"{ANSWERS}-*"):
         if FileSystems.split(path)[1] not in expected:
             raise Error(f"{path}: is of another run, with another number of shards or another format; choose another "
                         f"output, or remove {output}")
-    old = [FileSystems.join(output, COUNTS)]
-    FileSystems.delete([path for path in old if FileSystems.exists(path)])
+    _delete([FileSystems.join(output, COUNTS)])
+    # Beam writes into folders of these names, and leaves them where it is killed.
+    parts = [path for name in (ANSWERS, FAILED) for path in _matching(output, f"beam-temp-{name}-*/*")]
+    _delete(parts)
+    _delete(sorted({FileSystems.split(path)[0] for path in parts}))
+
+
+def _delete(paths: list[str]) -> None:
+    if there := [path for path in paths if FileSystems.exists(path)]:
+        FileSystems.delete(there)
+
+
+def _matching(output: str, pattern: str) -> list[str]:
+    (found,) = FileSystems.match([FileSystems.join(output, pattern)])
+    return [file.path for file in found.metadata_list]

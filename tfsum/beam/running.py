@@ -34,8 +34,10 @@ def running(runner: str, options: Sequence[str], results: list[PipelineResult]) 
         >>> results[0].state
         'DONE'
     """
+    # Of later options of one name the last counts: a worker of its own process says no more than this one.
+    options = ["--default_sdk_harness_log_level=WARNING", *options]
     try:
-        pipeline = beam.Pipeline("FnApiRunner" if runner == "DirectRunner" else runner, PipelineOptions(list(options)))
+        pipeline = beam.Pipeline("FnApiRunner" if runner == "DirectRunner" else runner, PipelineOptions(options))
     except ValueError as error:
         raise Error(f"--runner {runner}: {error}") from None
     yield pipeline
