@@ -13,7 +13,8 @@ import pytest
 gc.set_threshold(100_000, 50, 100)
 
 # Fixtures that tests of several folders share; each is a file of tests/fixtures/.
-pytest_plugins = ("exported_models", "model_folders", "pages", "processes", "training_runs")
+pytest_plugins = ("exported_models", "model_folders", "pages", "pipelines", "processes", "raising_models",
+                  "training_runs")
 
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 

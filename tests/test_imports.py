@@ -22,9 +22,10 @@ ROOMS = {
     "export": {"models", "text", "decoding", "formats", "inference"},
     "conversion": {"formats", "layers", "models", "text"},
     "serving": {"inference", "export", "tasks"},
+    "beam": {"inference", "tasks", "data"},
     "visualization": {"layers", "decoding", "models", "text", "formats"},
 }
-ENGINES = set(ROOMS) - {"serving"}
+ENGINES = set(ROOMS) - {"serving", "beam"}
 ROOMS["tasks"] = ENGINES
 ROOMS["cli"] = set(ROOMS)
 

@@ -48,6 +48,7 @@ OPTIONAL = {
     "tensorboard": "pip install '.[tensorboard]' in the checkout, for curves of training runs",
     "uvicorn": "pip install '.[serve]' in the checkout, for tfsum serve",
     "httpx": "pip install '.[client]' in the checkout, for tfsum.serving.Client and tfsum summarize --server",
+    "apache-beam": "pip install '.[beam]' in the checkout, for tfsum pipeline",
     "matplotlib": "pip install '.[plots]' in the checkout, for figures",
     "jax": "pip install '.[jax]' in the checkout, for layers, decoding and models on Keras's JAX backend",
     "torch": "pip install '.[reference]' in the checkout, to recompute the reference answers",

@@ -34,10 +34,12 @@ VERBS = {
     "serve": "serve exported models over TensorFlow Serving's REST API",
     "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
+    "pipeline": "summarize or prepare large corpora by Apache Beam",
     "doctor": "show what is installed, which devices there are, and what is wrong",
 }
 
 OWN_SIGNALS = ("train", "prepare")  # they save their state, and resume
+PASSES_ON = ("pipeline",)  # what follows `--` is for another program, as it is
 
 DONE, NO, WRONG_CALL, STOPPED = 0, 1, 2, 75
 
@@ -139,9 +141,12 @@ def parse(argv: list[str]) -> argparse.Namespace:
         )
         module.add_arguments(own)
         own.set_defaults(run=module.run, parser=own)
-    arguments, unknown = parser.parse_known_args(argv)
+    end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
+    arguments, unknown = parser.parse_known_args(argv[:end])
     if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    if verb in PASSES_ON:
+        arguments.passed_on = argv[end + 1 :]
     return arguments
 
 

@@ -102,7 +102,7 @@ def _add_pairs(add: Callable[..., Any]) -> None:
         help="of a run: its own first sentence (default), or each line of the target that this is most like")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     given = vars(arguments).copy()
     overrides = given.pop("overrides")
     if arguments.corpus.endswith(".toml"):
@@ -138,7 +138,7 @@ def run(arguments: argparse.Namespace) -> int:
         names = ", ".join("--" + option.replace("_", "-") for option in unknown)
         arguments.parser.error(f"{names}: no option of --task {name}")
     try:
-        counts = tfsum.prepare(corpus, output, vocabulary, TASKS[name], **given)
+        counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, TASKS[name], **given)
     except KeyboardInterrupt:
         raise Stopped("stopped; the finished shards are kept, run the same command to resume") from None
     print(json.dumps(counts) if how == "json" else as_text(counts))

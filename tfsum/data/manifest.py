@@ -71,6 +71,11 @@ class Manifest:
             )
         return cls(folder, settings, shards, counts)
 
+    @property
+    def settings_hash(self) -> str:
+        """SHA-256 of the settings."""
+        return hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest()
+
     def is_finished(self) -> bool:
         """Whether all shards were finished and are there still."""
         return bool(self.counts) and all((self.folder / name).is_file() for name in self.shards)
@@ -113,7 +118,7 @@ class Manifest:
         content = {
             "format": 1,
             "settings": self.settings,
-            "settings_hash": hashlib.sha256(json.dumps(self.settings, sort_keys=True).encode()).hexdigest(),
+            "settings_hash": self.settings_hash,
             "counts": counts,
             "shards": dict(sorted(self.shards.items())),
         }

@@ -5,6 +5,7 @@ No TensorFlow is loaded with this module: a worker process imports it before it 
 
 import collections
 import concurrent.futures
+import dataclasses
 import functools
 import itertools
 import multiprocessing
@@ -134,6 +135,52 @@ def shard_names(kind: str, shards: int) -> list[str]:
     return [f"{kind}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
 
 
+@dataclasses.dataclass(frozen=True)
+class ShardWork:
+    """The shards of a corpus that are still to be written.
+
+    Attributes:
+        folder: where they go.
+        settings_hash: of everything that decides what the records hold.
+        names: the file names of all shards.
+        done: those that are finished.
+        size: number of documents.
+        documents: reads the documents in order, and counts those left out.
+        make_writer: makes the writer of a process.
+
+    Example:
+        >>> folder, read = pathlib.Path("records"), lambda left_out: iter("12345")
+        >>> work = ShardWork(folder, "", ["a", "b"], frozenset(), 5, read, None)
+        >>> [(name, list(documents)) for name, documents in work.parts()]
+        [('records/a', ['1', '2']), ('records/b', ['3', '4', '5'])]
+    """
+
+    folder: pathlib.Path
+    settings_hash: str
+    names: list[str]
+    done: frozenset[str]
+    size: int
+    documents: Callable[[collections.Counter], Iterator[Any]]
+    make_writer: Callable[[], RecordWriter]
+
+    def end(self, shard: int) -> int:
+        """The number of documents in a shard and in those before it; sizes differ by one at most."""
+        return (shard + 1) * self.size // len(self.names)
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Any]]]:
+        """The path and the documents of each shard, in order, to be read before the next one's."""
+        documents = self.documents(collections.Counter())
+        for shard, name in enumerate(self.names):
+            part = itertools.islice(documents, self.end(shard) - self.end(shard - 1))
+            if name not in self.done:
+                yield str(self.folder / name), part
+            collections.deque(part, maxlen=0)  # those of a shard that is finished are passed over
+
+
+Run = Callable[[ShardWork], Iterator[tuple[str, dict[str, int]]]]
+"""Writes shards; yields the path and the counts of each as it is done."""
+
+
 def write_records(
     out_dir: str | pathlib.Path,
     settings: dict[str, Any],
@@ -144,6 +191,7 @@ def write_records(
     *,
     processes: int,
     progress: bool,
+    run: Run | None = None,
 ) -> dict[str, int]:
     """Writes the records of a corpus; a second call continues where the first was stopped.
 
@@ -160,6 +208,7 @@ def write_records(
         make_writer: makes the writer of a process; it must be picklable where there are several.
         processes: how many work at once; 1 works in this one.
         progress: whether to show a bar on standard error.
+        run: writes the shards elsewhere than in processes of this machine, such as `tfsum.beam`'s.
 
     Returns:
         The counts: those of the writer, those left out by reason, and their sum as `dropped`.
@@ -184,44 +233,31 @@ def write_records(
     size = sum(1 for _ in documents(left_out))
     names = names_for(size, left_out)
     manifest.forget_missing(names)
-    work = (
-        (str(manifest.folder / name), part)
-        for name, part in zip(names, _slices(documents(collections.Counter()), size, len(names)), strict=True)
-        if name not in manifest.shards
-    )
+    work = ShardWork(manifest.folder, manifest.settings_hash, names, frozenset(manifest.shards), size, documents,
+                     make_writer)
     import tqdm
 
     with tqdm.tqdm(total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()) as bar:
         bar.update(sum(counts["read"] for counts in manifest.shards.values()))
-        for path, counts in _run(work, make_writer, processes):
+        for path, counts in run(work) if run else _run(work, processes):
             manifest.add(pathlib.Path(path).name, counts)
             bar.update(counts["read"])
     return manifest.finish(left_out)
 
 
-def _slices(documents: Iterator[Any], size: int, shards: int) -> Iterator[Iterator[Any]]:
-    """The documents of each shard, in order, to be read before the next one's; sizes differ by one at most."""
-    for shard in range(shards):
-        part = itertools.islice(documents, (shard + 1) * size // shards - shard * size // shards)
-        yield part
-        collections.deque(part, maxlen=0)  # those of a shard that is finished are passed over
-
-
-def _run(
-    work: Iterator[tuple[str, Iterator]], make_writer: Callable[[], RecordWriter], processes: int
-) -> Iterator[tuple[str, dict[str, int]]]:
+def _run(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]]:
     """Writes the shards, in this process or in several; yields (path, counts) as each is done."""
     if processes == 1:
-        writer = functools.cache(make_writer)
-        for path, documents in work:
+        writer = functools.cache(work.make_writer)
+        for path, documents in work.parts():
             yield path, writer().write(path, documents)
         return
     pool = concurrent.futures.ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), _start_process, (make_writer,)
+        processes, multiprocessing.get_context("spawn"), _start_process, (work.make_writer,)
     )
     waiting: dict[concurrent.futures.Future, str] = {}
     try:
-        for path, documents in work:
+        for path, documents in work.parts():
             waiting[pool.submit(_write_in_process, path, list(documents))] = path
             # One shard more than the busy ones is read ahead: the corpus is never in memory whole.
             if len(waiting) > processes:

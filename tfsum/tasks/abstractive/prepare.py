@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
 from tfsum.data.oracle import greedy_labels
-from tfsum.data.preparation import RecordWriter, batched, check_settings, shard_names, write_records
+from tfsum.data.preparation import RecordWriter, Run, batched, check_settings, shard_names, write_records
 from tfsum.data.readers import Corpus, fingerprint, read_columns, read_lines
 from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.errors import DataError
@@ -149,6 +149,7 @@ def prepare(
     shards: int = 1,
     processes: int = 1,
     progress: bool = True,
+    run: Run | None = None,
 ) -> dict[str, int]:
     """Writes pairs as records for a `Transformer`; a second call continues where the first was stopped.
 
@@ -173,6 +174,7 @@ def prepare(
         shards: number of files.
         processes: how many work at once; 1 works in this one.
         progress: whether to show a bar on standard error.
+        run: writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
 
     Returns:
         The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them; lines_beyond
@@ -217,7 +219,7 @@ def prepare(
     counts = write_records(
         out_dir, settings, files, functools.partial(_each_once, corpus, target_corpus, settings),
         lambda size, left_out: names, functools.partial(_pair_writer, settings, [str(file) for file in vocabularies]),
-        processes=processes, progress=progress)
+        processes=processes, progress=progress, run=run)
     if not counts["pairs"]:
         for name in names:
             (pathlib.Path(out_dir) / name).unlink()

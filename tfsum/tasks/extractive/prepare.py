@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator
 from typing import Any
 
-from tfsum.data.preparation import RecordWriter, check_settings, shard_names, write_records
+from tfsum.data.preparation import RecordWriter, Run, check_settings, shard_names, write_records
 from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.errors import DataError
@@ -29,6 +29,7 @@ def prepare(
     processes: int = 1,
     columns: dict[str, str] | None = None,
     progress: bool = True,
+    run: Run | None = None,
 ) -> dict[str, int]:
     """Writes a corpus as records for extractive training; a second call continues where the first was stopped.
 
@@ -49,6 +50,7 @@ def prepare(
         processes: how many work at once; 1 works in this one.
         columns: names of the corpus's fields, {"id": ..., "text": ..., "summary": ..., "labels": ...}.
         progress: whether to show a bar on standard error.
+        run: writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
 
     Returns:
         The counts: documents, sentences, pieces and labelled_sentences written; documents dropped, as empty,
@@ -98,7 +100,7 @@ def prepare(
     return write_records(
         out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
         functools.partial(_usable, corpus, columns, labels == "corpus"), names_for,
-        functools.partial(_document_writer, settings, str(vocabulary)), processes=processes, progress=progress)
+        functools.partial(_document_writer, settings, str(vocabulary)), processes=processes, progress=progress, run=run)
 
 
 def _usable(corpus: str | pathlib.Path, columns: dict[str, Any] | None, labelled: bool,

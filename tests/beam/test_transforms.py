@@ -1,0 +1,141 @@
+"""Documents to answers by pipelines: equal to those of `tfsum.load()`, in any order and batching, none lost."""
+
+import dataclasses
+import gzip
+import itertools
+import json
+import random
+import typing
+
+import pytest
+
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+
+from apache_beam.typehints.schemas import schema_from_element_type
+
+import tfsum
+from tfsum.beam import ClassifiedRow, FailedDocument, Generate, GeneratedRow, Summarize, SummaryRow
+from tfsum.beam.rows import row_of
+
+WORDS = "the bridge was closed rain fell mayor said repairs cost a lot river town school night".split()
+WORD = "POISON"
+
+
+def texts_of(number: int) -> list[str]:
+    """Documents of one sentence to many windows."""
+    chance = random.Random(5)
+    return [" ".join(" ".join(chance.choices(WORDS, k=8)) + "." for _ in range(1 + i % 17)) for i in range(number)]
+
+
+def expected(folder, texts: list[str], **options) -> list:
+    name = "/".join(folder.parts[-2:])
+    return [row_of(result, name) for result in tfsum.load(folder)(texts, **options)]
+
+
+def same(found, wanted) -> bool:
+    """Rows are equal; scores to 1e-5, since the sizes of a batch decide the order of the sums."""
+    return found._replace(scores=[]) == wanted._replace(scores=[]) and found.scores == pytest.approx(
+        wanted.scores, abs=1e-5)
+
+
+@pytest.mark.parametrize("batch_characters", [300, 5_000, 1 << 18])
+def test_answers_are_those_of_load_in_any_order_and_batching(transformer, run_pipeline, batch_characters):
+    texts = texts_of(40)
+    documents = list(enumerate(texts))
+    random.Random(batch_characters).shuffle(documents)
+    wanted = expected(transformer.folder, texts, sentences=2)
+    found, failed = run_pipeline(documents, Summarize(transformer.folder, 2, batch_characters=batch_characters))
+    assert sorted(key for key, _ in found) == list(range(40)) and not failed
+    assert all(same(row, wanted[key]) for key, row in found)
+    sizes = run_pipeline.metrics["batch_documents"]
+    assert run_pipeline.metrics["documents"] == 40 and sizes.max == (1 if batch_characters == 300 else
+                                                                    40 if batch_characters > 40_000 else sizes.max)
+
+
+def test_documents_need_no_key(transformer, run_pipeline):
+    texts = texts_of(3)
+    found, failed = run_pipeline(texts, Summarize(transformer.folder), hint=str)
+    assert not failed and [row.summary for row in found] == [
+        row.summary for row in expected(transformer.folder, texts)]
+    assert run_pipeline.types == (SummaryRow, FailedDocument)
+
+
+def test_poisoned_elements_take_no_other_with_them(raising_model, run_pipeline):
+    texts = texts_of(60)
+    poison = {"number": 7, "none": None, "bytes": b"It rained.", "not utf-8": b"\xff\xfe",
+              "empty": "", "blank": " \n", "5 MB": "It rained. " * 500_000, "raises": f"It rained. {WORD}.",
+              "pair": ("a", "b")}
+    documents = [*enumerate(texts), *poison.items()]
+    random.Random(1).shuffle(documents)
+    found, failed = run_pipeline(documents, Summarize(raising_model))
+    assert sorted(key for key, _ in found) == list(range(60))
+    wanted = expected(raising_model, texts)
+    assert all(same(row, wanted[key]) for key, row in found)
+    errors = {row.key: row.error for row in failed}
+    assert errors.keys() == poison.keys() and len(failed) == len(poison)
+    for key, what in {"number": "found int, expected a text", "none": "found NoneType", "bytes": "found bytes",
+                      "not utf-8": "found bytes, expected a text (str); decode it first",
+                      "empty": "the document is empty", "blank": "is empty",
+                      "5 MB": "5500000 characters, and 1000000 are allowed", "raises": "the model raises",
+                      "pair": "found tuple"}.items():
+        assert what in errors[key], key
+    assert run_pipeline.metrics["failures"] == len(poison)
+    assert all(len(row.excerpt) <= 200 for row in failed)
+
+
+def test_a_model_of_another_kind_is_refused(beam_writer, run_pipeline):
+    with pytest.raises(Exception, match="its kind is 'abstractive', expected 'extractive'.*Generate"):
+        run_pipeline(["It rained."], Summarize(beam_writer.folder))
+
+
+def test_generate(beam_writer, run_pipeline):
+    texts = ["the bridge", "the river fell", "I walked"]
+    pairs = typing.Tuple[int, str]  # noqa: UP006  as Beam's own hints
+    found, failed = run_pipeline(list(enumerate(texts)), Generate(beam_writer.folder), hint=pairs)
+    wanted = expected(beam_writer.folder, texts)
+    assert not failed and len(found) == 3
+    for key, row in found:
+        assert row._replace(log_probability=0.0) == wanted[key]._replace(log_probability=0.0)
+        assert row.log_probability == pytest.approx(wanted[key].log_probability, abs=1e-5)
+
+
+@pytest.mark.parametrize("row", [SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument])
+def test_rows_have_schemas_of_text_numbers_and_lists(row):
+    schema = schema_from_element_type(row)
+    names = [field.name for field in schema.fields]
+    assert names == list(row._fields)
+    for field in schema.fields:
+        assert field.type.WhichOneof("type_info") in ("atomic_type", "array_type"), field
+
+
+def test_rows_hold_all_that_the_results_hold():
+    """A field that a result gets must get its column."""
+    for row, result, others in ((SummaryRow, tfsum.Summary, {"starts", "ends", "model"}),
+                                (GeneratedRow, tfsum.Generated, {"model"}),
+                                (ClassifiedRow, tfsum.Classified, {"labels", "model"})):
+        fields = {field.name for field in dataclasses.fields(result)} - {"offsets"}
+        assert set(row._fields) == fields | others
+
+
+def test_rows_are_those_of_a_classifier():
+    result = tfsum.Classified("fire", 0.75, {"fire": 0.75, "none": 0.25}, 1.0, [])
+    assert row_of(result, "tweets/1") == ClassifiedRow("fire", 0.75, ["fire", "none"], [0.75, 0.25], 1.0, [],
+                                                       "tweets/1")
+
+
+def test_rows_go_through_beams_coder(run_pipeline):
+    row = SummaryRow("It rained.", ["It rained."], [0.5], [0], [10], 1.0, ["short"], "sentence", "news/1")
+    coder = beam.coders.registry.get_coder(SummaryRow)
+    assert coder.decode(coder.encode(row)) == row and isinstance(coder, beam.coders.RowCoder)
+
+
+@pytest.mark.slow
+def test_five_hundred_documents_of_the_corpus(shared, run_pipeline):
+    with gzip.open(shared / "data" / "news" / "validation.jsonl.gz", "rt", encoding="utf-8") as file:
+        texts = [json.loads(line)["text"] for line in itertools.islice(file, 500)]
+    documents = list(enumerate(texts))
+    random.Random(3).shuffle(documents)
+    wanted = [row_of(result, "bert_sum_ext_news_en/1") for result in tfsum.load()(texts)]
+    found, failed = run_pipeline(documents, Summarize())
+    assert not failed and sorted(key for key, _ in found) == list(range(len(texts)))
+    assert all(same(row, wanted[key]) for key, row in found)

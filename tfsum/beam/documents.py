@@ -1,0 +1,165 @@
+"""The documents of files of JSON lines, on any file system that Beam reads; what cannot be read is reported."""
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+import apache_beam as beam
+from apache_beam.io.fileio import EmptyMatchTreatment, MatchAll
+from apache_beam.io.filesystem import BeamIOError, CompressionTypes
+from apache_beam.io.filesystems import FileSystems
+
+from tfsum.beam.elements import failed, refusal
+from tfsum.beam.rows import FailedDocument
+from tfsum.beam.saved_model_handler import MAX_CHARACTERS
+from tfsum.errors import DataError
+
+LINE_BYTES = 1 << 28  # a longer line is passed over, never held; six bytes (\\u1234) may say one character
+BUFFER = 1 << 20
+GZIP = b"\x1f\x8b"
+
+
+class ReadDocuments(beam.PTransform):
+    """Reads the documents of files of JSON lines, plain or compressed by gzip.
+
+    Gives two collections: `documents`, pairs of key and text, and `failed`, a `FailedDocument` for each line that is
+    no document and for each file that cannot be read (to its end: the lines before are read).
+
+    Args:
+        pattern: files, such as "docs/*.jsonl.gz" or "gs://bucket/docs/*.jsonl".
+        field: the field that holds the text; a list of strings in it becomes lines.
+        id_field: the field that becomes the key; None for FILE:LINE.
+        max_characters: a longer document fails.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "news.jsonl"
+        >>> _ = file.write_text('{"id": "a", "text": "It rained."}')
+        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        ...     documents, failed = pipeline | ReadDocuments(str(file), id_field="id")
+        ...     _ = documents | beam.Map(print)
+        ('a', 'It rained.')
+    """
+
+    def __init__(self, pattern: str, field: str = "text", id_field: str | None = None,
+                 max_characters: int = MAX_CHARACTERS) -> None:
+        super().__init__()
+        self._pattern, self._reader = pattern, _ReadFile(field, id_field, max_characters)
+
+    def expand(self, begin: beam.pvalue.PBegin) -> Any:
+        files = (begin | beam.Create([self._pattern]) | MatchAll(EmptyMatchTreatment.DISALLOW)
+                 | "Name" >> beam.Map(lambda found: found.path).with_output_types(str)
+                 | "Spread files" >> beam.Reshuffle())
+        read = files | "Read" >> beam.ParDo(self._reader).with_outputs("failed", main="documents")
+        read.documents.element_type = tuple[str, str]
+        read.failed.element_type = FailedDocument
+        return read
+
+
+class _ReadFile(beam.DoFn):
+    """The documents of a file, and its failures."""
+
+    def __init__(self, field: str, id_field: str | None, max_characters: int) -> None:
+        self._field, self._id_field, self._max_characters = field, id_field, max_characters
+
+    def process(self, path: str) -> Iterator[Any]:
+        number = 0
+        try:
+            for number, line in enumerate(lines(path), start=1):
+                if line.strip():
+                    yield self._document(f"{path}:{number}", line)
+        except (OSError, EOFError, zlib.error, BeamIOError) as error:
+            yield _apart(path, f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at its "
+                         "rights", "")
+
+    def _document(self, place: str, line: bytes) -> Any:
+        try:
+            row = json_row(place, line)
+            text = text_field(place, row, self._field)
+            key = place if self._id_field is None else text_field(place, row, self._id_field)
+        except DataError as error:
+            return _apart(place, str(error), line)
+        reason = refusal(text, self._max_characters)
+        return (key, text) if reason is None else _apart(key, reason, text)
+
+
+def lines(path: str, longest: int = LINE_BYTES) -> Iterator[bytes]:
+    """The lines of a file, plain or compressed by gzip; one that is too long comes cut, without its end of line.
+
+    Args:
+        path: of the file, on any file system that Beam reads.
+        longest: bytes of a line that are held.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
+        >>> _ = file.write_bytes(b"{}\\n[" + b"1" * 99 + b"]\\n{}\\n")
+        >>> list(lines(str(file), longest=9))
+        [b'{}\\n', b'[11111111', b'{}\\n']
+    """
+    with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as opened:
+        plain: Any = opened if hasattr(opened, "peek") else io.BufferedReader(opened, BUFFER)
+        file = gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == GZIP else plain
+        while line := file.readline(longest):
+            yield line
+            while len(line) == longest and not line.endswith(b"\n"):  # what is left of it
+                line = file.readline(longest)
+
+
+def json_row(place: str, line: bytes) -> dict[str, Any]:
+    """The object of a line.
+
+    Args:
+        place: of the line, for messages.
+        line: in UTF-8.
+
+    Raises:
+        DataError: it is not UTF-8, no JSON, or no object.
+
+    Example:
+        >>> json_row("a.jsonl:1", b'{"text": "It rained."}')
+        {'text': 'It rained.'}
+    """
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise DataError(f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file to "
+                        "UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{place}: not JSON ({error}); expected one object a line") from None
+    if not isinstance(row, dict):
+        raise DataError(f"{place}: found a {type(row).__name__}, expected an object with named fields")
+    return row
+
+
+def text_field(place: str, row: dict[str, Any], name: str) -> str:
+    """The text in a field of a row.
+
+    Args:
+        place: of the row, for messages.
+        row: field -> value.
+        name: of the field.
+
+    Raises:
+        DataError: it is missing, or holds no text.
+
+    Example:
+        >>> text_field("a.jsonl:1", {"text": ["It rained.", "It is over."]}, "text")
+        'It rained.\\nIt is over.'
+    """
+    value = row.get(name)
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return "\n".join(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        found = f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
+        raise DataError(f"{place}: field {name!r}: {found}, expected a text; fill it in, or name another field")
+    return value
+
+
+def _apart(key: str, error: str, found: str | bytes) -> beam.pvalue.TaggedOutput:
+    return beam.pvalue.TaggedOutput("failed", failed(key, error, found))
