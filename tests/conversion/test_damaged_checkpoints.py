@@ -290,6 +290,7 @@ def test_the_sound_files_are_read(sound, tmp_path):
         for old in (False, True):
             file = tmp_path / f"{name}{old}.pt"
             file.write_bytes(legacy(content) if old else content)
-            tfsum.convert(file, tmp_path / f"{name}{old}", "tfsum", vocabulary=tmp_path, bert={"num_attention_heads": 2})
+            tfsum.convert(file, tmp_path / f"{name}{old}", "tfsum", vocabulary=tmp_path,
+                          bert={"num_attention_heads": 2})
         new, was = ((tmp_path / f"{name}{old}" / "model.safetensors").read_bytes() for old in (False, True))
         assert new == was

@@ -41,7 +41,8 @@ def test_large_scores_are_compared_relative_to_their_size():
 def test_what_a_search_finds_otherwise_alone_is_not_recorded():
     """Hypotheses that are equal but for rounding: the batch's and the single request's go on differently."""
     def ask(model, requests):
-        return [{"text": "a tie" if len(requests) == 1 else request["source"], "sum": -float(len(requests)), "read": 1.0}
+        alone = len(requests) == 1
+        return [{"text": "a tie" if alone else request["source"], "sum": -float(len(requests)), "read": 1.0}
                 for request in requests]
 
     same = record(None, [REQUEST], ask, ("text", "sum"))
