@@ -1,4 +1,4 @@
-"""Checkpoints that are hostile or damaged: each is refused with a `tfsum.Error` that says why, and nothing is written."""
+"""Checkpoints that are hostile or damaged: each is refused with a `tfsum.Error` that says why, and leaves nothing."""
 
 import gzip
 import io
@@ -112,7 +112,8 @@ def zip_of(**records: bytes) -> bytes:
     return target.getvalue()
 
 
-def a_tensor(count: bytes = b"I4\n", size: bytes = b"(I4\nt", stride: bytes = b"(I1\nt", offset: bytes = b"I0\n") -> bytes:
+def a_tensor(count: bytes = b"I4\n", size: bytes = b"(I4\nt", stride: bytes = b"(I1\nt",
+             offset: bytes = b"I0\n") -> bytes:
     """A file with one tensor, whose storage holds four floats."""
     storage = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + count + b"tQ"
     made = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + offset + size + stride + b"\x89NtR"
@@ -167,7 +168,7 @@ def test_nothing_in_a_file_is_run(tmp_path, tmp_path_factory, name, old):
     pickled = HOSTILE[name](mark)
     header = b"".join(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}))
     content = header + pickled + pickle.dumps([], 2) if old else zip_of(data_pkl=pickled)
-    refused(content, tmp_path, r"asks for the Python object (posix|os|builtins|pathlib|__builtin__|io)|not one that torch")
+    refused(content, tmp_path, "asks for the Python object (posix|os|builtins|pathlib|__builtin__|io)|not one that")
     assert not mark.exists()
 
 
@@ -229,8 +230,8 @@ TENSORS = {  # kind, changes of tensors (None takes one away), message
     "two heads": ("ext", {"ext_layer.wo.bias": np.zeros(1, np.float32)}, "no model of BertSum"),
     "another head": ("ext", "encoder.transformer_inter", "tfsum reads the classifier"),
     "no first layer": ("ext", "bert.model.encoder.layer.0.", "no layer 0 of those named"),
-    "a layer of a large number": ("ext", {f"bert.model.encoder.layer.{10**8}.output.dense.bias": np.zeros(8, np.float32)},
-                                  "no layer 2 of those named"),
+    "a layer of a large number": (
+        "ext", {f"bert.model.encoder.layer.{10**8}.output.dense.bias": np.zeros(8, np.float32)}, "no layer 2 of those"),
     "positions of another kind": ("ext", {"encoder.pos_emb.pe": np.zeros((1, 50, 8), np.float32)}, "sines and cosines"),
     "positions of no width": ("ext", {"encoder.pos_emb.pe": np.zeros((1, 50, 0), np.float32)}, "sines and cosines"),
     "positions of two dimensions": ("abs", {"decoder.pos_emb.pe": np.zeros((50, 8), np.float32)}, "sines and cosines"),

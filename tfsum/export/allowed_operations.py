@@ -26,7 +26,8 @@ NUMBERS = """AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBin
 SHAPES = """BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack Pad PadV2
     RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select SelectV2 Shape Size Slice
     Split StridedSlice Squeeze TensorListConcatV2 TensorListFromTensor TensorListGetItem TensorListReserve
-    TensorListSetItem TensorListStack TensorScatterUpdate TensorStridedSliceUpdate Tile Transpose Unique Unpack UpperBound
+    TensorListSetItem TensorListStack TensorScatterUpdate TensorStridedSliceUpdate Tile Transpose Unique
+    Unpack UpperBound
     Where ZerosLike"""
 STRINGS = """HashTableV2 LookupTableFindV2 LookupTableImportV2 ReduceJoin StaticRegexFullMatch StaticRegexReplace
     StringJoin StringLength StringSplit StringSplitV2 StringToHashBucketFast Substr UnicodeDecode
