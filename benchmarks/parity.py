@@ -5,7 +5,9 @@
 A row is a checkpoint: of scores (or log-probabilities), token vectors, losses, gradients and the weights after the
 optimizer's steps, the largest absolute difference; the tolerance of each column is in the last row. Weights whose
 gradient is zero but for rounding (the biases of keys) are left out, as the fixtures' README says: Adam moves them at
-random. "steps" is the share of weights within 2e-5. Ids are those of greedy and beam search with `legacy`.
+random. "steps" is the share of weights within 2e-5. Ids are those of greedy and beam search with `legacy`. The lines
+below the table compare what only some of the fixtures have, each with its own tolerance; the last ones write each
+checkpoint back, and compare every tensor with the original's bit by bit.
 """
 
 import argparse
@@ -13,6 +15,8 @@ import json
 import os
 import pathlib
 import sys
+import tempfile
+from collections.abc import Iterator
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -22,11 +26,14 @@ import tensorflow as tf
 
 from tfsum.conversion.bertsum import read_bertsum
 from tfsum.conversion.bertsum_names import bertsum_names, bertsum_tensors, named_variables
+from tfsum.conversion.convert import convert
 from tfsum.decoding import BeamSearch
+from tfsum.formats.torch_file import read_torch_file
 from tfsum.training.optimizer import Adam, WarmUp
 
 CHECKPOINTS = ("bertsum_ext_classifier", "bertsum_ext_transformer", "bertsum_ext_rnn", "presumm_ext_transformer",
                "presumm_ext_baseline", "presumm_abs")
+ROUND_TRIPS = (*(f"{name}_step0" for name in CHECKPOINTS), "bertsum_ext_classifier_step3_legacy")
 NO_GRADIENT = "key.bias", "linear_keys.bias"
 NOT_TRAINED = ("pos_emb.pe", "transformer_inter.0.layer_norm.weight", "transformer_inter.0.layer_norm.bias", ".mask")
 COLUMNS = ("scores", "vectors", "losses", "gradients", "steps", "largest step")
@@ -108,17 +115,20 @@ def gradients(checkpoint: Checkpoint, model: Any) -> float:
 def steps(checkpoint: Checkpoint) -> tuple[float, float]:
     """The share of weights within 2e-5 of the original's after three steps, and the largest difference."""
     model = checkpoint.model()
-    if checkpoint.abstractive:
-        optimizer = Adam(WarmUp(0.05 / 2**0.5, 2), groups={"bert": WarmUp(0.02 / 3**0.5, 3)}, epsilon=1e-9)
-    else:
-        optimizer = Adam(WarmUp(0.02 / 2**0.5, 2), epsilon=1e-9)
-    model.compile(optimizer=optimizer)
+    model.compile(optimizer=optimizer_of(checkpoint))
     for batch in checkpoint.batches:
         model.train_on_batch(batch)
     (right, every), found = checkpoint.stored("step3"), bertsum_tensors(model, prefix(checkpoint.name))
     names = [name for name in right.files if not name.endswith((*NO_GRADIENT, *NOT_TRAINED))]
     wrong = np.concatenate([np.abs(found[name].ravel()[::every] - right[name].ravel()) for name in names])
     return float(np.mean(wrong <= 2e-5)), float(wrong.max())
+
+
+def optimizer_of(checkpoint: Checkpoint) -> Adam:
+    """The optimizer of the fixtures' steps."""
+    if checkpoint.abstractive:
+        return Adam(WarmUp(0.05 / 2**0.5, 2), groups={"bert": WarmUp(0.02 / 3**0.5, 3)}, epsilon=1e-9)
+    return Adam(WarmUp(0.02 / 2**0.5, 2), epsilon=1e-9)
 
 
 def prefix(name: str) -> str:
@@ -145,6 +155,112 @@ def decodes(folder: pathlib.Path) -> tuple[int, int]:
     return equal, compared
 
 
+def others(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
+    """(what is compared, difference, tolerance) of what only some fixtures have."""
+    for name in ("bertsum_ext_classifier", "bertsum_ext_transformer"):
+        checkpoint = Checkpoint(folder, name)
+        alone = np.nan_to_num(checkpoint.expected["b0_scores_each_alone"])
+        yield f"{name}: scores of documents alone", _largest(checkpoint.model().predict_step(checkpoint.batches[0]),
+                                                             alone), 1e-5
+    lstm = Checkpoint(folder, "bertsum_ext_rnn")
+    repaired = read_bertsum(folder / "bertsum_ext_rnn_step0.pt",
+                            json.loads((folder / "bert_config_tiny48.json").read_text()))
+    yield ("bertsum_ext_rnn: repaired, documents alone", _largest(repaired.predict_step(lstm.batches[0]), np.nan_to_num(
+        lstm.expected["b0_scores_alias_fixed_each_alone"])), 1e-5)
+    yield from _accumulated(folder)
+    yield from _abstractive(folder)
+    for name in CHECKPOINTS:
+        rate, loss = step_losses(Checkpoint(folder, name))
+        yield f"{name}: losses of three steps, relative", loss, 1e-5
+        yield f"{name}: learning rates of three steps, relative", rate, 1e-6
+    stored = read_torch_file(folder / "bertsum_ext_classifier_step3_legacy.pt")["model"]
+    right = np.load(folder / "bertsum_ext_classifier_step3_every4.npz")
+    yield ("bertsum_ext_classifier_step3_legacy.pt: its weights are those of its step3 file",
+           max(_largest(stored[name].ravel()[::4], right[name].ravel()) for name in right.files), 0.0)
+
+
+def _accumulated(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
+    """Two steps of two batches each, clipped: for us one batch of all their documents in two micro-batches."""
+    checkpoint = Checkpoint(folder, "bertsum_ext_transformer")
+    model, (one, two, three) = checkpoint.model(), checkpoint.batches
+    model.micro_batches = 2
+    model.compile(optimizer=Adam(WarmUp(0.02 / 2**0.5, 2), epsilon=1e-9, global_clipnorm=1.0))
+    losses = []
+    for batch in (joined(one, two), joined(three, one)):
+        losses.append(model.train_on_batch(batch, return_dict=True)["loss"])
+        model.reset_metrics()
+    right, found = np.load(folder / f"{checkpoint.name}_accum2clip1_step2_every4.npz"), bertsum_tensors(model)
+    names = [name for name in right.files if not name.endswith((*NO_GRADIENT, *NOT_TRAINED))]
+    wrong = np.concatenate([np.abs(found[name].ravel()[::4] - right[name].ravel()) for name in names])
+    name = "bertsum_ext_transformer: accum_count 2, max_grad_norm 1"
+    yield f"{name}: share of weights not within 2e-5", float(np.mean(wrong > 2e-5)), 0.002
+    yield f"{name}: largest difference of a weight", float(wrong.max()), 1e-3
+    expected = checkpoint.expected["accum_losses"]
+    yield f"{name}: mean loss, relative", abs(np.mean(losses) / expected.mean() - 1), 1e-5
+
+
+def joined(first: dict, second: dict) -> dict[str, np.ndarray]:
+    """Two batches as one, padded to the longer."""
+    whole = {}
+    for name in first:
+        columns = max(first[name].shape[1], second[name].shape[1])
+        whole[name] = np.concatenate([
+            np.pad(batch[name], ((0, 0), (0, columns - batch[name].shape[1])),
+                   constant_values=-1 if name == "sentence_starts" else 0) for batch in (first, second)])
+    return whole
+
+
+def _abstractive(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
+    """The losses without smoothing, the numbers of words, and of those that are right."""
+    checkpoint = Checkpoint(folder, "presumm_abs")
+    model = read_bertsum(folder / "presumm_abs_step0.pt", json.loads((folder / "bert_config_tiny48.json").read_text()),
+                         label_smoothing=0.0)
+    losses, words = 0.0, 0.0
+    for i, batch in enumerate(checkpoint.batches):
+        expected, labels = float(checkpoint.expected[f"b{i}_nll"]), batch["target_labels"]
+        losses = max(losses, _largest(model.summed_loss(batch, None, False), expected) / expected)
+        right = (np.argmax(model(batch), -1) == labels)[labels != 0].sum()
+        words = max(words, _largest(model.loss_weight(batch, None), checkpoint.expected[f"b{i}_nll_nwords"]),
+                    _largest(right, checkpoint.expected[f"b{i}_nll_ncorrect"]))
+    yield "presumm_abs: loss without smoothing, relative", losses, 1e-5
+    yield "presumm_abs: words, and words predicted right", words, 0.0
+
+
+def step_losses(checkpoint: Checkpoint) -> tuple[float, float]:
+    """The largest relative differences of the learning rates and of the losses of three steps."""
+    model, optimizer = checkpoint.model(), optimizer_of(checkpoint)
+    model.compile(optimizer=optimizer, run_eagerly=True)
+    rates, losses = [], []
+    for step, batch in enumerate(checkpoint.batches):
+        schedules = [WarmUp(0.02 / 3**0.5, 3), WarmUp(0.05 / 2**0.5, 2)] if checkpoint.abstractive else [
+            WarmUp(0.02 / 2**0.5, 2)]
+        rates.append([float(schedule(step)) for schedule in schedules])
+        losses.append(float(model.train_on_batch(batch, return_dict=True)["loss"]))
+        model.reset_metrics()
+    expected = checkpoint.expected["step_losses"]
+    if checkpoint.abstractive:
+        expected = expected[:, 0] / expected[:, 1]
+    rate = np.array(rates).ravel() / np.asarray(checkpoint.expected["step_lrs"]).ravel()
+    # A step prints the sum over its documents.
+    return _largest(rate, 1.0), _largest(np.array(losses) / expected, 1.0)
+
+
+def there_and_back(folder: pathlib.Path, name: str) -> tuple[int, int, list[str]]:
+    """(equal, compared) tensors of a checkpoint that was converted and written back, and the names of those ignored."""
+    to, original = name.partition("_")[0], read_torch_file(folder / f"{name}.pt")["model"]
+    with tempfile.TemporaryDirectory() as place:
+        convert(folder / f"{name}.pt", f"{place}/model", "tfsum", vocabulary=folder / "vocab_tiny48.txt",
+                bert={"num_attention_heads": 4})
+        convert(f"{place}/model", f"{place}/back.pt", to)
+        back = read_torch_file(f"{place}/back.pt")["model"]
+        compared = [key for key in original if not key.endswith(NOT_TRAINED)]
+        equal = sum(original[key].dtype == back[key].dtype and original[key].tobytes() == back[key].tobytes()
+                    for key in compared)
+        if sorted(original) != sorted(back):
+            equal = 0
+    return equal, len(compared), [key for key in original if key not in compared]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=pathlib.Path, help="of the fixtures")
@@ -158,6 +274,14 @@ def main() -> int:
         print(f"{name:24}{scores:20.1e}{vectors:20.1e}{losses:20.1e}{gradient:20.0%}{share:20.3%}{largest:20.1e}",
               flush=True)
     print(f"{'tolerance':24}" + "".join(f"{text:>20}" for text in TOLERANCES))
+    for what, found, tolerance in others(folder):
+        good &= found <= tolerance
+        print(f"{what:84}{found:12.1e}{tolerance:12.0e}", flush=True)
+    for name in ROUND_TRIPS:
+        same, compared, ignored = there_and_back(folder, name)
+        good &= same == compared
+        print(f"{name}, there and back: {same} of {compared} tensors are equal, {len(ignored)} are ignored"
+              + "".join(f"\n    {key}" for key in ignored), flush=True)
     equal, compared = decodes(folder)
     print(f"ids of greedy and beam search: {equal} of {compared} equal")
     return 0 if good and equal == compared else 1

@@ -29,3 +29,24 @@ def test_what_differs_is_told(changes):
     ((name, _),) = changes.items()
     with pytest.raises(ExportError, match=rf"model: request 0 \('It rained.'\): {name} is .* day of export"):
         replayed(**changes)
+
+
+def test_large_scores_are_compared_relative_to_their_size():
+    recorded = record(None, [REQUEST], lambda model, requests: [{"sum": -1500.0}])
+    assert replay(None, recorded, lambda model, requests: [{"sum": -1500.3}], "model") == pytest.approx(2e-4)
+    with pytest.raises(ExportError, match="sum is -1505.0"):
+        replay(None, recorded, lambda model, requests: [{"sum": -1505.0}], "model")
+
+
+def test_what_a_search_finds_otherwise_alone_is_not_recorded():
+    """Hypotheses that are equal but for rounding: the batch's and the single request's go on differently."""
+    def ask(model, requests):
+        alone = len(requests) == 1
+        return [{"text": "a tie" if alone else request["source"], "sum": -float(len(requests)), "read": 1.0}
+                for request in requests]
+
+    same = record(None, [REQUEST], ask, ("text", "sum"))
+    assert same["answers"] == [{"text": "a tie", "sum": -1.0, "read": 1.0}]
+    recorded = record(None, [REQUEST, {"source": "a tie"}], ask, ("text", "sum"))
+    assert recorded["answers"] == [{"read": 1.0}, {"text": "a tie", "sum": -2.0, "read": 1.0}]
+    assert replay(None, {**recorded, "answers": recorded["answers"][:1], "requests": [REQUEST]}, ask, "model") == 0.0

@@ -3,16 +3,17 @@
 Both save `{"model": state_dict, "opt": ..., "optim": ...}`; `tfsum.conversion.bertsum_names` has the names.
 """
 
-import argparse
 import inspect
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tfsum.conversion.bertsum_names import BERT, bertsum_names, named_variables, without_buffers
+from tfsum.conversion.bertsum_options import read_options
+from tfsum.conversion.bertsum_shapes import bertsum_shapes
 from tfsum.errors import CheckpointError
 from tfsum.formats import model_folder
 from tfsum.formats.torch_file import read_torch_file
@@ -50,26 +51,78 @@ def read_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: 
         >>> model = read_bertsum("model_step_18000.pt")  # doctest: +SKIP
         >>> model.save_pretrained("bertsum")  # doctest: +SKIP
     """
+    stored = open_bertsum(path, bert, head_heads, **changes)
+    stored.model.build()
+    variables = named_variables(stored.model)
+    for place, value in stored.weights.items():
+        variables[place].assign(value)
+    return stored.model
+
+
+class StoredBertSum(NamedTuple):
+    """A checkpoint of BertSum or PreSumm, checked, its weights still in the file.
+
+    Attributes:
+        model: with the sizes of the file, not built.
+        weights: arrays by the paths of its variables, kernels as (in, out): read-only views of the file.
+        notes: what of the file is left out or rounded, one line each.
+
+    Example:
+        >>> open_bertsum("model_step_18000.pt").notes  # doctest: +SKIP
+        []
+    """
+
+    model: BertSumExt | BertSumAbs
+    weights: dict[str, np.ndarray]
+    notes: list[str]
+
+
+def open_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None,
+                 **changes: Any) -> StoredBertSum:
+    """Checks a checkpoint of BertSum or PreSumm, without the memory of a model.
+
+    Args:
+        path, bert, head_heads, **changes: see `read_bertsum`.
+
+    Raises:
+        CheckpointError: see `read_bertsum`.
+
+    Example:
+        >>> open_bertsum("model_step_18000.pt").model.built  # doctest: +SKIP
+        False
+    """
     content = read_torch_file(path)
-    tensors, options = content.get("model", content), content.get("opt", argparse.Namespace())
-    if not isinstance(tensors, Mapping) or not all(isinstance(v, np.ndarray) for v in tensors.values()):
+    tensors = content.get("model", content)
+    if not isinstance(tensors, Mapping) or not all(type(name) is str and isinstance(value, np.ndarray)
+                                                   for name, value in tensors.items()):
         raise CheckpointError(f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it")
-    prefix = _prefix(tensors, path)
-    known = vars(options) if isinstance(options, argparse.Namespace) else dict(options)
-    sizes = _bert_arguments(tensors, known, bert or {}, path)
+    prefix, known = _prefix(tensors, path), read_options(content.get("opt"), path)
     if head_heads is not None:
         known |= dict.fromkeys(("heads", "ext_heads", "dec_heads"), head_heads)
     kind: type[BertSumExt] | type[BertSumAbs] = BertSumAbs if prefix == DECODER else BertSumExt
     if unknown := sorted(changes.keys() - inspect.signature(kind).parameters.keys()):
         raise CheckpointError(f"{path}: is a {kind.__name__}, which has no {', '.join(unknown)}; leave it out")
+    sizes = _bert_arguments(tensors, known, bert or {}, path)
     arguments = _decoder_arguments(tensors, known, path) if kind is BertSumAbs else _head_arguments(tensors, prefix,
                                                                                                    known, path)
     with model_folder.errors_named(path):
         model = kind(sizes, **{**arguments, **changes})
-    model.build()
+    names = bertsum_names(model, prefix)
     weights = without_buffers(dict(tensors), prefix, str(path))
-    model_folder.assign(named_variables(model), bertsum_names(model, prefix), weights, path)
-    return model
+    shapes = bertsum_shapes(model, [place for _, place, _ in names])
+    return StoredBertSum(model, model_folder.checked(shapes, names, weights, path), _notes(content, tensors, weights))
+
+
+def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
+    notes = []
+    if left := sorted(tensors.keys() - weights.keys()):
+        notes.append("left out, because the original computes them anew, has them twice or never uses them: "
+                     + ", ".join(left))
+    if "model" in content and (others := sorted(map(str, content.keys() - {"model", "opt"}))):
+        notes.append(f"left out beside the model: {', '.join(others)}; training goes on with a new optimizer")
+    if rounded := sum(value.dtype == np.float64 for value in weights.values()):
+        notes.append(f"{rounded} tensors of float64 are rounded to float32")
+    return notes
 
 
 def _prefix(tensors: Mapping, path: str | os.PathLike) -> str:
@@ -81,9 +134,13 @@ def _prefix(tensors: Mapping, path: str | os.PathLike) -> str:
     return prefixes[0]
 
 
-def _count(tensors: Mapping, pattern: str) -> int:
-    numbers = [int(match[1]) for match in (re.match(pattern, name) for name in tensors) if match]
-    return max(numbers, default=-1) + 1
+def _count(tensors: Mapping, pattern: str, path: str | os.PathLike) -> int:
+    """The number of layers whose tensors have names of this pattern."""
+    numbers = {int(match[1][:9]) for match in (re.match(pattern, name) for name in tensors) if match}
+    if gaps := [number for number in range(len(numbers)) if number not in numbers]:
+        raise CheckpointError(f"{path}: has no layer {gaps[0]} of those named {pattern.replace(chr(92), '')}, and "
+                              f"has layer {max(numbers)}; the file is incomplete: save it again")
+    return len(numbers)
 
 
 def _rows(tensors: Mapping, name: str, axis: int, path: str | os.PathLike) -> int:
@@ -99,7 +156,7 @@ def _bert_arguments(tensors: Mapping, options: dict, given: dict, path: str | os
         "hidden_size": _rows(tensors, embeddings + "word_embeddings.weight", 1, path),
         "max_position_embeddings": _rows(tensors, embeddings + "position_embeddings.weight", 0, path),
         "type_vocab_size": _rows(tensors, embeddings + "token_type_embeddings.weight", 0, path),
-        "num_hidden_layers": _count(tensors, re.escape(BERT) + r"encoder\.layer\.(\d+)\."),
+        "num_hidden_layers": _count(tensors, re.escape(BERT) + r"encoder\.layer\.(\d+)\.", path),
         "intermediate_size": _rows(tensors, BERT + "encoder.layer.0.intermediate.dense.weight", 0, path),
     }
     wrong = [f"{key} is {value} in the file, {given[key]} was given" for key, value in found.items()
@@ -129,7 +186,7 @@ def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os
     found: dict[str, Any] = {"head_dropout": options[dropout]} if dropout in options else {}
     if prefix + "rnn.hidden0.0.weight_ih" in tensors:
         return {"head": "lstm", **found}
-    layers = _count(tensors, re.escape(prefix) + r"transformer_inter\.(\d+)\.")
+    layers = _count(tensors, re.escape(prefix) + r"transformer_inter\.(\d+)\.", path)
     if not layers:
         parts = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
         raise CheckpointError(f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
@@ -140,7 +197,7 @@ def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os
 
 
 def _decoder_arguments(tensors: Mapping, options: dict, path: str | os.PathLike) -> dict:
-    found = {"num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\."),
+    found = {"num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\.", path),
              "feed_forward_width": _rows(tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path),
              "num_heads": _heads(options, "dec_heads", path)}
     for argument, option in (("dropout", "dec_dropout"), ("label_smoothing", "label_smoothing"),

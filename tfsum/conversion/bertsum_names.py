@@ -178,9 +178,9 @@ def without_buffers(tensors: dict[str, np.ndarray], prefix: str, source: str) ->
     weights = {name: value for name, value in tensors.items() if not model_folder.NO_WEIGHT.search(name)}
     positions = weights.pop(prefix + POSITIONS, None)
     if positions is not None:
-        sound = positions.ndim == 3 and len(positions) == 1
+        sound = positions.ndim == 3 and len(positions) == 1 and positions.size > 0
         expected = np.asarray(positional_encoding(*positions.shape[1:]))[None] if sound else None
-        if expected is None or np.abs(positions - expected).max(initial=0.0) > POSITION_ERROR:
+        if expected is None or not np.abs(positions - expected).max() <= POSITION_ERROR:  # nor is what is no number
             raise CheckpointError(f"{source}: {prefix}{POSITIONS} {list(positions.shape)} is not the table of "
                                   "sines and cosines that BertSum adds to its sentences and PreSumm to its targets")
     for name in [name for name in weights if MASK.match(name)]:

@@ -4,10 +4,12 @@ import os
 import pathlib
 from typing import Any
 
-from tfsum.conversion.bertsum import read_bertsum
+import numpy as np
+
+from tfsum.conversion.bertsum import StoredBertSum, open_bertsum
 from tfsum.conversion.bertsum_writer import FLAVOURS, write_bertsum
 from tfsum.errors import CheckpointError
-from tfsum.formats import text_settings
+from tfsum.formats import model_folder, text_settings
 from tfsum.formats.model_folder import read_json
 from tfsum.formats.piece_file import piece_file, read_pieces
 from tfsum.models.bert_sum_abs import BertSumAbs
@@ -18,7 +20,8 @@ START, END = "[unused0]", "[unused1]"
 
 
 def checkpoint_to_folder(source: str | os.PathLike, destination: pathlib.Path, vocabulary: str | os.PathLike | None,
-                         lowercase: bool | None = None, bert: dict[str, Any] | None = None, **changes: Any) -> None:
+                         lowercase: bool | None = None, bert: dict[str, Any] | None = None,
+                         **changes: Any) -> list[str]:
     """Writes a checkpoint as a model folder, which `evaluate`, `export`, `summarize` and `[model] start` take.
 
     Args:
@@ -27,6 +30,9 @@ def checkpoint_to_folder(source: str | os.PathLike, destination: pathlib.Path, v
         vocabulary: the word pieces of its BERT, which the file does not contain: vocab.txt, or a folder with it.
         lowercase: whether its tokenizer lower-cases; by default as the vocabulary's folder or the vocabulary says.
         bert, **changes: see `read_bertsum`.
+
+    Returns:
+        Notes, one line each: what of the file is left out or rounded.
 
     Raises:
         CheckpointError: the file cannot be read, or the vocabulary is missing or does not fit.
@@ -42,7 +48,8 @@ def checkpoint_to_folder(source: str | os.PathLike, destination: pathlib.Path, v
     if not file.is_file():
         raise CheckpointError(f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one")
     pieces = read_pieces(file)
-    model = read_bertsum(source, bert, **changes)
+    stored = open_bertsum(source, bert, **changes)
+    model = stored.model
     rows = model.bert.config["vocab_size"]
     if len(pieces) != rows:
         raise CheckpointError(f"{file}: {len(pieces)} word pieces, and {source} has {rows} rows for them; give the "
@@ -55,7 +62,17 @@ def checkpoint_to_folder(source: str | os.PathLike, destination: pathlib.Path, v
     settings = text_settings.read_text_settings(vocabulary)
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}
-    model.save_pretrained(destination, pieces, {"text": settings})
+    model_folder.save_model(model, destination, pieces, {"text": settings}, tensors=_tensors(stored))
+    return stored.notes
+
+
+def _tensors(stored: StoredBertSum) -> dict[str, np.ndarray]:
+    """The weights by the names of a model folder; those of BERT are as they are in the checkpoint, and not copied."""
+    names = model_folder.bert_names(stored.model.bert.config["num_hidden_layers"], "bert.")
+    tensors = {name: stored.weights[f"bert/{path}"].T if transposed else stored.weights[f"bert/{path}"]
+               for name, path, transposed in names}
+    tensors |= {path.replace("/", "."): value for path, value in stored.weights.items() if not path.startswith("bert/")}
+    return {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}
 
 
 def folder_to_checkpoint(source: str | os.PathLike, destination: pathlib.Path, to: str) -> list[str]:

@@ -66,7 +66,9 @@ def write_export(task: Any, module: Any, source: pathlib.Path, destination: path
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
         loaded = tf.saved_model.load(str(part))
-        write_json(extra / "golden.json", golden.record(loaded, golden_part.requests(description), golden_part.ask))
+        recorded = golden.record(loaded, golden_part.requests(description), golden_part.ask,
+                                 getattr(golden_part, "SEARCHED", ()))
+        write_json(extra / "golden.json", recorded)
         # Alone and as a batch: a server may merge requests.
         requests = [request for texts in (golden.TEXTS[:1], golden.TEXTS[:2])
                     for request in golden_part.warmup(description, list(texts))]

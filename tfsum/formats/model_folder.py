@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy as np
 
-from tfsum.atomic_files import write_atomically
+from tfsum.atomic_files import atomic_path, write_atomically
 from tfsum.errors import CheckpointError, Error
 
 DENSE = (("weight", "kernel", True), ("bias", "bias", False))
@@ -277,8 +277,7 @@ def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dic
         source: the file, for messages.
 
     Raises:
-        CheckpointError: names missing or unknown, types or shapes that differ, values that are not finite, all of
-            them at once.
+        CheckpointError: see `checked`.
 
     Example:
         >>> import keras
@@ -287,22 +286,38 @@ def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dic
         >>> bias.numpy().tolist()
         [1.0, 2.0]
     """
+    shapes = {path: tuple(variables[path].shape) for _, path, _ in names}
+    for path, value in checked(shapes, names, tensors, source).items():
+        variables[path].assign(value)
+
+
+def checked(shapes: dict[str, tuple[int, ...]], names: Sequence[tuple[str, str, bool]], tensors: dict,
+            source: str | os.PathLike) -> dict[str, np.ndarray]:
+    """Checks arrays by a table of names: all of them are there, and no others, and fit.
+
+    Args:
+        shapes: what is expected, by path.
+        names: (name in the file, path, transposed) of each.
+        tensors: arrays by name.
+        source: the file, for messages.
+
+    Returns:
+        the arrays by path, transposed where the table says so; views, not copies.
+
+    Raises:
+        CheckpointError: names missing or unknown, types or shapes that differ, values that are not finite, all of
+            them at once.
+
+    Example:
+        >>> checked({"bias": (2,)}, [("b", "bias", False)], {"b": np.array([1.0, 2.0], np.float32)}, "a file")
+        {'bias': array([1., 2.], dtype=float32)}
+    """
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
     unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
-    errors, values = [], {}
-    for name, path, transposed in names:
-        if name in tensors:
-            value = tensors[name].T if transposed else tensors[name]
-            if value.shape != tuple(variables[path].shape):
-                want = tuple(variables[path].shape)[:: -1 if transposed else 1]
-                errors.append(f"shape: {name} is {list(tensors[name].shape)}, the config says {list(want)}")
-            elif value.dtype.kind != "f":
-                errors.append(f"type: {name} is {value.dtype}, a weight must be of floats")
-            elif not np.isfinite(value).all():
-                errors.append(f"value: {name} has {np.sum(~np.isfinite(value))} that are infinite or no number")
-            values[path] = value
-    if kinds := [kind for kind in (missing, unknown, errors) if kind]:
+    rows = [(name, path, transposed) for name, path, transposed in names if name in tensors]
+    found = [_misfit(name, tensors[name], shapes[path], transposed) for name, path, transposed in rows]
+    if kinds := [kind for kind in (missing, unknown, [line for line in found if line]) if kind]:
         lines = [line for kind in kinds
                  for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])]
         cure = "fix config.json or use the file that belongs to it"
@@ -310,8 +325,18 @@ def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dic
             cure = "none has a known name: save the model itself, without what wraps it (DataParallel: .module)"
         raise CheckpointError(f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
                               + "\n  ".join(lines))
-    for path, value in values.items():
-        variables[path].assign(value)
+    return {path: tensors[name].T if transposed else tensors[name] for name, path, transposed in rows}
+
+
+def _misfit(name: str, value: np.ndarray, shape: tuple[int, ...], transposed: bool) -> str | None:
+    """What is wrong with an array, in a line; None if nothing is."""
+    if value.shape != (wanted := shape[:: -1 if transposed else 1]):
+        return f"shape: {name} is {list(value.shape)}, the config says {list(wanted)}"
+    if value.dtype.kind != "f":
+        return f"type: {name} is {value.dtype}, a weight must be of floats"
+    if not (finite := np.isfinite(value)).all():
+        return f"value: {name} has {np.sum(~finite)} that are infinite or no number"
+    return None
 
 
 def read_json(path: str | os.PathLike) -> dict:
@@ -435,7 +460,8 @@ def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
 
 def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] | None = None,
-               settings: dict | None = None, target_vocabulary: Sequence[str] | None = None) -> None:
+               settings: dict | None = None, target_vocabulary: Sequence[str] | None = None,
+               tensors: dict[str, np.ndarray] | None = None) -> None:
     """Writes the folder of a model: the `save_pretrained` of every class.
 
     Args:
@@ -444,6 +470,7 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
         vocabulary: the word pieces, for vocab.txt.
         settings: the content of tfsum.json (text settings under "text", recipe, scores).
         target_vocabulary: the word pieces of the target if they differ, for target_vocab.txt.
+        tensors: the content of model.safetensors, where the model itself is not built.
 
     Raises:
         CheckpointError: a file cannot be written.
@@ -455,13 +482,15 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
         ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
         ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
     """
-    if not model.built:
-        model.build()
+    if tensors is None:
+        if not model.built:
+            model.build()
+        tensors = model.tensors()
     files = {name: "\n".join(pieces) + "\n" for name, pieces in
              (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)) if pieces is not None}
     if settings is not None:
         files["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
-    save(folder, model.folder_config(), model.tensors(), files)
+    save(folder, model.folder_config(), tensors, files)
 
 
 def save(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray],
@@ -484,16 +513,25 @@ def save(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray]
         ...     read_json(f"{folder}/config.json")
         {'model_type': 'bert'}
     """
-    from safetensors.numpy import save as to_bytes
+    from safetensors.numpy import save_file
 
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    files = {"model.safetensors": to_bytes(tensors, metadata={"format": "pt"}),
-             "config.json": (json.dumps(config, indent=2) + "\n").encode()}
-    files |= {name: text.encode() for name, text in (extra or {}).items()}
-    for name, content in files.items():
-        try:
-            write_atomically(folder / name, content)
-        except OSError as error:
-            raise CheckpointError(f"{folder / name}: cannot be written ({error.strerror}); free space or choose "
-                                  "another folder") from None
+    texts = {"config.json": json.dumps(config, indent=2) + "\n", **(extra or {})}
+    with _written(folder / "model.safetensors") as path, atomic_path(path) as part:
+        save_file(tensors, part, metadata={"format": "pt"})  # from where they are, without a copy
+    for name, text in texts.items():
+        with _written(folder / name) as path:
+            write_atomically(path, text)
+
+
+@contextlib.contextmanager
+def _written(path: pathlib.Path) -> Iterator[pathlib.Path]:
+    """Context manager that turns the errors of writing a file into a CheckpointError."""
+    from safetensors import SafetensorError
+
+    try:
+        yield path
+    except (OSError, SafetensorError) as error:
+        raise CheckpointError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error}); free space or "
+                              "choose another folder") from None

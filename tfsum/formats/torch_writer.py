@@ -92,8 +92,8 @@ def _plain(value: Any) -> bytes:
             return b"N"
         case bool():
             return b"\x88" if value else b"\x89"
-        case int():
-            return b"I%d\n" % value
+        case int():  # not the instruction INT, which torch.load(weights_only=True) does not read
+            return _integer(value)
         case float():
             return b"G" + struct.pack(">d", value)
         case str():
@@ -103,6 +103,13 @@ def _plain(value: Any) -> bytes:
         case list():
             return b"](" + b"".join(map(_plain, value)) + b"e"
     return _dictionary(((key, _plain(one)) for key, one in value.items()), b"}")
+
+
+def _integer(value: int) -> bytes:
+    if -(2**31) <= value < 2**31:
+        return b"J" + struct.pack("<i", value)
+    content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+    return b"\x8a" + bytes([len(content)]) + content
 
 
 def _global(module: str, name: str) -> bytes:

@@ -7,6 +7,8 @@ import tensorflow as tf
 from tfsum.export import golden
 
 requests, warmup = golden.requests, golden.warmup
+SEARCHED = ("summary", "log_probability", "ended")
+"""The parts of an answer that the search found, see `tfsum.export.golden.record`."""
 
 
 def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:

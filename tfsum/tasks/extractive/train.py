@@ -10,16 +10,23 @@ import tensorflow as tf
 from tfsum.data.document_batcher import DocumentBatcher
 from tfsum.data.records import load_columns, read_records
 from tfsum.data.windows import load_windows
-from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
-from tfsum.formats.int8_rows import rounded_rows
+from tfsum.formats.model_folder import read_json
 from tfsum.formats.open_folder import open_folder
-from tfsum.models import Bert, BertSumExt
+from tfsum.models import BertSumExt
+from tfsum.tasks.extractive.initial_model import (
+    check_origin,
+    check_rounding,
+    is_pretrained,
+    make_model,
+    random_model,
+    start_model,
+)
 from tfsum.tasks.extractive.prepare import prepare
 from tfsum.tasks.extractive.validation import ExtractiveValidation
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import Vocabulary, WordPiece
-from tfsum.training.encoder import CASE_KEYS, check_segments, freeze, text_settings
+from tfsum.training.encoder import CASE_KEYS, check_segments, text_settings
 from tfsum.training.log import format_counts, format_scores, log
 from tfsum.training.optimizer import Adam, WarmUp, encoder_factor
 from tfsum.training.recipe_file import Key, keys_of
@@ -86,8 +93,9 @@ def schema() -> dict[str, dict[str, Key]]:
                  **{k: v for k, v in prepared.items() if k != "newline"}},
         "text": {**CASE_KEYS, "newline": prepared["newline"]},
         "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name"),
-                  # Unset rather than false: the runs of 0.1.0 have no such key, and are resumed.
-                  "legacy": Key((bool, type(None)), None)},
+                  **dict.fromkeys(("encoder", "start"), Key((str, type(None)), None)),
+                  # Unset rather than false and true: the runs of 0.1.0 have no such keys, and are resumed.
+                  **dict.fromkeys(("legacy", "pretrained"), Key((bool, type(None)), None))},
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
     }
@@ -98,7 +106,7 @@ class TrainingData:
     """The result of `prepare_data`.
 
     Attributes:
-        encoder: the encoder's folder.
+        encoder: the folder of the encoder, or of the model that training starts from.
         text: the text settings that the model folder will hold.
         records: split -> folder of its records.
     """
@@ -111,9 +119,10 @@ class TrainingData:
 def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     """Prepares the records of a recipe, unless that is done."""
     data, text, model = (recipe[section] for section in ("data", "text", "model"))
-    _check_rounding(model["round_words"], model["freeze_layers"])
-    encoder = local_folder(model["encoder"])
-    config = open_folder(encoder).config
+    check_rounding(model["round_words"], model["freeze_layers"])
+    check_origin(model)
+    encoder = local_folder(model["encoder"] or model["start"])
+    config = open_folder(encoder).config if is_pretrained(model) else read_json(encoder / "config.json")
     check_segments(config, "a document, whose sentences take turns,")
     case = text_settings(encoder, text["lowercase"], text["strip_accents"])
     window_length = model["window_length"] or config["max_position_embeddings"]
@@ -134,10 +143,11 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
 
 
 def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSumExt:
-    """Builds the model of a recipe around its encoder."""
+    """Builds the model of a recipe around its encoder, or with the weights of [model] start."""
     model = recipe["model"]
-    return make_model(
-        model["encoder"], model["freeze_layers"], model["round_words"], model["hidden_dropout_prob"],
+    make = make_model if is_pretrained(model) else start_model if model["start"] else random_model
+    return make(
+        str(data.encoder), model["freeze_layers"], model["round_words"], model["hidden_dropout_prob"],
         model["attention_probs_dropout_prob"], head=model["head"], pooling=model["pooling"],
         length_input=model["length_input"], window_length=model["window_length"], head_layers=model["head_layers"],
         head_num_heads=model["head_num_heads"], head_feed_forward_width=model["head_feed_forward_width"],
@@ -152,52 +162,6 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertS
     return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
                          {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
                          TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
-
-
-def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, hidden_dropout_prob: float = 0.1,
-               attention_probs_dropout_prob: float = 0.1, **head: Any) -> BertSumExt:
-    """Builds a BertSumExt around a trained encoder.
-
-    Args:
-        encoder: see `tfsum.formats.hugging_face.local_folder`.
-        freeze_layers: the lowest encoder layers that keep their weights; above 0 the embeddings keep theirs too.
-        round_words: round the rows of the word embedding to what int8 holds before training, so that an export with
-            storage "small" is exact for them; they must keep their weights (`freeze_layers`).
-        hidden_dropout_prob: dropout of the encoder.
-        attention_probs_dropout_prob: dropout on its attention weights.
-        **head: the other arguments of `BertSumExt`.
-
-    Returns:
-        The built model.
-
-    Raises:
-        RecipeError: the word embedding is rounded and trained.
-        CheckpointError: the encoder cannot be read.
-
-    Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     Bert(10, 8, 1, 2, 16).save_pretrained(folder)
-        ...     model = make_model(folder, head="classifier")
-        >>> model.config["head"]
-        'classifier'
-    """
-    _check_rounding(round_words, freeze_layers)
-    bert = Bert.from_pretrained(local_folder(encoder), hidden_dropout_prob=hidden_dropout_prob,
-                                attention_probs_dropout_prob=attention_probs_dropout_prob)
-    model = BertSumExt(bert, **head)
-    model.build()
-    if round_words:
-        bert.word_embeddings.embeddings.assign(rounded_rows(bert.word_embeddings.embeddings.numpy()))
-    freeze(bert, freeze_layers)
-    bert.pooler.trainable = False  # the scores do not use it
-    return model
-
-
-def _check_rounding(round_words: bool, freeze_layers: int) -> None:
-    if round_words and not freeze_layers:
-        raise RecipeError("[model] round_words is true and freeze_layers 0: embeddings that are trained do not stay "
-                          "rounded; freeze 1 layer or more, or leave round_words out")
 
 
 class ExtractiveRun(Run):
