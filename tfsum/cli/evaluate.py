@@ -2,6 +2,7 @@
 a Transformer by BLEU and ROUGE; a classifier by accuracy and F1."""
 
 import argparse
+import glob
 import pathlib
 
 import tfsum
@@ -23,7 +24,8 @@ UNSET = argparse.SUPPRESS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="an exported model, or a model folder (which is exported for the occasion)")
-    add("corpus", metavar="CORPUS", help="JSON lines, .csv or .tsv, plain or gzip, with texts and summaries")
+    add("corpus", metavar="CORPUS", help="JSON lines, .csv or .tsv, plain or gzip, with texts and summaries; stories, "
+        "BertSum's .json and .pt, also a folder or a pattern, see tfsum prepare --help")
     add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of every extractive system (default 3)")
     add("--text", default=UNSET, metavar="COLUMN", help="of the corpus of an extractive model: the texts (default "
         "text); of a classifier's likewise (default: as its recipe read it), or a number from 1 in a table without a "
@@ -55,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
     model, corpus, how = given.pop("model"), given.pop("corpus"), given.pop("format")
     del given["run"], given["parser"]
     for place in (model, corpus, given.get("targets", corpus)):
-        if not pathlib.Path(place).exists():
+        if not (pathlib.Path(place).exists() or glob.glob(place)):
             arguments.parser.error(f"no such file or folder: {place}")
     if given.get("target_lines", 1) < 1:
         arguments.parser.error(f"--target-lines is {given['target_lines']}; expected at least 1")

@@ -15,7 +15,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tfsum.data.manifest import Manifest, digest
+from tfsum.data.corpus_files import corpus_digest
+from tfsum.data.manifest import Manifest
 from tfsum.errors import Error
 from tfsum.quiet_tensorflow import load_tensorflow
 
@@ -175,7 +176,7 @@ def write_records(
         >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt")  # doctest: +SKIP
         {'documents': 1000, 'sentences': 20000, ...}
     """
-    digests = {name: None if file is None else digest(file) for name, file in files.items()}
+    digests = {name: None if file is None else corpus_digest(file) for name, file in files.items()}
     manifest = Manifest.open(out_dir, settings | digests)
     if manifest.is_finished():
         return manifest.counts

@@ -44,7 +44,8 @@ def prepare(
         window_length: positions of the encoder; a sentence is cut to it, [CLS] and [SEP] included.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
-        newline: what a new line means, see `SentenceSplitter`: "sentence", "paragraph", "space" or "auto".
+        newline: what a new line means, see `SentenceSplitter`: "sentence", "line", "paragraph", "space" or
+            "auto".
         shards: number of files.
         processes: how many work at once; 1 works in this one.
         columns: names of the corpus's fields, {"id": ..., "text": ..., "summary": ..., "labels": ...}.
