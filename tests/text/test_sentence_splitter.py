@@ -163,7 +163,7 @@ def test_with_a_sentence_a_line_nothing_else_ends_one():
 
 
 def test_wrong_calls_are_named():
-    with pytest.raises(Error, match="newline is 'lines'; expected one of 'auto', 'line', 'sentence', 'paragraph', 'spa"):
+    with pytest.raises(Error, match="newline is 'lines'; expected one of 'auto', 'line', 'sentence', 'paragraph'"):
         SentenceSplitter("lines")
     for wrong in ("one text", [["a"]], [1]):
         with pytest.raises(Error, match="expected strings of shape"):
