@@ -70,12 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_extractive(add: Callable[..., Any]) -> None:
-    add("--labels", choices=("greedy", "soft", "corpus"), default=UNSET,
-        help="oracle labels: 0 or 1 (default), or shares; corpus: those of the field `labels`, whose text is a list "
-        "of sentences")
+    add("--labels", choices=("greedy", "combination", "soft", "corpus"), default=UNSET,
+        help="oracle labels: 0 or 1 (default), those of the best of all extracts (slow), or shares; corpus: those of "
+        "the field `labels`, whose text is a list of sentences, or of a .pt shard")
     add("--temperature", type=float, default=UNSET, help="of soft labels")
     add("--summary-sentences", type=int, default=UNSET, metavar="N", help="sentences of an oracle at most")
     add("--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document")
+    add("--legacy", choices=("bertsum", "presumm"), default=UNSET,
+        help="repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm (with --newline line)")
     add("--window-length", type=int, default=UNSET, metavar="N", help="positions of the encoder")
 
 

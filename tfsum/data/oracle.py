@@ -87,7 +87,8 @@ def combination_labels(sentences: Sequence[str], summary: str | Sequence[str], s
         [0.0, 1.0, 0.0]
     """
     unigrams, bigrams = _ngram_sets(sentences, summary, size, legacy)
-    useful, best, chosen = list(range(len(sentences))), 0.0, (0,) if legacy and sentences else ()
+    useful, best = list(range(len(sentences))), 0.0
+    chosen: tuple[int, ...] = (0,) if legacy else ()
     for number in range(1, size + 1 + legacy):
         useless = set()
         for extract in itertools.combinations(useful, number):

@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 import numpy as np
 
@@ -69,6 +68,29 @@ def _cut(rows: Sequence[int], lengths: Sequence[int], limit: int, summaries: boo
         yield group
 
 
+def shuffler(shuffle: tuple[int, int] | None) -> random.Random | None:
+    """What shuffles an epoch: the original's random numbers in the first one.
+
+    Args:
+        shuffle: (seed, epoch), see `Batcher.plan`.
+
+    Example:
+        >>> shuffler((666, 0)).random() == random.Random(666).random()
+        True
+    """
+    return None if shuffle is None else random.Random(sum(shuffle))
+
+
+def steps_of(groups: list[list[int]], together: int) -> list[np.ndarray]:
+    """The rows of each step, to which so many batches in a row contribute.
+
+    Example:
+        >>> [rows.tolist() for rows in steps_of([[0, 1], [2], [3]], 2)]
+        [[0, 1, 2], [3]]
+    """
+    return [np.concatenate(groups[i : i + together]) for i in range(0, len(groups), together)]
+
+
 def cut_source(src: np.ndarray, starts: np.ndarray, longest: int) -> tuple[np.ndarray, np.ndarray]:
     """Cuts a document as PreSumm does when it loads one.
 
@@ -97,7 +119,8 @@ class OriginalBatcher(Batcher):
         records: those of `tfsum.tasks.extractive.prepare` with `legacy`.
         program: whose batches.
         window_length: positions of a document at most, see `cut_source`.
-        tokens_per_batch: rows * longest row of a batch at most, unless it is a single row.
+        tokens_per_batch: rows * longest row of one of the original's batches at most, unless it is a single row.
+        together: those that are one batch here, as their gradients are one step there.
         cls_id: id of [CLS].
         sep_id: id of [SEP].
 
@@ -115,14 +138,14 @@ class OriginalBatcher(Batcher):
         [[2, 5, 6, 7, 3, 2, 8, 3]]
     """
 
-    row, signature = "document", DocumentBatcher.signature
-    lower: ClassVar[str] = "window_length"
+    row, lower = "document", "window_length"
+    signature = DocumentBatcher.signature
 
-    def __init__(self, records: Paths, program: Program, window_length: int, tokens_per_batch: int, *, cls_id: int,
-                 sep_id: int) -> None:
+    def __init__(self, records: Paths, program: Program, window_length: int, tokens_per_batch: int, together: int = 1,
+                 *, cls_id: int, sep_id: int) -> None:
         (pieces, _), (counts, sentences), (labels, _) = load_columns(records, "pieces", "piece_counts", "labels")
         sentences = sentences[sentences > 0]
-        self._program, self._sep_id, self.window_length = program, sep_id, window_length
+        self._program, self._together, self._sep_id, self.window_length = program, together, sep_id, window_length
         self._src, whole = _sources(pieces, counts, sentences, cls_id, sep_id)
         self._first = np.concatenate([[0], np.cumsum(whole)])
         self._labels, self._first_sentence = labels, np.concatenate([[0], np.cumsum(sentences)])
@@ -140,10 +163,9 @@ class OriginalBatcher(Batcher):
 
     def plan(self, shuffle: tuple[int, int] | None = None) -> list[np.ndarray]:
         kind = self._read if self._program == "bertsum" else self.length
-        by_chance = None if shuffle is None else random.Random(sum(shuffle))
         groups = original_groups(self.length.tolist(), [kind.tolist()], self.tokens_per_batch, self._program,
-                                 shuffle=by_chance)
-        return [np.array(group) for group in groups]
+                                 shuffle=shuffler(shuffle))
+        return steps_of(groups, self._together)
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         token_ids = np.zeros((len(rows), self.width(self.length, rows)), np.int32)

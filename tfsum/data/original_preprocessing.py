@@ -95,10 +95,10 @@ def presumm_example(sentences: Sequence[Sequence[str]], summary: Sequence[Sequen
     kept, texts = _kept(sentences)
     src: list[int] = []
     for text in texts:
-        src += [cls_id, *_pieces(text, vocabulary), sep_id]
+        src += [cls_id, *pieces_between_blanks(text, vocabulary), sep_id]
     tgt = [begin]
     for number, line in enumerate(summary):
-        tgt += ([between] if number else []) + _pieces(" ".join(line), vocabulary)
+        tgt += ([between] if number else []) + pieces_between_blanks(" ".join(line), vocabulary)
     tgt = [*tgt, end][:MOST_TARGET_PIECES]
     too_short = len(texts) < FEWEST_SENTENCES or len(tgt) < FEWEST_TARGET_PIECES
     return _example(src or [cls_id, sep_id], sentences, labels, kept, cls_id, sep_id, tgt, too_short)
@@ -133,7 +133,19 @@ def segments(src: np.ndarray, sep_id: int) -> np.ndarray:
     return (np.cumsum(ends) - ends) % 2
 
 
-def _pieces(text: str, vocabulary: dict[str, int]) -> list[int]:
+def pieces_between_blanks(text: str, vocabulary: dict[str, int]) -> list[int]:
+    """The word pieces of a text whose words are parted by blanks alone, as PreSumm tokenizes.
+
+    Args:
+        text: lower-cased where the model is.
+        vocabulary: word piece -> id.
+
+    Source: nlpyang/PreSumm, others/tokenization.py, `tokenize` without `use_bert_basic_tokenizer`.
+
+    Example:
+        >>> pieces_between_blanks("rained", {"[UNK]": 0, "rain": 1, "##ed": 2})
+        [1, 2]
+    """
     found: list[int] = []
     for word in text.split():
         found += _word_pieces(word, vocabulary)

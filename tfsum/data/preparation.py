@@ -99,7 +99,7 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def check_settings(settings: Mapping[str, Any], least: Mapping[str, int],
-                   known: Mapping[str, Sequence[str]]) -> None:
+                   known: Mapping[str, Sequence[str | None]]) -> None:
     """Checks arguments of a `prepare` before anything is read.
 
     Args:

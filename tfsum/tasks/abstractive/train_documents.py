@@ -7,6 +7,8 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfsum.data.original_batches import OriginalBatcher
+from tfsum.data.original_preprocessing import pieces_between_blanks
 from tfsum.data.windows import load_windows
 from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
@@ -14,6 +16,7 @@ from tfsum.formats.model_folder import read_json
 from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 from tfsum.tasks import task
+from tfsum.tasks.abstractive.original_summary_batches import LONGEST_TARGET, OriginalSummaryBatcher
 from tfsum.tasks.abstractive.summary_batches import SummaryBatcher, load_summaries
 from tfsum.tasks.abstractive.validation import AnswerValidation
 from tfsum.text.detokenizer import Detokenizer
@@ -30,6 +33,7 @@ TOKENS = ("[unused0]", "[unused1]", "[unused2]")
 """Before a summary, after it, and between its sentences (nlpyang/PreSumm, train_abstractive.py)."""
 COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
 OTHER_TOKENS = ("[CLS]", "[SEP]", "[MASK]")  # where a vocabulary has none to spare
+VALIDATED_TOGETHER = 8192  # source tokens at least, where the batches of training are measured by their summaries
 SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width")
 
 
@@ -134,6 +138,8 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     check_segments(config, "a document, whose sentences take turns,")
     case = text_settings(folder, text["lowercase"], text["strip_accents"])
     window_length = model["window_length"] or config["max_position_embeddings"]
+    if data["legacy"] == "bertsum":
+        raise RecipeError("[data] legacy is 'bertsum', which has no abstractive model; expected 'presumm'")
     records = {}
     for split in ("train", "validation"):
         records[split] = pathlib.Path(data["records"]) / split
@@ -142,7 +148,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
             max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
             strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
-            processes=data["processes"])
+            processes=data["processes"], legacy=data["legacy"])
         log(f"{split}: {format_counts(counts)}")
     vocabulary = Vocabulary.from_file(folder / "vocab.txt")
     settings = {**case, "newline": text["newline"], "window_length": window_length,
@@ -223,7 +229,8 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertS
     word_piece = WordPiece.from_file(data.folder / "vocab.txt",
                                      **{name: data.text[name] for name in ("lowercase", "strip_accents")})
     return SummaryRun(model, data.records, word_piece, {"text": data.text, "recipe": without_folders(recipe)},
-                      TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
+                      TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]),
+                      legacy=recipe["data"]["legacy"] is not None)
 
 
 class SummaryRun(Run):
@@ -236,6 +243,7 @@ class SummaryRun(Run):
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+        legacy: whether to train on PreSumm's batches, `micro_batches` of which are a step.
 
     Example:
         >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
@@ -244,7 +252,8 @@ class SummaryRun(Run):
     """
 
     def __init__(self, model: BertSumAbs, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings) -> None:
+                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings,
+                 legacy: bool = False) -> None:
         with model.distribute_strategy.scope():
             last = settings.steps if settings.decay == "linear" else None
             rates = {"bert": WarmUp(settings.encoder_learning_rate, settings.encoder_warmup_steps, last)}
@@ -253,18 +262,34 @@ class SummaryRun(Run):
         super().__init__(model, optimizer, settings)
         self.model_settings, self._word_piece = model_settings, word_piece
         line_break = model_settings["text"]["line_break"]
-        self._batcher, self._summaries = self._read(records["train"], word_piece.vocabulary.index(line_break))
-        batcher, summaries = self._read(records["validation"], word_piece.vocabulary.index(line_break))
+        line_break_id = word_piece.vocabulary.index(line_break)
+        budget = settings.tokens_per_batch
+        if legacy:
+            self._batcher, self._summaries = self._read_original(records["train"], line_break_id)
+            budget = max(budget, VALIDATED_TOGETHER)
+        else:
+            self._batcher, self._summaries = self._read(records["train"], line_break_id, budget)
+        batcher, summaries = self._read(records["validation"], line_break_id, budget)
         self.validation = AnswerValidation(
             model, batcher, summaries.texts[: evaluate.documents],
             Detokenizer(word_piece.vocabulary, line_break=line_break), evaluate.metric, words=evaluate.words)
 
-    def _read(self, records: pathlib.Path, line_break: int) -> tuple[SummaryBatcher, Any]:
+    def _read(self, records: pathlib.Path, line_break: int, budget: int) -> tuple[SummaryBatcher, Any]:
         model, settings = self.model, self.settings
         documents = load_windows(records, model.window_length, settings.max_windows)
-        summaries = load_summaries(records, self._word_piece, line_break, model.max_length)
-        return SummaryBatcher(documents, summaries, settings.tokens_per_batch, self._word_piece, model.start_id,
-                              model.end_id), summaries
+        summaries = load_summaries(records, lambda texts: self._word_piece.tokenize(texts).to_list(), line_break,
+                                   model.max_length)
+        return SummaryBatcher(documents, summaries, budget, self._word_piece, model.start_id, model.end_id), summaries
+
+    def _read_original(self, records: pathlib.Path, line_break: int) -> tuple[SummaryBatcher, Any]:
+        model, settings, word_piece = self.model, self.settings, self._word_piece
+        ids = {piece: i for i, piece in enumerate(word_piece.vocabulary)}
+        summaries = load_summaries(records, lambda texts: [pieces_between_blanks(text, ids) for text in texts],
+                                   line_break, LONGEST_TARGET - 1)
+        sources = OriginalBatcher(records, "presumm", model.window_length, settings.tokens_per_batch,
+                                  cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+        return OriginalSummaryBatcher(sources, summaries, settings.tokens_per_batch, settings.micro_batches,
+                                      model.start_id, model.end_id), summaries
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of a pass."""
