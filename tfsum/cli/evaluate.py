@@ -12,6 +12,7 @@ from tfsum.quiet_tensorflow import load_tensorflow
 EXAMPLES = """examples:
   tfsum evaluate saved_models/bert_sum_ext_news_en/1 test.jsonl
   tfsum evaluate runs/news/best test.jsonl.gz --format json
+  tfsum evaluate runs/cnndm/best 'cnndm.test.*.pt' --selection bertsum
   tfsum evaluate served/translator test.tsv.gz --source 1 --target 2 --words plain
   tfsum evaluate runs/english_german/best test.en --targets test.de --search greedy
   tfsum evaluate runs/tweets/best test.tsv --text 1 --label 2
@@ -45,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="english (default): rouge-score's words, stemmed; plain: whole words of every alphabet")
     add("--samples", type=int, default=UNSET, metavar="N", help="of the bootstrap (default 1000)")
     add("--seed", type=int, default=UNSET, help="of the random pick and the bootstrap (default 0)")
+    add("--selection", choices=("model", "bertsum", "bertsum_recall"), default=UNSET, help="of an extractive model: as "
+        "it was exported (default), or as the test of BertSum and PreSumm chooses, with trigram blocking; their "
+        "recall_eval cuts each summary to the words of its reference")
     add("--format", choices=("text", "json"), default="text", help="default text")
     labels = parser.add_argument_group("the corpus of a classifier, by default as its recipe read it").add_argument
     labels("--label", default=UNSET, metavar="COLUMN", help="their labels")
