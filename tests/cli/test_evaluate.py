@@ -56,6 +56,24 @@ def test_all_four_systems_by_rouge_score(model, corpus, capsys):
         assert report["systems"][system]["rouge1"]["f"] == pytest.approx(100 * mean)
 
 
+def test_chosen_as_the_originals_choose(model, corpus, capsys, monkeypatch):
+    """By score and without repeated trigrams; or cut to the length of the reference."""
+
+    def score(text):
+        sentences = [part.strip(". ") + "." for part in text.split(". ")]
+        return types.SimpleNamespace(sentences=sentences, scores=[0.1, 0.9, 0.2, 0.3][: len(sentences)])
+
+    monkeypatch.setattr(loaded.load(model), "score", score, raising=False)
+    systems = {}
+    for selection in ("bertsum", "bertsum_recall"):
+        options = ["--selection", selection, "--format", "json", "--samples", "10"]
+        assert main(["evaluate", model, corpus, *options]) == 0
+        report = json.loads(capsys.readouterr().out)
+        assert report["settings"]["selection"] == selection and set(report["systems"]) == {"model", "lead", "oracle"}
+        systems[selection] = report["systems"]["model"]
+    assert systems["bertsum"]["sentences"] == 3 and systems["bertsum_recall"]["sentences"] < 3
+
+
 def test_the_table_and_the_limit(model, corpus, capsys):
     assert main(["evaluate", model, corpus, "--limit", "1", "--samples", "10"]) == 0
     out = capsys.readouterr().out

@@ -57,7 +57,7 @@ def test_each_epoch_has_each_row_once_within_the_budget_in_batches_of_the_same_s
 
 
 def test_the_largest_part_of_a_batch():
-    """Of batches of about as many positions the one of the longest rows; of it a replica's share, and of that a part."""
+    """Of batches of about as many positions the one of the longest rows; its share of a replica, and a part of it."""
     numbers = Numbers(np.array([9, 9, 9, *[1] * 27, 8]), tokens_per_batch=27)
     longest = [0, 1, 2]
     assert numbers.largest()["label"].tolist() in (longest, [30, 0, 1])

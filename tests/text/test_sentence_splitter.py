@@ -156,9 +156,15 @@ def test_a_hundred_thousand_sentences():
     assert split([b"Hi."] * 1000)["end"].to_list() == [[3]] * 1000
 
 
+def test_with_a_sentence_a_line_nothing_else_ends_one():
+    found = SentenceSplitter("line").split(["the u.s. Army . It left .\n\n 1. Go .\r\n2. Stay ."])
+    assert found["sentences"].to_list() == [[b"the u.s. Army . It left .", b"1. Go .", b"2. Stay ."]]
+    assert found["start"].to_list() == [[0, 28, 37]]
+
+
 def test_wrong_calls_are_named():
-    with pytest.raises(Error, match="newline is 'line'; expected one of 'auto', 'sentence', 'paragraph', 'space'"):
-        SentenceSplitter("line")
+    with pytest.raises(Error, match="newline is 'lines'; expected one of 'auto', 'line', 'sentence', 'paragraph'"):
+        SentenceSplitter("lines")
     for wrong in ("one text", [["a"]], [1]):
         with pytest.raises(Error, match="expected strings of shape"):
             SPLITTERS["sentence"].split(wrong)

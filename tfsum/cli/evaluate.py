@@ -2,6 +2,7 @@
 a Transformer by BLEU and ROUGE; a classifier by accuracy and F1."""
 
 import argparse
+import glob
 import pathlib
 
 import tfsum
@@ -11,6 +12,7 @@ from tfsum.quiet_tensorflow import load_tensorflow
 EXAMPLES = """examples:
   tfsum evaluate saved_models/bert_sum_ext_news_en/1 test.jsonl
   tfsum evaluate runs/news/best test.jsonl.gz --format json
+  tfsum evaluate runs/cnndm/best 'cnndm.test.*.pt' --selection bertsum
   tfsum evaluate served/translator test.tsv.gz --source 1 --target 2 --words plain
   tfsum evaluate runs/english_german/best test.en --targets test.de --search greedy
   tfsum evaluate runs/tweets/best test.tsv --text 1 --label 2
@@ -23,7 +25,8 @@ UNSET = argparse.SUPPRESS
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("model", metavar="MODEL", help="an exported model, or a model folder (which is exported for the occasion)")
-    add("corpus", metavar="CORPUS", help="JSON lines, .csv or .tsv, plain or gzip, with texts and summaries")
+    add("corpus", metavar="CORPUS", help="JSON lines, .csv or .tsv, plain or gzip, with texts and summaries; stories, "
+        "BertSum's .json and .pt, also a folder or a pattern, see tfsum prepare --help")
     add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of every extractive system (default 3)")
     add("--text", default=UNSET, metavar="COLUMN", help="of the corpus of an extractive model: the texts (default "
         "text); of a classifier's likewise (default: as its recipe read it), or a number from 1 in a table without a "
@@ -43,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="english (default): rouge-score's words, stemmed; plain: whole words of every alphabet")
     add("--samples", type=int, default=UNSET, metavar="N", help="of the bootstrap (default 1000)")
     add("--seed", type=int, default=UNSET, help="of the random pick and the bootstrap (default 0)")
+    add("--selection", choices=("model", "bertsum", "bertsum_recall"), default=UNSET, help="of an extractive model: as "
+        "it was exported (default), or as the test of BertSum and PreSumm chooses, with trigram blocking; their "
+        "recall_eval cuts each summary to the words of its reference")
     add("--format", choices=("text", "json"), default="text", help="default text")
     labels = parser.add_argument_group("the corpus of a classifier, by default as its recipe read it").add_argument
     labels("--label", default=UNSET, metavar="COLUMN", help="their labels")
@@ -55,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
     model, corpus, how = given.pop("model"), given.pop("corpus"), given.pop("format")
     del given["run"], given["parser"]
     for place in (model, corpus, given.get("targets", corpus)):
-        if not pathlib.Path(place).exists():
+        if not (pathlib.Path(place).exists() or glob.glob(place)):
             arguments.parser.error(f"no such file or folder: {place}")
     if given.get("target_lines", 1) < 1:
         arguments.parser.error(f"--target-lines is {given['target_lines']}; expected at least 1")

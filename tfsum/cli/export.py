@@ -45,9 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="choose the best sentences by score, or those with the largest expected ROUGE together (default: as the "
         "recipe was evaluated, else score)",
     )
-    add("--newline", choices=("auto", "sentence", "paragraph", "space"), default=UNSET, help="what a new line means: "
-        "the end of a sentence, or part of a paragraph or of a text; auto decides for each text, by the widths of its "
-        "lines (default: as the model was trained)")
+    add("--newline", choices=("auto", "sentence", "line", "paragraph", "space"), default=UNSET,
+        help="what a new line means: the end of a sentence (line: and nothing else ends one), or part of a paragraph "
+        "or of a text; auto decides for each text, by the widths of its lines (default: as the model was trained)")
     add(
         "--keep-repeats",
         dest="block_trigrams",

@@ -5,6 +5,7 @@ segments, whose words are masked when it is trained. For a Transformer pairs of 
 """
 
 import argparse
+import glob
 import inspect
 import json
 import pathlib
@@ -20,6 +21,7 @@ EXAMPLES = """examples:
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train
   tfsum prepare train.csv --text article --summary highlights --labels soft --processes 4 \\
       --vocabulary minilm --output records/train
+  tfsum prepare 'cnndm.train.*.pt' --labels corpus --newline line --vocabulary bert --output records/cnndm
   tfsum prepare books.txt.gz --task pretraining --max-length 128 --vocabulary minilm --output records/books
   tfsum prepare train.en.gz --task pairs --target-corpus train.de.gz --vocabulary vocab.txt --output records/train
   tfsum prepare train.tsv.gz --task pairs --source 1 --target 2 --vocabulary vocab.txt --output records/train
@@ -36,8 +38,10 @@ TASKS = {"extractive": "extractive", "pretraining": "pretraining", "pairs": "abs
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; for "
-        "pretraining also plain text, documents parted by empty lines; or a recipe (.toml), which says all the rest")
+    add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories "
+        "of CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in quotes, or a list of the "
+        "stories' addresses; for pretraining also plain text, documents parted by empty lines; or a recipe (.toml), "
+        "which says all the rest")
     add("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE",
         help="of a recipe: override a key")
     add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
@@ -54,8 +58,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
                       "where there is none as the pieces look)")
     add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
         help="keep accents, and Korean syllables whole, in lower-cased pieces")
-    add("--newline", choices=("auto", "sentence", "paragraph", "space"), default=UNSET,
-        help="what a new line ends (auto: a sentence, but not in hard-wrapped texts)")
+    add("--newline", choices=("auto", "sentence", "line", "paragraph", "space"), default=UNSET,
+        help="what a new line ends (auto: a sentence, but not in hard-wrapped texts; line: a sentence, which nothing "
+        "else ends)")
     add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
     add("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
     add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
@@ -65,12 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_extractive(add: Callable[..., Any]) -> None:
-    add("--labels", choices=("greedy", "soft", "corpus"), default=UNSET,
-        help="oracle labels: 0 or 1 (default), or shares; corpus: those of the field `labels`, whose text is a list "
-        "of sentences")
+    add("--labels", choices=("greedy", "combination", "soft", "corpus"), default=UNSET,
+        help="oracle labels: 0 or 1 (default), those of the best of all extracts (slow), or shares; corpus: those of "
+        "the field `labels`, whose text is a list of sentences, or of a .pt shard")
     add("--temperature", type=float, default=UNSET, help="of soft labels")
     add("--summary-sentences", type=int, default=UNSET, metavar="N", help="sentences of an oracle at most")
     add("--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document")
+    add("--legacy", choices=("bertsum", "presumm"), default=UNSET,
+        help="repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm (with --newline line)")
     add("--window-length", type=int, default=UNSET, metavar="N", help="positions of the encoder")
 
 
@@ -119,9 +126,8 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
     how = given.pop("format")
     del given["run"], given["parser"]
     for file in (corpus, given.get("target_corpus", corpus)):
-        if not pathlib.Path(file).is_file():
-            arguments.parser.error(f"{file}: is a folder, expected a corpus file" if pathlib.Path(file).is_dir() else
-                                   f"no such file: {file}")
+        if not (pathlib.Path(file).exists() or glob.glob(file)):
+            arguments.parser.error(f"no such file: {file}")
     load_tensorflow()
     from tfsum.formats.hugging_face import PACKAGE, local_folder
     from tfsum.formats.text_settings import read_text_settings

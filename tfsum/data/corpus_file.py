@@ -9,8 +9,17 @@ import zlib
 from collections.abc import Iterator
 
 from tfsum.errors import DataError
+from tfsum.formats.torch_file import is_torch_file
 
 KINDS = (".jsonl", ".csv", ".tsv")
+"""Tables, of a row a line."""
+STORY, CORE_NLP, TOKENS, SHARD = ".story", ".story.json", ".json", ".pt"
+"""Files of the summarization papers, see `tfsum.data.story` and `tfsum.data.example_shards`."""
+_BEGINS = {
+    CORE_NLP: re.compile(
+        rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"docId"\s*:\s*"[^"]*"\s*,\s*)?"sentences"\s*:\s*\[\s*\{\s*"index"'),
+    TOKENS: re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]"),
+}
 _GZIP = b"\x1f\x8b"
 _OBJECT = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"|\}\s*$)')
 
@@ -32,8 +41,9 @@ def file_kind(path: pathlib.Path) -> str | None:
         path: the file.
 
     Returns:
-        One of `KINDS`: JSON lines where the file begins with an object, whatever its name, else by its name. None for
-        a file of text.
+        One of `KINDS`, `STORY`, `CORE_NLP`, `TOKENS` and `SHARD`, by what the file begins with, whatever its name:
+        an object in JSON lines, a list of objects, CoreNLP's object, or torch's first bytes; else by its name. None
+        for a file of text.
 
     Example:
         >>> import tempfile
@@ -45,9 +55,19 @@ def file_kind(path: pathlib.Path) -> str | None:
     with contextlib.suppress(OSError, EOFError, zlib.error):  # whoever reads the file reports them
         if path.is_file():  # of a pipe nothing can be read twice
             with _open_bytes(path) as file:
-                if _OBJECT.match(file.read(256)):
-                    return ".jsonl"
-    return named if (named := name_kind(path)) in KINDS else None
+                if (kind := _kind_of(file.read(256))) is not None:
+                    return kind
+    return named if (named := name_kind(path)) in (*KINDS, STORY) else None
+
+
+def _kind_of(begin: bytes) -> str | None:
+    """What the first bytes of a file say of its kind."""
+    if is_torch_file(begin):
+        return SHARD
+    for kind, pattern in _BEGINS.items():
+        if pattern.match(begin):
+            return kind
+    return ".jsonl" if _OBJECT.match(begin) else None
 
 
 @contextlib.contextmanager

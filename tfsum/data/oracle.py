@@ -8,6 +8,7 @@ sentences. A set of n-grams is a Python integer with one bit an n-gram, so that 
 
 import itertools
 import math
+import re
 from collections.abc import Sequence
 
 from tfsum.errors import DataError
@@ -17,13 +18,18 @@ from tfsum.text.words import joined_words
 _Sets = tuple[list[int], int, int]
 
 
-def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: int = 3) -> list[float]:
+_NOT_ENGLISH = re.compile("[^a-zA-Z0-9 ]")
+
+
+def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: int = 3,
+                  legacy: bool = False) -> list[float]:
     """Labels of `greedy_selection` (BertSum, PreSumm): add the sentence that helps most, while one helps.
 
     Args:
         sentences: (S,) sentences of the document.
         summary: its summary, one string or one string a sentence.
         size: largest number of sentences chosen.
+        legacy: count words as the original does: unaccented Latin letters and digits alone, in their case.
 
     Returns:
         (S,) labels, 1.0 for a chosen sentence; ties go to the earlier sentence; all 0.0 when nothing
@@ -36,7 +42,7 @@ def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: 
         >>> greedy_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.", size=1)
         [0.0, 1.0, 0.0]
     """
-    unigrams, bigrams = _ngram_sets(sentences, summary, size)
+    unigrams, bigrams = _ngram_sets(sentences, summary, size, legacy)
     labels = [0.0] * len(sentences)
     union, best = (0, 0), 0.0
     for _ in range(size):
@@ -52,6 +58,50 @@ def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: 
             break
         labels[choice], union = 1.0, chosen_union
     return labels
+
+
+def combination_labels(sentences: Sequence[str], summary: str | Sequence[str], size: int = 3,
+                       legacy: bool = False) -> list[float]:
+    """Labels of `combination_selection` (BertSum): the best of all extracts of up to `size` sentences.
+
+    Some 10,000 extracts of a document of 40 sentences are scored, and 8 times as many for twice the sentences.
+
+    Args:
+        sentences: (S,) sentences of the document.
+        summary: its summary, one string or one string a sentence.
+        size: largest number of sentences in an extract.
+        legacy: as the original: extracts of one sentence more, the first sentence where nothing overlaps, and its
+            words, see `greedy_labels`.
+
+    Returns:
+        (S,) labels, 1.0 for a chosen sentence; ties go to the smaller extract, then to the earlier sentences; all 0.0
+        when nothing overlaps.
+
+    Raises:
+        DataError: if `size` is not positive.
+
+    Source: nlpyang/BertSum, prepro/data_builder.py, `combination_selection`.
+
+    Example:
+        >>> combination_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.")
+        [0.0, 1.0, 0.0]
+    """
+    unigrams, bigrams = _ngram_sets(sentences, summary, size, legacy)
+    useful, best = list(range(len(sentences))), 0.0
+    chosen: tuple[int, ...] = (0,) if legacy else ()
+    for number in range(1, size + 1 + legacy):
+        useless = set()
+        for extract in itertools.combinations(useful, number):
+            ones = twos = 0
+            for i in extract:
+                ones, twos = ones | unigrams[0][i], twos | bigrams[0][i]
+            score = _f1(ones, unigrams) + _f1(twos, bigrams)
+            if score > best:
+                best, chosen = score, extract
+            if number == 1 and score == 0:
+                useless.add(extract[0])
+        useful = [i for i in useful if i not in useless]
+    return [float(i in chosen) for i in range(len(sentences))]
 
 
 def soft_labels(
@@ -126,15 +176,21 @@ def _best_extracts(sets: tuple[_Sets, _Sets], size: int, width: int) -> list[tup
     return sorted(kept, key=lambda item: (-item[0], len(item[1]), item[1]))[:width]
 
 
-def _ngram_sets(sentences: Sequence[str], summary: str | Sequence[str], size: int) -> tuple[_Sets, _Sets]:
+def _ngram_sets(sentences: Sequence[str], summary: str | Sequence[str], size: int,
+                legacy: bool = False) -> tuple[_Sets, _Sets]:
     """The unigram and the bigram sets of a document and its summary."""
     if size < 1:
         raise DataError(f"oracle: size {size} was given; an extract holds at least 1 sentence")
-    reference = joined_words(summary if isinstance(summary, str) else " ".join(summary))
-    documents = [joined_words(sentence) for sentence in sentences]
+    words = _english_words if legacy else joined_words
+    reference = words(summary if isinstance(summary, str) else " ".join(summary))
+    documents = [words(sentence) for sentence in sentences]
     unigrams = _bit_sets(documents, reference)
     pairs = [list(itertools.pairwise(words)) for words in documents]
     return unigrams, _bit_sets(pairs, list(itertools.pairwise(reference)))
+
+
+def _english_words(text: str) -> list[str]:
+    return _NOT_ENGLISH.sub("", text.replace("\n", " ")).split()
 
 
 def _bit_sets(sentences: list[list], reference: list) -> _Sets:

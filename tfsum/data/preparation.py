@@ -16,7 +16,8 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tfsum.data.manifest import Manifest, digest
+from tfsum.data.corpus_files import corpus_digest
+from tfsum.data.manifest import Manifest
 from tfsum.errors import Error
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.terminal_size import bar_size
@@ -100,7 +101,7 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def check_settings(settings: Mapping[str, Any], least: Mapping[str, int],
-                   known: Mapping[str, Sequence[str]]) -> None:
+                   known: Mapping[str, Sequence[str | None]]) -> None:
     """Checks arguments of a `prepare` before anything is read.
 
     Args:
@@ -225,7 +226,7 @@ def write_records(
         >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt")  # doctest: +SKIP
         {'documents': 1000, 'sentences': 20000, ...}
     """
-    digests = {name: None if file is None else digest(file) for name, file in files.items()}
+    digests = {name: None if file is None else corpus_digest(file) for name, file in files.items()}
     manifest = Manifest.open(out_dir, settings | digests)
     if manifest.is_finished():
         return manifest.counts

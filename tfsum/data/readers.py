@@ -1,4 +1,4 @@
-"""Corpus files of documents with summaries: JSON lines, CSV and TSV, plain or gzip."""
+"""Corpus files of documents with summaries: JSON lines, CSV and TSV, and the files of the summarization papers."""
 
 import collections
 import csv
@@ -12,12 +12,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from tfsum.data.corpus_file import KINDS, file_kind, name_kind, open_text
+from tfsum.data.corpus_file import CORE_NLP, KINDS, SHARD, STORY, TOKENS, file_kind, name_kind, open_text
+from tfsum.data.corpus_files import corpus_files
 from tfsum.data.corpus_labels import corpus_labels
+from tfsum.data.example_shards import read_shard, read_token_examples
+from tfsum.data.story import read_core_nlp, read_story
 from tfsum.errors import DataError
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
-"""A corpus: a file, or its rows in memory, each a mapping of the file's columns."""
+"""A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of its columns."""
 
 
 def corpus_name(corpus: Corpus) -> str:
@@ -42,11 +45,13 @@ def read_corpus(
     """Reads the documents of a corpus in order, one at a time.
 
     `.jsonl` (and any file that begins with an object) holds an object a line, whose text and summary are strings or
-    lists of strings (lines). `.csv` and `.tsv` (tab) start with a header line and quote as spreadsheets do. Each may
-    be compressed by gzip. UTF-8, with or without a mark.
+    lists of strings (lines). `.csv` and `.tsv` (tab) start with a header line and quote as spreadsheets do. A `.story`
+    of CNN or the Daily Mail and CoreNLP's JSON of one are a document (`tfsum.data.story`); BertSum's JSON of tokens and
+    `.pt` shards hold many, a sentence a line (`tfsum.data.example_shards`). Each may be compressed by gzip, but for
+    shards. UTF-8, with or without a mark.
 
     Args:
-        path: the file, or its rows in memory.
+        path: the file, or a folder, a pattern or a list of addresses, see `corpus_files`; or its rows in memory.
         id: name of the field with the document's name; without one a document is called by its number, from
             1.
         text: name of the field with the document.
@@ -70,15 +75,14 @@ def read_corpus(
     counts = collections.Counter() if counts is None else counts
     counts.update(documents=0, empty=0, without_summary=0, duplicates=0)
     seen: set[bytes] = set()
-    path, rows = corpus_name(path), _rows(path)
-    for line, row in rows:
+    for place, row in _rows(path):
         document: dict[str, Any] = {
-            "id": _field(path, line, row, id, default=str(counts["documents"] + 1)),
-            "text": _field(path, line, row, text),
-            "summary": "" if summary is None or (labels and summary not in row) else _field(path, line, row, summary),
+            "id": _field(place, row, id, default=str(counts["documents"] + 1)),
+            "text": _field(place, row, text),
+            "summary": "" if summary is None or (labels and summary not in row) else _field(place, row, summary),
         }
         if labels is not None:
-            document["sentences"], document["labels"] = corpus_labels(f"{path}:{line}", row, text, labels)
+            document["sentences"], document["labels"] = corpus_labels(place, row, text, labels)
         _count(document, counts, seen)
         yield document
 
@@ -88,7 +92,7 @@ def read_columns(path: Corpus, columns: Sequence[str],
     """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
 
     Args:
-        path: the file: `.jsonl`, `.csv` or `.tsv`, each also with `.gz`; or its rows in memory.
+        path: see `read_corpus`.
         columns: names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of that kind is
             plain: a tab ends a cell and a quote is text.
         numbers: the fields among them that may hold a whole number in JSON, which becomes a string.
@@ -104,9 +108,8 @@ def read_columns(path: Corpus, columns: Sequence[str],
         [('It rained.', '1')]
     """
     header = not all(name.isdecimal() for name in columns)
-    path, rows = corpus_name(path), _rows(path, header)
-    for line, row in rows:
-        yield tuple(_field(path, line, row, name, number=name in numbers) for name in columns)
+    for place, row in _rows(path, header):
+        yield tuple(_field(place, row, name, number=name in numbers) for name in columns)
 
 
 def read_lines(path: str | pathlib.Path) -> Iterator[str]:
@@ -202,7 +205,7 @@ def read_rows(text: str, name: str, field: str) -> Iterator[tuple[int, str]]:
         [(1, 'It rained.')]
     """
     for line, row in _text_rows(text, name):
-        yield line, _field(name, line, row, field)
+        yield line, _field(f"{name}:{line}", row, field)
 
 
 def first_fields(text: str, name: str) -> list[str]:
@@ -245,26 +248,48 @@ def _count(document: dict[str, str], counts: collections.Counter, seen: set[byte
     seen.add(key)
 
 
-def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """(line number, fields) of each document."""
-    if not isinstance(corpus, str | pathlib.Path):
-        for line, row in enumerate(corpus, start=1):
-            if not isinstance(row, Mapping):
-                raise DataError(f"rows:{line}: found a {type(row).__name__}, expected a dict with the names of columns")
-            yield line, row
+def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """(place for messages, fields) of each document."""
+    if isinstance(corpus, str | pathlib.Path):
+        for path in corpus_files(corpus):
+            yield from _file_rows(path, header)
         return
-    path = pathlib.Path(corpus)
+    for number, row in enumerate(corpus, start=1):
+        if not isinstance(row, Mapping):
+            raise DataError(f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of columns")
+        yield f"rows:{number}", row
+
+
+def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[str, Any]]]:
     kind = file_kind(path)
     if kind is None:
         raise DataError(
             f"{path}: the name ends in {path.suffix!r} and the file does not hold JSON lines; a corpus is one of "
-            f"{', '.join(KINDS)}, each also with .gz; rename the file or convert it to JSON lines"
+            f"{', '.join(KINDS)}, each also with .gz, or {STORY}, BertSum's {TOKENS} or {SHARD}; rename the file or "
+            "convert it to JSON lines"
         )
+    if kind == SHARD:
+        for number, example in enumerate(read_shard(path), start=1):
+            yield f"{path}: example {number}", example
+        return
     with open_text(path, kind) as (file, reached):
+        if kind not in KINDS:
+            yield from _document_rows(path, file.read(), kind)
+            return
         rows = _json_rows(path, file) if kind == ".jsonl" else _table_rows(path, file, kind, header)
         for line, row in rows:
-            yield line, row
+            yield f"{path}:{line}", row
             reached(line)
+
+
+def _document_rows(path: pathlib.Path, text: str, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The documents of a file that is read whole; a story has the name of its file."""
+    if kind == TOKENS:
+        for number, document in enumerate(read_token_examples(str(path), text), start=1):
+            yield f"{path}: document {number}", document
+        return
+    story = read_core_nlp(str(path), text) if kind == CORE_NLP else read_story(text)
+    yield str(path), {"id": path.name.split(".", 1)[0], **story}
 
 
 def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
@@ -320,8 +345,7 @@ def _delimiter(line: str) -> str:
     return max(",;\t|", key=bare.count)
 
 
-def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str | None = None,
-           number: bool = False) -> str:
+def _field(place: str, row: Mapping[str, Any], name: str, default: str | None = None, number: bool = False) -> str:
     """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
     value = row.get(name, default)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -333,7 +357,7 @@ def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str
             f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
         )
         raise DataError(
-            f"{path}:{line}: field {name!r}: {found}, expected a string (or a list of strings"
+            f"{place}: field {name!r}: {found}, expected a string (or a list of strings"
             f"{', or a whole number' if number else ''}); fill it in, or "
             "name the field that holds it (--text, --summary and the like, in a recipe [data] text, summary; a number "
             "from 1 in a table without a header line)"
@@ -341,6 +365,6 @@ def _field(path: str, line: int, row: Mapping[str, Any], name: str, default: str
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:  # JSON can say it: "\\ud800"
-        raise DataError(f"{path}:{line}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
+        raise DataError(f"{place}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
                         "of a pair that UTF-8 cannot hold; write the whole character, or take it out") from None
     return value

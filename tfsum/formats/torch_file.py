@@ -19,6 +19,8 @@ from tfsum.formats.torch_objects import StorageId, read_object
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
+LEGACY_BEGIN = b"\x80\x02\x8a\x0a" + LEGACY_MAGIC.to_bytes(10, "little")  # the pickle of the magic number
+ZIP = b"PK\3\4"
 
 
 def read_torch_file(path: str | os.PathLike) -> dict:
@@ -44,18 +46,60 @@ def read_torch_file(path: str | os.PathLike) -> dict:
         >>> sorted(read_torch_file("model_step_18000.pt"))  # doctest: +SKIP
         ['model', 'opt', 'optim']
     """
+    value = _read(path)
+    if not isinstance(value, dict):
+        raise CheckpointError(f"{path}: holds {type(value).__name__}, expected a dictionary of weights")
+    return value
+
+
+def read_torch_examples(path: str | os.PathLike) -> list[dict]:
+    """Reads a shard of examples, the list of dictionaries that the preprocessing of BertSum and PreSumm saved.
+
+    Args:
+        path: The file, such as `cnndm.train.0.bert.pt`.
+
+    Returns:
+        The dictionaries, as saved: of integers, strings and lists of them.
+
+    Raises:
+        CheckpointError: As `read_torch_file`; or the file holds something else.
+
+    Source: nlpyang/PreSumm, prepro/data_builder.py, `_format_to_bert`.
+
+    Example:
+        >>> sorted(read_torch_examples("cnndm.train.0.bert.pt")[0])  # doctest: +SKIP
+        ['clss', 'segs', 'src', 'src_sent_labels', 'src_txt', 'tgt', 'tgt_txt']
+    """
+    value = _read(path)
+    if type(value) is not list or not all(type(example) is dict for example in value):
+        found = "a list of other things" if type(value) is list else f"a {type(value).__name__}"
+        raise CheckpointError(f"{path}: holds {found}, expected a list of dictionaries, the examples of a shard")
+    return value
+
+
+def is_torch_file(begin: bytes) -> bool:
+    """Whether a file was written by torch.save, or is another zip archive.
+
+    Args:
+        begin: Its first bytes, at least 16.
+
+    Example:
+        >>> is_torch_file(b'{"text": "It rained."}')
+        False
+    """
+    return begin.startswith((ZIP, LEGACY_BEGIN))
+
+
+def _read(path: str | os.PathLike) -> Any:
     path = pathlib.Path(path)
     content = _map(path)
     try:
-        value = _read_zip(content) if content[:4] == b"PK\3\4" else _read_legacy(content)
+        return _read_zip(content) if content[:4] == ZIP else _read_legacy(content)
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from error
     except Exception as error:  # a broken file may break any step of the reading, in any way
         what = f"truncated or corrupt ({type(error).__name__}: {error}); fetch or save the file again"
         raise CheckpointError(f"{path}: {what}") from error
-    if not isinstance(value, dict):
-        raise CheckpointError(f"{path}: holds {type(value).__name__}, expected a dictionary of weights")
-    return value
 
 
 def _map(path: pathlib.Path) -> mmap.mmap:
@@ -124,8 +168,10 @@ def _read_legacy(content: mmap.mmap) -> Any:
             raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
 
     stream = cast(BinaryIO, content)  # a mmap is one
-    read_object(stream, note)
+    value = read_object(stream, note)
     found = _legacy_storages(content, asked)
+    if not found:  # a shard of examples has no tensor, and millions of numbers to read twice
+        return value
     content.seek(start)
     return read_object(stream, lambda storage: found[storage.key])
 

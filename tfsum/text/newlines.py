@@ -34,6 +34,9 @@ def rewrite_newlines(texts: Sequence[bytes], newline: str, exported: str) -> tup
     """
     if newline not in MEANINGS:
         raise Error(f"newline is {newline!r}; expected one of {', '.join(map(repr, MEANINGS))}")
+    if exported == "line":
+        raise Error(f"newline is {newline!r}, and the model was exported with 'line', for texts with a sentence a "
+                    "line; leave it out, or export the model with newline \"auto\"")
     order = ("sentence", "auto", "paragraph", "space")
     if order.index(newline) < order.index(exported) and exported != "auto":
         raise Error(f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new line does "

@@ -59,13 +59,20 @@ def _mark_by_case(text: tf.Tensor) -> tf.Tensor:
 
 def _mark(text: tf.Tensor, newline: str) -> tf.Tensor:
     """Writes `BEGIN` into the texts (B,) wherever a sentence begins."""
+    if newline == "line":
+        return _replace(text, NEWLINES["sentence"])
+    return _replace(_mark_by_rules(text), NEWLINES[newline])
+
+
+def _mark_by_rules(text: tf.Tensor) -> tf.Tensor:
+    """Writes `BEGIN` wherever a sentence begins within a line."""
     text = _replace(text, RULES["propose"])
     text = _replace_where(text, IDEOGRAPHIC, RULES["ideographic"])
     text = _replace_where(text, r"\p{Hangul}", RULES["korean"])
     text = _replace(_mark_by_case(_replace(text, RULES["tidy"])), RULES["withdraw"])
     listed = tf.reduce_any(tf.strings.regex_full_match(text, _has_list()))
     text = tf.cond(listed, lambda: _mark_lists(text), lambda: text)
-    return _replace(text, RULES["decide"] + NEWLINES[newline])
+    return _replace(text, RULES["decide"])
 
 
 def _cut(text: tf.Tensor, pieces: tf.RaggedTensor) -> tf.Tensor:
@@ -84,10 +91,11 @@ class SentenceSplitter(tf.Module):
     Args:
         newline: What ends a sentence besides its marks: "sentence" (a new line), "paragraph" (a blank line), "space"
             (neither), or "auto": a new line, but in hard-wrapped texts not one that only breaks a line, see
-            `tfsum.text.hard_wraps`; and texts without punctuation are split too, see `tfsum.text.transcripts`.
+            `tfsum.text.hard_wraps`; and texts without punctuation are split too, see `tfsum.text.transcripts`. With
+            "line" a new line alone ends a sentence, and marks do not: for texts with a sentence a line.
 
     Raises:
-        tfsum.Error: `newline` is none of the four.
+        tfsum.Error: `newline` is none of the five.
 
     Example:
         >>> splitter = SentenceSplitter()
@@ -97,8 +105,8 @@ class SentenceSplitter(tf.Module):
 
     def __init__(self, newline: str = "sentence") -> None:
         super().__init__(name="sentence_splitter")
-        if newline not in ("auto", *NEWLINES):
-            wanted = ", ".join(map(repr, ("auto", *NEWLINES)))
+        if newline not in ("auto", "line", *NEWLINES):
+            wanted = ", ".join(map(repr, ("auto", "line", *NEWLINES)))
             raise Error(f"SentenceSplitter: newline is {newline!r}; expected one of {wanted}.")
         self.newline = newline
 

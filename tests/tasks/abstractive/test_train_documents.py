@@ -94,7 +94,7 @@ def test_the_export_reads_what_training_read(place):
     best = tfsum.train("recipe.toml", ["train.steps=1", "train.validate_every=1"])
     word_piece = WordPiece(WORDS)
     documents = load_windows("records/train", 16, 2)
-    summaries = load_summaries("records/train", word_piece, 3, 12)
+    summaries = load_summaries("records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 12)
     batcher = SummaryBatcher(documents, summaries, 128, word_piece, 1, 2)
     model = tfsum.load(tfsum.export_model(best, place / "served" / "writer"))._model
     attend = model.signatures["attend"]
@@ -114,8 +114,8 @@ def test_the_export_reads_what_training_read(place):
 def test_targets(place):
     word_piece = WordPiece(WORDS)
     tfsum.tasks.recipes.prepare_recipe("recipe.toml")
-    whole = load_summaries("records/train", word_piece, 3, 140)
-    short = load_summaries("records/train", word_piece, 3, 5)
+    whole = load_summaries("records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 140)
+    short = load_summaries("records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 5)
     assert whole.cut == 0 and short.cut == sum(whole.counts >= 5) and short.counts.max() == 4
     rows = np.split(whole.pieces, np.cumsum(whole.counts)[:-1])
     for text, row in zip(whole.texts, rows, strict=True):

@@ -1,6 +1,7 @@
 """Token-budget batches of documents and their summaries for a `BertSumAbs`."""
 
 import dataclasses
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -37,7 +38,8 @@ class Summaries:
     cut: int
 
 
-def load_summaries(records: Paths, word_piece: WordPiece, line_break: int | None, max_length: int) -> Summaries:
+def load_summaries(records: Paths, tokenize: Callable[[list[str]], list[list[int]]], line_break: int | None,
+                   max_length: int) -> Summaries:
     """Reads the summaries of prepared documents, those without a sentence left out as by `load_windows`.
 
     A summary that is longer is cut, as the original cuts it (nlpyang/PreSumm, `max_tgt_len`): its end token is kept, so
@@ -45,12 +47,12 @@ def load_summaries(records: Paths, word_piece: WordPiece, line_break: int | None
 
     Args:
         records: of `tfsum.tasks.extractive.prepare`.
-        word_piece: the tokenizer.
+        tokenize: gives the ids of the word pieces of texts.
         line_break: the id between two lines; None joins them.
         max_length: pieces of a target, its end token among them.
 
     Example:
-        >>> load_summaries("records/train", word_piece, 3, 140).cut  # doctest: +SKIP
+        >>> load_summaries("records/train", tokenize, 3, 140).cut  # doctest: +SKIP
         12
     """
     texts = [summary.decode() for batch in read_records(records, ["sentences", "summary"])
@@ -59,7 +61,7 @@ def load_summaries(records: Paths, word_piece: WordPiece, line_break: int | None
     for first in range(0, len(texts), SUMMARIES_AT_ONCE):
         some = texts[first : first + SUMMARIES_AT_ONCE]
         lines = [[line for line in text.split("\n") if line.strip()] for text in some]
-        tokenized = iter(word_piece.tokenize([line for each in lines for line in each]).to_list())
+        tokenized = iter(tokenize([line for each in lines for line in each]))
         for each in lines:
             target: list[int] = []
             for number, _ in enumerate(each):
@@ -98,7 +100,8 @@ class SummaryBatcher(Batcher):
 
     def __init__(self, documents: WindowedDocuments, summaries: Summaries, tokens_per_batch: int,
                  word_piece: WordPiece, start_id: int, end_id: int) -> None:
-        self._sources = DocumentBatcher(documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+        self._sources: Batcher = DocumentBatcher(documents, tokens_per_batch, cls_id=word_piece.cls_id,
+                                                 sep_id=word_piece.sep_id)
         self._summaries, self._start_id, self._end_id = summaries, start_id, end_id
         super().__init__(np.maximum(documents.length, summaries.counts + 1), tokens_per_batch)
         self.counts = {**documents.counts, "target_tokens": int(summaries.counts.sum()), "targets_cut": summaries.cut}

@@ -8,6 +8,9 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfsum.data.batcher import Batcher
+from tfsum.data.original_batches import OriginalBatcher
+from tfsum.data.original_preprocessing import pieces_between_blanks
 from tfsum.data.records import read_records
 from tfsum.data.windows import WindowedDocuments, load_windows
 from tfsum.errors import RecipeError
@@ -17,6 +20,7 @@ from tfsum.formats.open_folder import open_folder
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 from tfsum.tasks import task
 from tfsum.tasks.abstractive.gap_sentences import GapSentences, load_gap_sentences
+from tfsum.tasks.abstractive.original_summary_batches import LONGEST_TARGET, OriginalSummaryBatcher
 from tfsum.tasks.abstractive.summary_batches import Summaries, SummaryBatcher, load_summaries
 from tfsum.tasks.abstractive.validation import AnswerValidation
 from tfsum.text.detokenizer import Detokenizer
@@ -34,6 +38,7 @@ TOKENS = ("[unused0]", "[unused1]", "[unused2]")
 """Before a summary, after it, and between its sentences (nlpyang/PreSumm, train_abstractive.py)."""
 COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
 OTHER_TOKENS = ("[CLS]", "[SEP]", "[MASK]")  # where a vocabulary has none to spare
+VALIDATED_TOGETHER = 8192  # source tokens at least, where the batches of training are measured by their summaries
 SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width", "copy")
 
 
@@ -143,6 +148,8 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     check_segments(config, "a document, whose sentences take turns,")
     case = text_settings(folder, text["lowercase"], text["strip_accents"])
     window_length = model["window_length"] or config["max_position_embeddings"]
+    if data["legacy"] == "bertsum":
+        raise RecipeError("[data] legacy is 'bertsum', which has no abstractive model; expected 'presumm'")
     records = {}
     for split in ("train", "validation"):
         records[split] = pathlib.Path(data["records"]) / split
@@ -151,7 +158,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
             columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
             max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
             strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
-            processes=data["processes"])
+            processes=data["processes"], legacy=data["legacy"])
         log(f"{split}: {format_counts(counts)}")
     vocabulary = Vocabulary.from_file(folder / "vocab.txt")
     settings = {**case, "newline": text["newline"], "window_length": window_length,
@@ -232,7 +239,8 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertS
     word_piece = WordPiece.from_file(data.folder / "vocab.txt",
                                      **{name: data.text[name] for name in ("lowercase", "strip_accents")})
     return SummaryRun(model, data.records, word_piece, {"text": data.text, "recipe": without_folders(recipe)},
-                      TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
+                      TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]),
+                      legacy=recipe["data"]["legacy"] is not None)
 
 
 class SummaryRun(Run):
@@ -245,6 +253,7 @@ class SummaryRun(Run):
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+        legacy: whether to train on PreSumm's batches, `micro_batches` of which are a step.
 
     Example:
         >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
@@ -253,7 +262,8 @@ class SummaryRun(Run):
     """
 
     def __init__(self, model: BertSumAbs, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings) -> None:
+                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings,
+                 legacy: bool = False) -> None:
         with model.distribute_strategy.scope():
             last = settings.steps if settings.decay == "linear" else None
             rates = {"bert": WarmUp(settings.encoder_learning_rate, settings.encoder_warmup_steps, last)}
@@ -263,10 +273,15 @@ class SummaryRun(Run):
         self.model_settings, self._word_piece, self._records = model_settings, word_piece, records["train"]
         line_break = model_settings["text"]["line_break"]
         line_break_id = word_piece.vocabulary.index(line_break)
-        self._batcher = self._batches_of(*self._training_data(records["train"], line_break_id))
-        summaries = load_summaries(records["validation"], word_piece, line_break_id, model.max_length)
+        budget = settings.tokens_per_batch
+        if legacy:
+            self._batcher: Batcher = self._original_batches(records["train"], line_break_id)
+            budget = max(budget, VALIDATED_TOGETHER)
+        else:
+            self._batcher = self._batches_of(*self._training_data(records["train"], line_break_id), budget)
+        summaries = self._read_summaries(records["validation"], line_break_id)
         self.validation = AnswerValidation(
-            model, self._batches_of(self._windows(records["validation"]), summaries),
+            model, self._batches_of(self._windows(records["validation"]), summaries, budget),
             summaries.texts[: evaluate.documents], Detokenizer(word_piece.vocabulary, line_break=line_break),
             evaluate.metric, words=evaluate.words)
 
@@ -279,19 +294,32 @@ class SummaryRun(Run):
 
     def _training_data(self, records: pathlib.Path, line_break: int) -> tuple[WindowedDocuments, Summaries]:
         """Documents with their summaries, or windows with the sentences that are taken out of them."""
-        settings, word_piece, longest = self.settings, self._word_piece, self.model.max_length
+        settings, word_piece = self.settings, self._word_piece
         if not settings.gap_sentences:
-            return self._windows(records), load_summaries(records, word_piece, line_break, longest)
+            return self._windows(records), self._read_summaries(records, line_break)
         gaps = GapSentences(number=settings.gap_sentences, mask_id=word_piece.vocabulary.index("[MASK]"),
                             kept=settings.gap_kept, line_break=line_break, seed=settings.seed)
-        return load_gap_sentences(records, self.model.window_length, longest, gaps)
+        return load_gap_sentences(records, self.model.window_length, self.model.max_length, gaps)
 
     def _windows(self, records: pathlib.Path) -> WindowedDocuments:
         return load_windows(records, self.model.window_length, self.settings.max_windows)
 
-    def _batches_of(self, documents: WindowedDocuments, summaries: Summaries) -> SummaryBatcher:
-        return SummaryBatcher(documents, summaries, self.settings.tokens_per_batch, self._word_piece,
-                              self.model.start_id, self.model.end_id)
+    def _read_summaries(self, records: pathlib.Path, line_break: int) -> Summaries:
+        return load_summaries(records, lambda texts: self._word_piece.tokenize(texts).to_list(), line_break,
+                              self.model.max_length)
+
+    def _batches_of(self, documents: WindowedDocuments, summaries: Summaries, budget: int) -> SummaryBatcher:
+        return SummaryBatcher(documents, summaries, budget, self._word_piece, self.model.start_id, self.model.end_id)
+
+    def _original_batches(self, records: pathlib.Path, line_break: int) -> OriginalSummaryBatcher:
+        model, settings, word_piece = self.model, self.settings, self._word_piece
+        ids = {piece: i for i, piece in enumerate(word_piece.vocabulary)}
+        summaries = load_summaries(records, lambda texts: [pieces_between_blanks(text, ids) for text in texts],
+                                   line_break, LONGEST_TARGET - 1)
+        sources = OriginalBatcher(records, "presumm", model.window_length, settings.tokens_per_batch,
+                                  cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
+        return OriginalSummaryBatcher(sources, summaries, settings.tokens_per_batch, settings.micro_batches,
+                                      model.start_id, model.end_id)
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of a pass."""

@@ -5,12 +5,13 @@ import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tfsum.data.oracle import greedy_labels, soft_labels
+from tfsum.data.oracle import combination_labels, greedy_labels, soft_labels
 from tfsum.data.preparation import RecordWriter, batched
 from tfsum.data.records import make_record
 from tfsum.text.sentence_splitter import SentenceSplitter
 
-LABELS = {"greedy": greedy_labels, "soft": soft_labels}
+LABELS: dict[str, Callable[..., list[float]]] = {
+    "greedy": greedy_labels, "combination": combination_labels, "soft": soft_labels}
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
@@ -29,7 +30,9 @@ class DocumentWriter(RecordWriter):
     def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
         super().__init__(settings, vocabularies)
         self._splitter = SentenceSplitter(newline=settings["newline"])
-        options = {"temperature": settings["temperature"]} if settings["labels"] == "soft" else {}
+        options: dict[str, Any] = {"temperature": settings["temperature"]} if settings["labels"] == "soft" else {}
+        if settings["legacy"]:
+            options["legacy"] = True
         self._labelled = settings["labels"] == "corpus"
         self._label: Callable[..., list[float]] | None = None if self._labelled else functools.partial(
             LABELS[settings["labels"]], size=settings["summary_sentences"], **options)
@@ -37,17 +40,19 @@ class DocumentWriter(RecordWriter):
     def records(self, name: str, documents: Iterator[dict[str, Any]], counts: collections.Counter) -> Iterator[bytes]:
         if self._labelled:
             for document in documents:
-                yield self._record(document, [sentence.encode() for sentence in document["sentences"]], counts)
+                yield from self._records_of(document, [text.encode() for text in document["sentences"]], counts)
             return
         for batch in batched(documents, _SPLIT_TOGETHER):
             found = self._splitter.split([document["text"] for document in batch])["sentences"]
             for document, sentences in zip(batch, found.to_list(), strict=True):
                 if sentences:
-                    yield self._record(document, sentences, counts)
+                    yield from self._records_of(document, sentences, counts)
                 else:
                     counts["empty"] += 1
 
-    def _record(self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter) -> bytes:
+    def _records_of(self, document: dict[str, Any], sentences: list[bytes],
+                    counts: collections.Counter) -> Iterator[bytes]:
+        """The record of a document; none where it is left out."""
         kept = sentences[: self.settings["max_sentences"]]
         counts["sentences_beyond"] += len(sentences) - len(kept)
         if self._label is None:
@@ -64,7 +69,7 @@ class DocumentWriter(RecordWriter):
         counts["pieces"] += sum(map(len, pieces))
         counts["labelled_sentences"] += sum(label > 0 for label in labels)
         counts["without_overlap"] += not any(labels)
-        return make_record(document["id"], pieces, labels, kept, document["summary"])
+        yield make_record(document["id"], pieces, labels, kept, document["summary"])
 
     def _pieces(self, sentences: list[bytes], counts: collections.Counter) -> list[list[int]]:
         longest = self.settings["window_length"] - 2

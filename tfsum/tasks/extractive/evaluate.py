@@ -2,19 +2,23 @@
 
 import collections
 import sys
+from typing import Literal, get_args
 
 from tfsum.data.oracle import greedy_labels
 from tfsum.data.readers import Corpus, corpus_name, read_corpus
-from tfsum.errors import DataError
+from tfsum.errors import DataError, Error
 from tfsum.evaluation.groups import groups
+from tfsum.tasks.extractive.original_selection import by_score, cut_to_reference, original_choice
 from tfsum.tasks.extractive.report import Report, score_systems
 from tfsum.tasks.extractive.summarizer import Summarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
 
+Selection = Literal["model", "bertsum", "bertsum_recall"]
+
 
 def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, words: str = "english",
              limit: int | None = None, samples: int = 1000, seed: int = 0, text: str = "text",
-             summary: str = "summary") -> Report:
+             summary: str = "summary", selection: Selection = "model") -> Report:
     """Scores an extractive model.
 
     Args:
@@ -26,14 +30,27 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
         samples: of the bootstrap.
         seed: of the random pick and the bootstrap.
         text, summary: the corpus's names of these fields.
+        selection: "model", as the model was exported; "bertsum", as the test of BertSum and PreSumm: by score and with
+            trigram blocking, also for lead, and in the order of choice; or "bertsum_recall", their `recall_eval`: as
+            many sentences as fill the number of words of the reference, to which they are cut.
 
     Returns:
         The report; the number of documents left out is written to standard error.
 
     Raises:
         DataError: the corpus cannot be read, or no document has a text and a summary.
+        Error: `selection` is none of these.
     """
+    if selection not in get_args(Selection):
+        raise Error(f"evaluate: selection is {selection!r}; expected one of {', '.join(get_args(Selection))}")
     documents = _documents(corpus, limit, text, summary)
+    if selection != "model":
+        systems = _original_systems(summarizer, documents, None if selection == "bertsum_recall" else sentences,
+                                    sentences)
+        report = score_systems(systems, [document["summary"] for document in documents], sentences=sentences,
+                               english=words == "english", samples=samples, seed=seed)
+        report.settings["selection"] = selection
+        return report
     splitter = SentenceSplitter(summarizer.description["text"]["newline"])
     chosen, split = [], []
     for texts in groups([document["text"] for document in documents]):
@@ -50,6 +67,24 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
         samples=samples,
         seed=seed,
     )
+
+
+def _original_systems(summarizer: Summarizer, documents: list[dict[str, str]], most: int | None,
+                      size: int) -> dict[str, list[list[str]]]:
+    """The sentences that the originals' test chooses for the model, lead and the oracle; `most` None cuts them."""
+    systems: dict[str, list[list[str]]] = {"model": [], "lead": [], "oracle": []}
+    for group in groups(documents):
+        for document in group:
+            scored = summarizer.score(document["text"])
+            texts, reference = scored.sentences, document["summary"].split("\n")
+            labels = greedy_labels(texts, reference, size, legacy=True)
+            chosen = {"model": original_choice(texts, by_score(scored.scores, len(texts)), most=most),
+                      "lead": original_choice(texts, range(len(texts)), most=most),
+                      "oracle": original_choice(texts, [i for i, label in enumerate(labels) if label], most=None)}
+            for name, numbers in chosen.items():
+                summary = [texts[i] for i in numbers]
+                systems[name].append(cut_to_reference(summary, reference) if most is None else summary)
+    return systems
 
 
 def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> list[dict[str, str]]:

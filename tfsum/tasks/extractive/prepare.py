@@ -4,12 +4,13 @@ import collections
 import functools
 import pathlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
+from tfsum.data.original_preprocessing import Program
 from tfsum.data.preparation import RecordWriter, Run, check_settings, shard_names, write_records
 from tfsum.data.readers import fingerprint, read_corpus
 from tfsum.data.vocabulary_file import vocabulary_file
-from tfsum.errors import DataError
+from tfsum.errors import DataError, Error
 
 
 def prepare(
@@ -28,6 +29,7 @@ def prepare(
     shards: int = 8,
     processes: int = 1,
     columns: dict[str, str] | None = None,
+    legacy: Program | None = None,
     progress: bool = True,
     run: Run | None = None,
 ) -> dict[str, int]:
@@ -37,7 +39,8 @@ def prepare(
         corpus: a corpus file (`read_corpus`).
         out_dir: folder of the shards and of `manifest.json`, one folder a corpus.
         vocabulary: a vocab.txt, or the folder that holds one.
-        labels: "greedy" (BertSum's, 0 or 1), "soft" (shares of the best extracts), or "corpus": those in the corpus's
+        labels: "greedy" (BertSum's, 0 or 1), "combination" (BertSum's other one, the best of all extracts; slow),
+            "soft" (shares of the best extracts), or "corpus": those in the corpus's
             field `labels`, whose text is a list of sentences then, see `tfsum.data.corpus_labels`.
         summary_sentences: largest number of sentences in an extract of the oracle.
         temperature: of the soft labels.
@@ -45,10 +48,14 @@ def prepare(
         window_length: positions of the encoder; a sentence is cut to it, [CLS] and [SEP] included.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
-        newline: what a new line means, see `SentenceSplitter`: "sentence", "paragraph", "space" or "auto".
+        newline: what a new line means, see `SentenceSplitter`: "sentence", "line", "paragraph", "space" or
+            "auto".
         shards: number of files.
         processes: how many work at once; 1 works in this one.
         columns: names of the corpus's fields, {"id": ..., "text": ..., "summary": ..., "labels": ...}.
+        legacy: whose preprocessing and oracle to repeat, "bertsum" or "presumm", see
+            `tfsum.data.original_preprocessing`: short sentences and documents are left out, and a document is cut in
+            mid-sentence. The corpus has a sentence a line, whose tokens are parted by blanks (newline "line").
         progress: whether to show a bar on standard error.
         run: writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
 
@@ -56,7 +63,7 @@ def prepare(
         The counts: documents, sentences, pieces and labelled_sentences written; documents dropped, as empty,
         duplicates or without_summary; sentences_beyond max_sentences; documents relabelled (the oracle of the
         whole document wanted one of those); sentences cut to the window and pieces_cut with them; documents
-        without_overlap (no label).
+        without_overlap (no label). With `legacy` instead short_sentences, short_documents and labels_lost with them.
 
     Raises:
         DataError: if the corpus or the vocabulary cannot be read.
@@ -72,7 +79,7 @@ def prepare(
         >>> counts["documents"], counts["sentences"], counts["dropped"]
         (1, 2, 0)
     """
-    settings = {
+    settings: dict[str, Any] = {
         "labels": labels,
         "summary_sentences": summary_sentences,
         "temperature": temperature if labels == "soft" else None,
@@ -83,11 +90,15 @@ def prepare(
         "newline": newline,
         "shards": shards,
         "columns": columns or {},
+        "legacy": legacy,
     }
     check_settings(
         settings | {"processes": processes},
         {"summary_sentences": 1, "max_sentences": 1, "window_length": 3, "shards": 1, "processes": 1},
-        {"labels": ("greedy", "soft", "corpus")})
+        {"labels": ("greedy", "combination", "soft", "corpus"), "legacy": (None, *get_args(Program))})
+    if legacy and (labels == "soft" or newline != "line"):
+        raise Error(f"prepare: legacy is {legacy!r} with labels {labels!r} and newline {newline!r}; expected labels "
+                    "'greedy', 'combination' or 'corpus', and newline 'line': the original reads a sentence a line")
     vocabulary = vocabulary_file(vocabulary)
 
     def names_for(size: int, left_out: collections.Counter) -> list[str]:
@@ -123,5 +134,6 @@ def _usable(corpus: str | pathlib.Path, columns: dict[str, Any] | None, labelled
 def _document_writer(settings: dict[str, Any], vocabulary: str) -> RecordWriter:
     # In here: a worker process settles how TensorFlow works before anything loads it.
     from tfsum.tasks.extractive.document_writer import DocumentWriter
+    from tfsum.tasks.extractive.original_writer import OriginalWriter
 
-    return DocumentWriter(settings, [vocabulary])
+    return (OriginalWriter if settings["legacy"] else DocumentWriter)(settings, [vocabulary])

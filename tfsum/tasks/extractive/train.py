@@ -7,9 +7,13 @@ from typing import Any, Literal
 
 import tensorflow as tf
 
+from tfsum.data.batcher import Batcher
 from tfsum.data.document_batcher import DocumentBatcher
+from tfsum.data.original_batches import OriginalBatcher
+from tfsum.data.original_preprocessing import Program
 from tfsum.data.records import load_columns, read_records
 from tfsum.data.windows import load_windows
+from tfsum.errors import RecipeError
 from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.model_folder import read_json
 from tfsum.formats.open_folder import open_folder
@@ -132,7 +136,7 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
         counts = prepare(
             data[split], records[split], encoder,
             # Validation needs no soft labels, and its oracle is the report's.
-            labels=data["labels"] if split == "train" else "greedy",
+            labels=data["labels"] if split == "train" else "greedy", legacy=data["legacy"],
             columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
             summary_sentences=data["summary_sentences"], temperature=data["temperature"],
             max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
@@ -161,7 +165,8 @@ def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertS
     frequent = frequent_words(pieces, vocabulary.words, vocabulary.unk_id)
     return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
                          {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
-                         TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]))
+                         TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]),
+                         recipe["data"]["legacy"])
 
 
 class ExtractiveRun(Run):
@@ -175,6 +180,10 @@ class ExtractiveRun(Run):
         model_settings: the content of tfsum.json of the best model.
         settings: see `TrainSettings`.
         evaluate: see `EvaluateSettings`.
+        legacy: whose batches to train on, `micro_batches` of which are a step, see `OriginalBatcher`.
+
+    Raises:
+        RecipeError: `legacy` with more than one window, of which the originals read one.
 
     Example:
         >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
@@ -184,7 +193,10 @@ class ExtractiveRun(Run):
 
     def __init__(self, model: BertSumExt, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
                  vocabulary: str | pathlib.Path, model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings) -> None:
+                 evaluate: EvaluateSettings, legacy: Program | None = None) -> None:
+        if legacy and settings.max_windows > 1:
+            raise RecipeError(f"[train] max_windows is {settings.max_windows} and [data] legacy {legacy!r}; expected "
+                              "max_windows 1, since the original reads one window")
         with model.distribute_strategy.scope():
             schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
                               settings.steps if settings.decay == "linear" else None)
@@ -194,7 +206,7 @@ class ExtractiveRun(Run):
         super().__init__(model, optimizer, settings)
         self.model_settings = model_settings
         self._word_piece = WordPiece.from_file(pathlib.Path(vocabulary) / "vocab.txt")
-        self._train_records = train_records
+        self._train_records, self._legacy = train_records, legacy
         # Read once for each of the two numbers of windows; the first is not needed after the second is read.
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
         self.validation = ExtractiveValidation(
@@ -211,11 +223,13 @@ class ExtractiveRun(Run):
         log(f"lead: {format_scores(self.state['lead'])}")
         return super().fit()
 
-    def _make_batcher(self, max_windows: int) -> DocumentBatcher:
+    def _make_batcher(self, max_windows: int) -> Batcher:
         """The batches of the training documents, so many windows of each."""
-        documents = load_windows(self._train_records, self.model.window_length, max_windows)
-        return DocumentBatcher(documents, self.settings.tokens_per_batch, cls_id=self._word_piece.cls_id,
-                               sep_id=self._word_piece.sep_id)
+        ids = {"cls_id": self._word_piece.cls_id, "sep_id": self._word_piece.sep_id}
+        records, length, budget = self._train_records, self.model.window_length, self.settings.tokens_per_batch
+        if self._legacy:
+            return OriginalBatcher(records, self._legacy, length, budget, self.settings.micro_batches, **ids)
+        return DocumentBatcher(load_windows(records, length, max_windows), budget, **ids)
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
         """Only first windows, then up to `max_windows` of each document; see `Run.batches`."""

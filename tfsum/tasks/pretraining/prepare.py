@@ -52,7 +52,8 @@ def prepare(
         duplicates: passes over each document, with other pairs each time.
         lowercase: whether the word pieces are lower-cased.
         strip_accents: whether they lose their accents; None means as `lowercase`.
-        newline: what a new line means, see `SentenceSplitter`: "sentence", "paragraph", "space" or "auto".
+        newline: what a new line means, see `SentenceSplitter`: "sentence", "line", "paragraph", "space" or
+            "auto".
         part: which documents of the corpus are taken: "all", those "held_out" or the others, for "training".
         held_out_share: about how many are held out, chosen by a hash of their text.
         seed: of the pairs.
