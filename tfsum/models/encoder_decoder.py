@@ -150,13 +150,14 @@ class EncoderDecoder(GenerativeModel):
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """The label-smoothed loss summed over the real tokens of the targets."""
         labels = x["target_labels"] if y is None else y
-        if self.copy_attention is None:
-            return ops.sum(label_smoothing_loss(self(x, training=training), labels, self.config["label_smoothing"]))
         source = self.source_of(x)
         output, source_mask = self.read(source, training)
         decoded = self.decode(x["target_ids"], output, source_mask, training)
-        of_own = label_smoothing_loss(self.logits(decoded), labels, 0.0)
-        loss = self.copy_attention.loss(of_own, labels, decoded, **self.copying(source, output, source_mask))
+        copying = self.copying(source, output, source_mask)
+        loss = label_smoothing_loss(self.logits(decoded), labels, self.config["label_smoothing"])
+        if copying is None or self.copy_attention is None:
+            return ops.sum(loss)
+        loss = self.copy_attention.loss(loss, labels, decoded, **copying)
         return ops.sum(ops.where(padding_mask(labels), loss, 0.0))
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
