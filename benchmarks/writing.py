@@ -1,0 +1,98 @@
+"""What an abstractive summarizer of documents writes: how good, how long, how much from the source, how faithful.
+
+    tfsum export runs/bert_sum_abs_news/best served/writer/1 --source-names --restore-case
+    python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --limit 200
+
+Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three sentences, and of the same
+model fed with the source of another document; the words of each; the share of the bigrams that the source does not have,
+and of the numbers and capitalized names that it does not have. The references' own shares stand beside them.
+"""
+
+import argparse
+import itertools
+import re
+import sys
+
+import numpy as np
+
+import tfsum
+from tfsum.data.readers import read_corpus
+from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.evaluation.rouge import METRICS, score_each
+from tfsum.text.sentence_splitter import SentenceSplitter
+
+WORD = re.compile(r"[^\W_]+")
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in lower case."""
+    return WORD.findall(text.lower())
+
+
+def novel_bigrams(text: str, source: str) -> tuple[int, int]:
+    """The bigrams of a text's lines that the source does not have, and all of them."""
+    read = words(source)
+    known = set(zip(read, read[1:]))
+    pairs = [pair for line in text.split("\n") for pair in itertools.pairwise(words(line))]
+    return sum(pair not in known for pair in pairs), len(pairs)
+
+
+def absent(text: str, source: str) -> tuple[int, int]:
+    """The numbers, and the capitalized words that begin no line, that the source does not have; and all of them."""
+    known = set(words(source))
+    found = [word.lower() for line in text.split("\n") for place, word in enumerate(WORD.findall(line))
+             if any(map(str.isdigit, word)) or (place and word[0].isupper())]
+    return sum(word not in known for word in found), len(found)
+
+
+def share(texts: list[str], sources: list[str], count) -> str:
+    """A share of all that is counted, and its interval."""
+    counts = np.array([count(text, source) for text, source in zip(texts, sources)], float)
+    random = np.random.default_rng(0)
+    samples = counts[random.integers(0, len(counts), (1000, len(counts)))].sum(1)
+    shares = 100 * samples[:, 0] / np.maximum(samples[:, 1], 1)
+    low, high = np.percentile(shares, [2.5, 97.5])
+    return f"{100 * counts[:, 0].sum() / max(counts[:, 1].sum(), 1):.1f} % ({low:.1f} to {high:.1f})"
+
+
+def row(name: str, texts: list[str], references: list[str]) -> np.ndarray:
+    """Prints the scores of texts, and returns those of each."""
+    scores = 100 * score_each(texts, references)[:, :, 2]
+    low, high = bootstrap_intervals(scores, 1000, 0)
+    cells = "  ".join(f"{metric} {mean:.2f} ({a:.2f} to {b:.2f})"
+                      for metric, mean, a, b in zip(METRICS, scores.mean(0), low, high))
+    print(f"{name:<28}{cells}  {np.mean([len(words(text)) for text in texts]):.1f} words")
+    return scores
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("model")
+    parser.add_argument("corpus")
+    parser.add_argument("--limit", type=int, help="only the first documents")
+    parser.add_argument("--show", type=int, default=3, help="summaries to show")
+    options = parser.parse_args()
+    documents = list(itertools.islice(read_corpus(options.corpus), options.limit))
+    sources, references = ([document[name] for document in documents] for name in ("text", "summary"))
+    write, splitter = tfsum.load(options.model), SentenceSplitter()
+    texts = [answer.summary for answer in write(sources)]
+    shuffled = [answer.summary for answer in write([*sources[1:], sources[0]])]
+    split = splitter.split(sources)["sentences"].to_list()
+    lead = ["\n".join(sentence.decode() for sentence in sentences[:3]) for sentences in split]
+    model = row("model", texts, references)
+    first = row("lead-3", lead, references)
+    control = row("model, another source", shuffled, references)
+    for name, other in (("lead-3", first), ("another source", control)):
+        low, high = bootstrap_intervals(model - other, 1000, 0)
+        print(f"model - {name}: " + "  ".join(f"{metric} {mean:+.2f} ({a:+.2f} to {b:+.2f})" for metric, mean, a, b
+                                              in zip(METRICS, (model - other).mean(0), low, high)))
+    for name, written in (("model", texts), ("references", references), ("lead-3", lead)):
+        print(f"{name}: bigrams that the source lacks {share(written, sources, novel_bigrams)}; numbers and names that "
+              f"it lacks {share(written, sources, absent)}")
+    for text, reference in zip(texts[: options.show], references):
+        print(f"\n{text}\n-- reference:\n{reference}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
