@@ -28,6 +28,7 @@ OTHERS = {"tasks/evaluate.py": {"Report"}}  # an interface
 # Methods that Keras documents, and that mean the same here.
 KERAS = {"build", "call", "compile", "evaluate", "fit", "get_config", "make_test_function", "make_train_function",
          "predict", "predict_on_batch"}
+BEAM = {"expand"}  # likewise of Beam's transforms
 
 
 def public(path: pathlib.Path) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -53,7 +54,7 @@ def methods(node: ast.ClassDef | ast.FunctionDef) -> Iterator[ast.FunctionDef | 
     """The public methods of a class, without those that Keras documents, and without the types of `overload`."""
     for child in node.body if isinstance(node, ast.ClassDef) else ():
         if (isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef) and not child.name.startswith("_")
-                and child.name not in KERAS
+                and child.name not in KERAS | BEAM
                 and "overload" not in [getattr(found, "id", "") for found in child.decorator_list]):
             yield child
 

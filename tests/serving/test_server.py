@@ -97,15 +97,16 @@ def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, g
     port = free_port()
     process, url = start(slow_models, "--threads", 1, "--batch-characters", 1, "--grace", 1, "--grpc-port", port)
     asked = f"grpc://127.0.0.1:{port}" if grpc else url
-    texts = ["a text"] * 400  # far more than a second
+    texts = ["a text"] * 900
     with concurrent.futures.ThreadPoolExecutor(1) as pool, Client(
             asked, "slow", batch_documents=1000, batch_characters=1 << 20, retries=0) as client:
         answer = pool.submit(client.predict, {"text": texts})
-        time.sleep(1)
+        while not waiting(url):
+            time.sleep(0.1)
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
-        assert process.returncode == 1 and time.monotonic() - begin < 10
+        assert process.returncode == 1 and time.monotonic() - begin < 30  # of the minutes that all would take
         assert "before every accepted request was answered" in log and "Traceback" not in log
         assert isinstance(answer.exception(30), RequestError)
 
@@ -114,7 +115,13 @@ def test_idle_servers_stop_at_once(start, slow_models):
     process, _ = start(slow_models, "--grpc-port", free_port())
     begin = time.monotonic()
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 0 and time.monotonic() - begin < 10
+    assert process.wait(60) == 0 and time.monotonic() - begin < 30  # which is the grace
+
+
+def waiting(url):
+    """How many requests wait for a batch."""
+    with urllib.request.urlopen(f"{url}/monitoring/prometheus/metrics", timeout=30) as answer:
+        return float(re.search(r"^tfsum_queue_requests (\S+)", answer.read().decode(), re.MULTILINE)[1])
 
 
 def free_port():
@@ -149,8 +156,7 @@ def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
     for _ in range(signals):
         process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
-    begin = time.monotonic()
-    assert process.wait(30) == status and time.monotonic() - begin < 10  # of the 60 seconds of the loading
+    assert process.wait(30) == status  # the models would take twice as long
 
 
 def test_the_access_log_has_no_text_and_the_client_works(start):
