@@ -3,9 +3,9 @@
     tfsum export runs/bert_sum_abs_news/best served/writer/1 --source-names --restore-case
     python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --limit 200
 
-Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three sentences, and of the same
-model fed with the source of another document; the words of each; the share of the bigrams that the source does not have,
-and of the numbers and capitalized names that it does not have. The references' own shares stand beside them.
+Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three sentences, and of the
+same model fed with the source of another document; the words of each; the share of the bigrams that the source does not
+have, and of the numbers and capitalized names that it does not have. The references' own shares stand beside them.
 """
 
 import argparse
