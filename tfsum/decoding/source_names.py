@@ -55,9 +55,10 @@ class SourceNames:
     def step(self, token_ids: Tensor, position: Tensor, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
         """See `Strategy`; the logits are logarithms of probabilities."""
         logits, inner = self._model.step(token_ids, position, {**state["model"], "hypotheses": state["hypotheses"]})
-        log_probability = ops.log_softmax(ops.cast(logits, "float32"))
+        logits = ops.cast(logits, "float32")
+        log_probability = ops.log_softmax(logits)
         allowed = ops.reshape(self._allowed(token_ids, state), ops.shape(log_probability))
-        lost = ops.sum(ops.where(allowed, 0.0, ops.exp(log_probability)), axis=-1, keepdims=True)
+        lost = ops.sum(ops.where(allowed, 0.0, ops.softmax(logits)), axis=-1, keepdims=True)
         kept = ops.where(allowed, log_probability, UNLIKELY)
         is_padding = ops.arange(kept.shape[-1]) == PADDING
         kept = ops.where(is_padding, ops.log(ops.maximum(lost, 1e-30)), kept)
