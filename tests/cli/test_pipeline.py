@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+
 import tfsum.beam
 from tfsum.cli.main import main, parse
 
