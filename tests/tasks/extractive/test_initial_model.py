@@ -54,7 +54,7 @@ def place(tmp_path, monkeypatch):
 @pytest.mark.parametrize("changes", [
     ["model.head=lstm"],
     pytest.param(["model.head=lstm", "model.legacy=true"], marks=pytest.mark.xfail(
-        raises=tfsum.Error, reason="the scores of a legacy LSTM depend on the batch, and the export's verification asks "
+        raises=tfsum.Error, reason="scores of a legacy LSTM depend on the batch, and the export's verification asks "
         "texts together")),
     ["model.head=classifier", "model.pretrained=false"]])
 def test_from_a_recipe_to_a_summary(place, changes):
