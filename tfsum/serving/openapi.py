@@ -74,8 +74,8 @@ def _predicted(name: str, signatures: Sequence[Signature]) -> Document:
     bodies = [_rows(signature) for signature in signatures] + [
         _columns(signature) for signature in signatures if len(signature.inputs) == 1]
     answers = [answer for signature in signatures for answer in _answers(signature)]
-    columns = ("Instead of `instances`, a list of rows, `inputs` may have a list for each input. Where rows may have any "
-               "length, several rows of the same length are taken too.")
+    columns = ("Instead of `instances`, a list of rows, `inputs` may have a list for each input. Where rows may have "
+               "any length, several rows of the same length are taken too.")
     return _asked(name, columns, {"anyOf": bodies}, {"anyOf": answers})
 
 
