@@ -81,7 +81,7 @@ BODIES = [
     ("text:predict", {"signature_name": "words", "instances": ["two words"]}),
     ("text:predict", {"signature_name": "raw", "instances": [{"b64": "/w=="}]}),
     ("text:predict", {"signature_name": "picky", "instances": ["a text"]}),
-    ("numbers:predict", {"instances": [0.5]}),
+    ("numbers:predict", {"instances": [0.5, 1]}),
     ("numbers:predict", {"signature_name": "uneven", "inputs": [0.5]}),
     ("numbers:predict", {"signature_name": "whole", "instances": [{"x": -(1 << 31), "z": (1 << 63) - 1}]}),
     ("examples:regress", {"examples": [{"x": 80.0}, {"x": [20.0]}]}),

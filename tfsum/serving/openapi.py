@@ -74,8 +74,8 @@ def _predicted(name: str, signatures: Sequence[Signature]) -> Document:
     bodies = [_rows(signature) for signature in signatures] + [
         _columns(signature) for signature in signatures if len(signature.inputs) == 1]
     answers = [answer for signature in signatures for answer in _answers(signature)]
-    columns = ("Instead of `instances`, a list of rows, `inputs` may have a list for each input. Where rows may have "
-               "any length, several rows of the same length are taken too.")
+    columns = ("Instead of `instances`, a list of rows, `inputs` may have a list for each input. Rows of a request "
+               "have the same length, and ids are those of the vocabulary, which a schema cannot say: others get 400.")
     return _asked(name, columns, {"anyOf": bodies}, {"anyOf": answers})
 
 
@@ -107,18 +107,12 @@ def _errors(*statuses: str) -> Document:
             for status in statuses}
 
 
-def _of_any_size(info: TensorInfo) -> bool:
-    return info.shape is None or None in info.shape[1:]
-
-
 def _rows(signature: Signature) -> Document:
-    """A schema cannot say that rows have one length, so that those of any length are described one at a time."""
     rows = {name: _value(info, 1) for name, info in sorted(signature.inputs.items())}
     forms: list[Document] = [{**_exactly(rows), "additionalProperties": False}]
     if len(rows) == 1:
         forms.append(next(iter(rows.values())))
-    most = {"maxItems": 1} if any(map(_of_any_size, signature.inputs.values())) else {}
-    lists = [{"type": "array", "minItems": 1, **most, "items": form} for form in forms]
+    lists = [{"type": "array", "minItems": 1, "items": form} for form in forms]
     return _body(signature, "instances", "inputs", {"anyOf": lists})
 
 
