@@ -74,7 +74,8 @@ def _predicted(name: str, signatures: Sequence[Signature]) -> Document:
     bodies = [_rows(signature) for signature in signatures] + [
         _columns(signature) for signature in signatures if len(signature.inputs) == 1]
     answers = [answer for signature in signatures for answer in _answers(signature)]
-    columns = "Instead of `instances`, a list of rows, `inputs` may have a list for each input."
+    columns = ("Instead of `instances`, a list of rows, `inputs` may have a list for each input. Rows of a request "
+               "have the same length, and ids are those of the vocabulary, which a schema cannot say: others get 400.")
     return _asked(name, columns, {"anyOf": bodies}, {"anyOf": answers})
 
 

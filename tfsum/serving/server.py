@@ -192,19 +192,25 @@ class _Http(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Ends HTTP and gRPC beside each other; what is not answered at the end of the grace is given up."""
-        begin = time.monotonic()
-        left = max(0.0, self._end - begin - POLL)
-        calls = asyncio.create_task(self._calls.stop(left)) if self._calls is not None else None
+        left = max(0.0, self._end - time.monotonic() - POLL)
         self.config.timeout_graceful_shutdown = left  # type: ignore[assignment]  # any number of seconds will do
+        calls = asyncio.create_task(self._stop_calls(left))
         await super().shutdown(sockets)
-        self.answered = not self.force_exit and not self.server_state.tasks
-        while calls is not None and not calls.done() and not self.force_exit:
+        self.answered = not self.server_state.tasks
+        while not calls.done() and not self.force_exit:
             await asyncio.wait([calls], timeout=POLL)
-        if calls is not None:
-            self.answered &= not self.force_exit and (time.monotonic() - begin < left or not left)
+        self.answered &= not self.force_exit and calls.result()
+        if self.force_exit and self._calls is not None:
             await self._calls.stop(0)
         if not self.answered:
             LOG.warning("stopped before every accepted request was answered")
+
+    async def _stop_calls(self, left: float) -> bool:
+        """Ends gRPC; whether all of its calls were answered before the time was over."""
+        begin = time.monotonic()
+        if self._calls is not None:
+            await self._calls.stop(left)
+        return not left or time.monotonic() - begin < left
 
 
 def _listen(host: str, port: int) -> socket.socket:
