@@ -142,9 +142,10 @@ class Batcher:
             replicas: that share a batch.
             parts: micro-batches of a replica's share.
         """
-        rows = max(self.plan(), key=lambda rows: len(rows) * self.width(self.length, rows) ** 2)[::replicas]
-        batch = tf.data.Dataset.from_tensors(self.assemble(rows[: -(-len(rows) // parts)]))
-        return next(self.transform(batch).as_numpy_iterator())
+        rows = max(self.plan(), key=lambda rows: len(rows) * self.width(self.length, rows) ** 2)
+        rows = rows[np.argsort(-self.length[rows], kind="stable")][::replicas]  # a share with the longest row
+        share = next(self.transform(tf.data.Dataset.from_tensors(self.assemble(rows))).as_numpy_iterator())
+        return {name: array[: -(-len(rows) // parts)] for name, array in share.items()}
 
     def rows_of(self, number: int, seed: int) -> np.ndarray:
         """The rows of one batch of training.
