@@ -123,15 +123,15 @@ def presumm_search(model: Any, source: Any, max_length: int, *, width: int, leng
 
     def one_token(position, token, ids, log_probability, words, ended, best, state):
         logits, state = model.step(ops.reshape(token, (-1,)), position, state)
-        gains = ops.reshape(ops.log_softmax(ops.cast(logits, "float32")), (batch, width, -1))
-        vocabulary_size = gains.shape[-1]
+        vocabulary_size = logits.shape[-1]
+        gains = ops.reshape(ops.log_softmax(ops.cast(logits, "float32")), (-1, width, vocabulary_size))
         is_end = ops.arange(vocabulary_size) == model.end_id
         gains = ops.where(is_end & (position + 1 < min_length), TOO_EARLY, gains)
         scores = (gains + log_probability[..., None]) / penalty(position)
         if known is not None:
             blocked = words.repeated() & (words.count > 3) & (position >= 3)
             scores = ops.where(blocked[..., None], BLOCKED, scores)
-        score, choice = ops.top_k(ops.reshape(scores, (batch, -1)), width)
+        score, choice = ops.top_k(ops.reshape(scores, (-1, width * vocabulary_size)), width)
         origin, token = choice // vocabulary_size, choice % vocabulary_size
         ids = ops.where(columns == position, token[..., None], choose(ids, origin))
         if known is not None:
@@ -161,7 +161,7 @@ def _with_recorded(best: tuple, score: Tensor, ids: Tensor, finished: Tensor, at
     """The best hypothesis of each source, those recorded at this step among them; ties: the one recorded first."""
     recorded = (finished | at_end) & ~ended[:, None]
     score = ops.where(recorded, score, FORBIDDEN)
-    first = ops.argmax(score, axis=1)[:, None]
+    first = ops.top_k(score, 1)[1]  # not argmax, whose operations not every host has
     newest = choose(score, first)[:, 0]
     better = newest > best[0]
     return (ops.where(better, newest, best[0]), ops.where(better[:, None], choose(ids, first)[:, 0], best[1]),
