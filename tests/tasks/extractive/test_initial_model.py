@@ -31,7 +31,8 @@ tokens_per_batch = 256
 warmup_steps = 1
 average_decay = 0.0
 """
-SIZES = {"vocab_size": len(WORDS), "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
+# Normalized over a few units, an LSTM is chaotic: the last digits of a sum decide after 50 sentences.
+SIZES = {"vocab_size": len(WORDS), "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
          "intermediate_size": 12, "max_position_embeddings": 32}
 NO_STEPS = ["train.learning_rate=1e-12", "train.encoder_learning_rate=1e-12"]
 
@@ -51,12 +52,8 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("changes", [
-    ["model.head=lstm"],
-    pytest.param(["model.head=lstm", "model.legacy=true"], marks=pytest.mark.xfail(
-        raises=tfsum.Error, reason="scores of a legacy LSTM depend on the batch, and the export's verification asks "
-        "texts together")),
-    ["model.head=classifier", "model.pretrained=false"]])
+@pytest.mark.parametrize("changes", [["model.head=lstm"], ["model.head=lstm", "model.legacy=true"],
+                                     ["model.head=classifier", "model.pretrained=false"]])
 def test_from_a_recipe_to_a_summary(place, changes):
     best = tfsum.train("recipe.toml", changes)
     exported = tfsum.export_model(best, place / "served", storage="small")

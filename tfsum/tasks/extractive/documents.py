@@ -59,7 +59,7 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
 
 
 def score_documents(
-    weights: StoredWeights, values: dict, vectors: tf.Tensor, per_document: tf.Tensor
+    weights: StoredWeights, values: dict, vectors: tf.Tensor, per_document: tf.Tensor, padded: bool = True
 ) -> tf.Tensor:
     """Scores all sentences, those of a document together.
 
@@ -68,6 +68,8 @@ def score_documents(
         values: the result of `weights.read()`.
         vectors: float32 (N, D), document by document.
         per_document: int (B,), sentences of each; they sum to N.
+        padded: whether documents go through the head together; False for a head that reads padding (`LSTMHead` with
+            `legacy`), whose scores would depend on the batch.
 
     Returns:
         float32 logits (N,).
@@ -79,7 +81,7 @@ def score_documents(
 
     def score(rows: tf.Tensor) -> tf.Tensor:
         sizes = tf.gather(size, rows)
-        here = tf.range(_rounded_up(tf.reduce_max(sizes), SENTENCES))
+        here = tf.range(_rounded_up(tf.reduce_max(sizes), SENTENCES if padded else 1))
         real = here < sizes[:, tf.newaxis]
         index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + here, 0)
         with weights.model(values) as model:
@@ -88,7 +90,8 @@ def score_documents(
             )
         return (tf.boolean_mask(logits, real),)
 
-    return in_groups(score, tf.range(tf.size(size)), BLOCKS_AT_ONCE, [tf.TensorSpec([None])])[0]
+    at_once = BLOCKS_AT_ONCE if padded else 1
+    return in_groups(score, tf.range(tf.size(size)), at_once, [tf.TensorSpec([None])])[0]
 
 
 def _rounded_up(number: tf.Tensor, to: int) -> tf.Tensor:

@@ -78,6 +78,7 @@ class ExtractiveSummarizer(tf.Module):
             raise ExportError(f"selection={selection!r}; expected one of {', '.join(SELECTIONS)}")
         self.word_piece, self.splitter = word_piece, splitter
         self.window_length, self.max_sentences = window_length, max_sentences
+        self.head_reads_padding = model.config["legacy"]
         self.default_sentences, self.default_block = sentences, block_trigrams
         self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         self.width = model.bert.config["hidden_size"]
@@ -161,7 +162,7 @@ class ExtractiveSummarizer(tf.Module):
         )
         values = self.weights.read()
         vectors = sentence_vectors(self.weights, values, windows, self.width, self.window_length)
-        logits = score_documents(self.weights, values, vectors, per_document)
+        logits = score_documents(self.weights, values, vectors, per_document, padded=not self.head_reads_padding)
         owner = row_ids(sentences)
         documents = tf.size(text, tf.int64)
         return {
