@@ -47,6 +47,7 @@ def test_what_a_search_finds_otherwise_alone_is_not_recorded():
 
     same = record(None, [REQUEST], ask, ("text", "sum"))
     assert same["answers"] == [{"text": "a tie", "sum": -1.0, "read": 1.0}]
-    recorded = record(None, [REQUEST, {"source": "a tie"}], ask, ("text", "sum"))
+    with pytest.warns(UserWarning, match="golden answer 0: the search ends otherwise in a batch than alone"):
+        recorded = record(None, [REQUEST, {"source": "a tie"}], ask, ("text", "sum"))
     assert recorded["answers"] == [{"read": 1.0}, {"text": "a tie", "sum": -2.0, "read": 1.0}]
     assert replay(None, {**recorded, "answers": recorded["answers"][:1], "requests": [REQUEST]}, ask, "model") == 0.0

@@ -1,5 +1,6 @@
 """Files of documents to files of summaries: the pipeline of `tfsum pipeline summarize`."""
 
+import glob
 import json
 import pathlib
 from collections.abc import Sequence
@@ -119,7 +120,10 @@ def _clear(output: str, output_format: str, shards: int) -> None:
     # Beam writes into folders of these names, and leaves them where it is killed.
     parts = [path for name in (ANSWERS, FAILED) for path in _matching(output, f"beam-temp-{name}-*/*")]
     _delete(parts)
-    _delete(sorted({FileSystems.split(path)[0] for path in parts}))
+    folders = {FileSystems.split(path)[0] for path in parts}
+    for name in (ANSWERS, FAILED):  # those without a file, which Beam's match does not find, are on disks alone
+        folders |= set(glob.glob(f"{glob.escape(output)}/beam-temp-{name}-*"))
+    _delete(sorted(folders))
 
 
 def _delete(paths: list[str]) -> None:

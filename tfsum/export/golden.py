@@ -5,6 +5,7 @@ take `text` and no more may have the first three from here.
 """
 
 import pathlib
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -69,7 +70,8 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
     """Records the answers of a loaded model.
 
     A search over many steps decides between hypotheses that may be equal but for rounding, and goes on differently
-    then. Where an answer in a batch and the answer alone differ, the parts that a search found are not recorded.
+    then. Where an answer in a batch and the answer alone differ, a warning says so, and the parts that a search found
+    are not recorded.
 
     Args:
         model: a loaded SavedModel.
@@ -88,6 +90,9 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
     for i in range(len(requests) if searched else 0):
         (alone,) = ask(model, [requests[i]])
         if alone[searched[0]] != answers[i][searched[0]]:
+            warnings.warn(f"golden answer {i}: the search ends otherwise in a batch than alone, so that its "
+                          f"{', '.join(searched)} will not be verified; a trained model should decide clearly: look at "
+                          "its answers", stacklevel=2)
             answers[i] = {name: value for name, value in answers[i].items() if name not in searched}
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
 

@@ -67,10 +67,14 @@ class EncoderDecoder(GenerativeModel):
         Returns:
             float32 logits (B, T, V).
         """
+        return self.logits(*self._decoded(inputs, training))
+
+    def _decoded(self, inputs: dict[str, Tensor], training: bool | None) -> tuple[Tensor, dict[str, Tensor] | None]:
+        """The decoder's output (B, T, D) for the inputs of `call`, and what `copying` returns of their source."""
         source = self.source_of(inputs)
         output, source_mask = self.read(source, training)
         x = self.decode(inputs["target_ids"], output, source_mask, training)
-        return self.logits(x, self.copying(source, output, source_mask))
+        return x, self.copying(source, output, source_mask)
 
     def decode(self, target_ids: Tensor, source: Tensor, source_mask: Tensor, training: bool | None = None) -> Tensor:
         """The decoder's output (B, T, D), from target ids (B, T) and what `read` returned."""
@@ -148,12 +152,9 @@ class EncoderDecoder(GenerativeModel):
         return labels, ops.softmax(self(x, training=False)), padding_mask(labels)
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
-        """The label-smoothed loss summed over the real tokens of the targets."""
+        """The loss summed over the real tokens of the targets: label-smoothed, or that of a model that copies."""
         labels = x["target_labels"] if y is None else y
-        source = self.source_of(x)
-        output, source_mask = self.read(source, training)
-        decoded = self.decode(x["target_ids"], output, source_mask, training)
-        copying = self.copying(source, output, source_mask)
+        decoded, copying = self._decoded(x, training)
         loss = label_smoothing_loss(self.logits(decoded), labels, self.config["label_smoothing"])
         if copying is None or self.copy_attention is None:
             return ops.sum(loss)

@@ -69,7 +69,7 @@ def start_model(folder: str, freeze_layers: int, round_words: bool, hidden_dropo
     if "bert_sum_ext" not in read_json(pathlib.Path(folder) / "config.json"):
         raise RecipeError(f"[model] start: {folder} is no BertSumExt; name a BERT as encoder instead")
     stored = BertSumExt.from_pretrained(folder)
-    model = random_model(folder, freeze_layers, round_words, hidden_dropout_prob, attention_probs_dropout_prob, **head)
+    model = random_model(folder, 0, False, hidden_dropout_prob, attention_probs_dropout_prob, **head)
     names = SHAPE + (LAYERS if stored.config["head"] == "transformer" else ())
     if others := [name for name in names if stored.config[name] != model.config[name]]:
         wanted = ", ".join(f"{name} = {json.dumps(stored.config[name])}" for name in others)
