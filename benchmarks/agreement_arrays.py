@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from tfsum.formats import model_folder
+from tfsum.formats import weight_names
 from tfsum.models import BertForPretraining
 
 FLOAT32 = 2e-5
@@ -16,9 +16,9 @@ Comparisons = Iterator[tuple[str, np.ndarray, np.ndarray, float]]
 def named_arrays(model: BertForPretraining, values, name_of: Callable) -> dict[str, np.ndarray]:
     """Arrays of the model's trainable variables, named and transposed as in a file (`name_of`, see `StoredModel`)."""
     layers = model.bert.config["num_hidden_layers"]
-    names = {path: (name, transposed) for name, path, transposed in model_folder.bert_names(layers, "bert.")}
+    names = {path: (name, transposed) for name, path, transposed in weight_names.bert_names(layers, "bert.")}
     heads = {path: (name, transposed) for rows in model.head_names().values() for name, path, transposed in rows}
-    rooms = [(model_folder.variables_by_path(model.bert), names), (model.head_variables(), heads)]
+    rooms = [(weight_names.variables_by_path(model.bert), names), (model.head_variables(), heads)]
     found = {}
     of_variable = {id(v): value for v, value in zip(model.trainable_variables, values, strict=True)}
     for variables, table in rooms:

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from agreement_arrays import FLOAT32, Comparisons, gradients_by_name
 
-from tfsum.formats.model_folder import full_name
+from tfsum.formats.weight_names import full_name
 from tfsum.models import Bert, BertForPretraining
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "tests" / "fixtures"

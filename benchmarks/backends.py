@@ -32,7 +32,7 @@ COUNTS = ("tokens", "positions")  # what the exact step counts besides the loss,
 
 def with_weights(model):
     """The model, built, with weights that depend only on their names."""
-    from tfsum.formats.model_folder import variables_by_path
+    from tfsum.formats.weight_names import variables_by_path
 
     model.build()
     for path, variable in variables_by_path(model).items():

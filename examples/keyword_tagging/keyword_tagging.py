@@ -17,7 +17,7 @@ import tfsum
 from tfsum.data import readers
 from tfsum.data.batcher import Batcher
 from tfsum.export import golden, saved_model, stored_weights
-from tfsum.formats import model_folder, open_folder
+from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import check_texts
 from tfsum.models.bert import Bert
@@ -34,7 +34,7 @@ WHAT, ANSWERS = "A keyword tagger for TensorFlow", "words with their probabiliti
 MODEL_KIND, EXPORT_KIND, VERB = "keyword_tagger", "keyword_tagging", None  # [model] kind, kind of exports, CLI verb
 requests, signatures, warmup = golden.requests, golden.signatures, golden.warmup  # of an export that takes `text` alone
 NONE, OTHER, KEYWORD = range(3)  # labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
-HEAD = [(f"classifier.{name}", path, transposed) for name, path, transposed in model_folder.DENSE]
+HEAD = [(f"classifier.{name}", path, transposed) for name, path, transposed in weight_names.DENSE]
 
 
 def owns(config): return "KeywordTagger" in (config.get("architectures") or [])  # a config.json of this task's model
@@ -63,8 +63,8 @@ class KeywordTagger(Model):
     def folder_config(self): return {"model_type": "bert", "architectures": ["KeywordTagger"], **self.bert.config}
 
     def tensors(self):  # model.safetensors
-        head = model_folder.variables_by_path(self.classifier)
-        return model_folder.bert_tensors(self.bert, "bert.") | model_folder.named_tensors(head, HEAD)
+        head = weight_names.variables_by_path(self.classifier)
+        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(head, HEAD)
 
 
 def lay_out(words, word_piece, length):
@@ -161,7 +161,7 @@ def export_model(folder, destination, ops="core"):
     source, destination = pathlib.Path(folder), saved_model.version_folder(destination)
     settings, stored = saved_model.read_settings(source), open_folder.open_folder(source)
     model = KeywordTagger(open_folder.load_bert(Bert, stored, {}))
-    model_folder.assign_head(model.classifier, HEAD, stored)
+    assign_weights.assign_head(model.classifier, HEAD, stored)
     module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
     return saved_model.write_export(task("keyword_tagging"), module, source, destination, settings,
                                     {"ops": ops, "storage": "float32", "text": settings["text"]})

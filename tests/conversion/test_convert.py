@@ -11,7 +11,7 @@ from safetensors.numpy import load_file, save_file
 
 from tfsum.conversion.convert import FORMATS, convert
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder
+from tfsum.formats import weight_names
 from tfsum.formats.google import google_name
 from tfsum.formats.open_folder import open_folder
 from tfsum.formats.text_settings import read_text_settings
@@ -34,7 +34,7 @@ def source(tmp_path):
 
 def full(stored):
     """The tensors of a file as Hugging Face has them."""
-    names = model_folder.bert_names(2, "bert.")
+    names = weight_names.bert_names(2, "bert.")
     names += [row for rows in BertForPretraining(stored.config).head_names().values() for row in rows]
     tensors = {}
     for name, _, transposed in names:

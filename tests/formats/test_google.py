@@ -45,7 +45,7 @@ def rewrite(folder, edit):
 def test_names_of_the_releases():
     """A model of three layers has 5 + 16 * 3 + 2 variables of the encoder, as the reference counts them."""
     from tfsum.formats.google import google_name
-    from tfsum.formats.model_folder import bert_names
+    from tfsum.formats.weight_names import bert_names
 
     names = [google_name(name, transposed)[0] for name, _, transposed in bert_names(3, "bert.")]
     assert len(set(names)) == 5 + 16 * 3 + 2

@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 
-from tfsum.formats.model_folder import variables_by_path
+from tfsum.formats.weight_names import variables_by_path
 from tfsum.layers import Encoder
 
 DATA = pathlib.Path(__file__).parents[1] / "fixtures"

@@ -8,7 +8,7 @@ import tensorflow as tf
 
 from tfsum.conversion.bertsum import read_bertsum
 from tfsum.conversion.bertsum_names import bertsum_names, bertsum_tensors
-from tfsum.formats import model_folder
+from tfsum.formats import weight_names
 from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.training.optimizer import Adam, WarmUp
 
@@ -125,7 +125,7 @@ def gradients(model, batch, prefix):
 
 def path_in(model, variable):
     for room, part in (("bert", model.bert), ("head", model.head)):
-        for path, known in model_folder.variables_by_path(part).items():
+        for path, known in weight_names.variables_by_path(part).items():
             if known is variable:
                 return f"{room}/{path}"
     raise AssertionError(f"{variable.path} is in no part of the model")

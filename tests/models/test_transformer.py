@@ -11,7 +11,7 @@ from keras import ops
 
 from tfsum.decoding import BeamSearch, Greedy
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats.model_folder import variables_by_path
+from tfsum.formats.weight_names import variables_by_path
 from tfsum.models import Bert, Transformer
 from tfsum.models.label_smoothing import label_smoothing_loss
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 from safetensors.numpy import load_file
 
 from tfsum.decoding import Greedy
-from tfsum.formats.model_folder import variables_by_path
+from tfsum.formats.weight_names import variables_by_path
 from tfsum.models import Transformer
 from tfsum.models.label_smoothing import label_smoothing_loss
 from tfsum.training.optimizer import Adam, WarmUp

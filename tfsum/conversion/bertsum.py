@@ -15,7 +15,7 @@ from tfsum.conversion.bertsum_names import BERT, bertsum_names, named_variables,
 from tfsum.conversion.bertsum_options import read_options
 from tfsum.conversion.bertsum_shapes import bertsum_shapes
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder
+from tfsum.formats import assign_weights, model_folder
 from tfsum.formats.torch_file import read_torch_file
 from tfsum.models.bert_sum_abs import BertSumAbs
 from tfsum.models.bert_sum_ext import BertSumExt
@@ -110,7 +110,7 @@ def open_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: 
     names = bertsum_names(model, prefix)
     weights = without_buffers(dict(tensors), prefix, str(path))
     shapes = bertsum_shapes(model, [place for _, place, _ in names])
-    return StoredBertSum(model, model_folder.checked(shapes, names, weights, path), _notes(content, tensors, weights))
+    return StoredBertSum(model, assign_weights.checked(shapes, names, weights, path), _notes(content, tensors, weights))
 
 
 def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:

@@ -9,8 +9,8 @@ import re
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder
-from tfsum.formats.model_folder import DENSE, NORM, TABLE
+from tfsum.formats import weight_names
+from tfsum.formats.weight_names import DENSE, NORM, TABLE
 from tfsum.layers.positional_encoding import positional_encoding
 from tfsum.models.bert_sum_abs import BertSumAbs
 from tfsum.models.bert_sum_ext import BertSumExt
@@ -66,7 +66,7 @@ def bertsum_names(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") -> l
         >>> bertsum_names(model, "encoder.")[-1]
         ('encoder.linear1.bias', 'head/score/bias', False)
     """
-    encoder = model_folder.bert_names(model.bert.config["num_hidden_layers"])
+    encoder = weight_names.bert_names(model.bert.config["num_hidden_layers"])
     names = [(BERT + file, f"bert/{path}", transposed) for file, path, transposed in encoder]
     if isinstance(model, BertSumAbs):
         return names + _writer_names(model)
@@ -116,7 +116,7 @@ def named_variables(model: BertSumExt | BertSumAbs) -> dict:
         rest = model.writer_variables()
     else:
         rest = {path: variable for path, variable in model.head_variables().items() if path.startswith("head/")}
-    bert = {f"bert/{path}": variable for path, variable in model_folder.variables_by_path(model.bert).items()}
+    bert = {f"bert/{path}": variable for path, variable in weight_names.variables_by_path(model.bert).items()}
     return bert | rest
 
 
@@ -138,7 +138,7 @@ def bertsum_tensors(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") ->
         >>> bertsum_tensors(model)["encoder.linear1.weight"].shape
         (1, 8)
     """
-    tensors = model_folder.named_tensors(named_variables(model), bertsum_names(model, prefix))
+    tensors = weight_names.named_tensors(named_variables(model), bertsum_names(model, prefix))
     width = model.bert.config["hidden_size"]
     if isinstance(model, BertSumAbs):
         tensors["decoder." + POSITIONS] = _positions(width)
@@ -175,7 +175,7 @@ def without_buffers(tensors: dict[str, np.ndarray], prefix: str, source: str) ->
         >>> sorted(without_buffers({"encoder.linear1.bias": np.zeros(1)}, "encoder.", "model.pt"))
         ['encoder.linear1.bias']
     """
-    weights = {name: value for name, value in tensors.items() if not model_folder.NO_WEIGHT.search(name)}
+    weights = {name: value for name, value in tensors.items() if not weight_names.NO_WEIGHT.search(name)}
     positions = weights.pop(prefix + POSITIONS, None)
     if positions is not None:
         sound = positions.ndim == 3 and len(positions) == 1 and positions.size > 0

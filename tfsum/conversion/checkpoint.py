@@ -9,7 +9,7 @@ import numpy as np
 from tfsum.conversion.bertsum import StoredBertSum, open_bertsum
 from tfsum.conversion.bertsum_writer import FLAVOURS, write_bertsum
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, text_settings
+from tfsum.formats import model_folder, text_settings, weight_names
 from tfsum.formats.model_folder import read_json
 from tfsum.formats.piece_file import piece_file, read_pieces
 from tfsum.models.bert_sum_abs import BertSumAbs
@@ -68,7 +68,7 @@ def checkpoint_to_folder(source: str | os.PathLike, destination: pathlib.Path, v
 
 def _tensors(stored: StoredBertSum) -> dict[str, np.ndarray]:
     """The weights by the names of a model folder; those of BERT are as they are in the checkpoint, and not copied."""
-    names = model_folder.bert_names(stored.model.bert.config["num_hidden_layers"], "bert.")
+    names = weight_names.bert_names(stored.model.bert.config["num_hidden_layers"], "bert.")
     tensors = {name: stored.weights[f"bert/{path}"].T if transposed else stored.weights[f"bert/{path}"]
                for name, path, transposed in names}
     tensors |= {path.replace("/", "."): value for path, value in stored.weights.items() if not path.startswith("bert/")}

@@ -13,7 +13,7 @@ import numpy as np
 from tfsum.conversion.bertsum_writer import FLAVOURS
 from tfsum.conversion.checkpoint import checkpoint_to_folder, folder_to_checkpoint
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, text_settings
+from tfsum.formats import model_folder, text_settings, weight_names
 from tfsum.formats.google import TANH_GELU, write_google
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.models.bert import Bert
@@ -111,7 +111,7 @@ def _refuse_checkpoint(source: pathlib.Path) -> None:
                               f"as {files[-1]}")
 
 
-def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:
+def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
     """The tensors of the source under full Hugging Face names, and the config, checked by building the model."""
     if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
@@ -121,16 +121,16 @@ def _checked(stored: model_folder.StoredModel) -> tuple[dict, dict]:
         tensors, config = model.tensors(), model.bert.config | model.head_config()
     else:
         bert = load_bert(Bert, stored, {})
-        tensors, config = model_folder.bert_tensors(bert, "bert."), bert.config
+        tensors, config = weight_names.bert_tensors(bert, "bert."), bert.config
     # A head that the file lacks was initialized at random: it is not written.
     return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config
 
 
-def _has_classifier(stored: model_folder.StoredModel) -> bool:
+def _has_classifier(stored: weight_names.StoredModel) -> bool:
     return stored.name("classifier.weight", True)[0] in stored.tensors
 
 
-def _folder_of(stored: model_folder.StoredModel) -> pathlib.Path:
+def _folder_of(stored: weight_names.StoredModel) -> pathlib.Path:
     path = pathlib.Path(stored.source)
     return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
 
@@ -159,10 +159,10 @@ def _write(folder: pathlib.Path, origin: pathlib.Path, config: dict, tensors: di
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
-def _notes(stored: model_folder.StoredModel, tensors: dict[str, np.ndarray], config: dict, to: str) -> list[str]:
+def _notes(stored: weight_names.StoredModel, tensors: dict[str, np.ndarray], config: dict, to: str) -> list[str]:
     from tfsum.text.escape import is_reversible
 
-    read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in model_folder.TIED}
+    read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in weight_names.TIED}
     notes = []
     if left := sorted(stored.tensors.keys() - read):
         notes.append(f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}")

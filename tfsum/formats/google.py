@@ -10,7 +10,7 @@ import numpy as np
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
 from tfsum.formats import bert_config, model_folder
-from tfsum.formats.model_folder import StoredModel
+from tfsum.formats.weight_names import StoredModel
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
@@ -136,10 +136,11 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
 
     Example:
         >>> import tempfile, tfsum
+        >>> from tfsum.formats.weight_names import bert_tensors
         >>> bert = tfsum.Bert(10, 8, 1, 2, 16)
         >>> bert.build()
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_google(folder, bert.config, model_folder.bert_tensors(bert, "bert."), {})
+        ...     write_google(folder, bert.config, bert_tensors(bert, "bert."), {})
         ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
         ['bert_config.json', 'bert_model.ckpt.data-00000-of-00001', 'bert_model.ckpt.index']
     """

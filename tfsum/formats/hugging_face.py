@@ -9,10 +9,10 @@ from collections.abc import Callable
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder
+from tfsum.formats import model_folder, weight_names
 from tfsum.formats.bert_config import config_file, read_bert_config
-from tfsum.formats.model_folder import StoredModel, full_name
 from tfsum.formats.torch_file import read_torch_file
+from tfsum.formats.weight_names import StoredModel, full_name
 
 PACKAGE = "package:"
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -52,7 +52,7 @@ def read_hugging_face(source: str | os.PathLike) -> StoredModel:
                               "a classifier or without; BertSumExt.from_pretrained reads it")
     model_folder.check_vocabulary(folder, config["vocab_size"])
     tensors = {_present_name(name): value for name, value in _read_tensors(folder).items()
-               if not model_folder.NO_WEIGHT.search(name)}
+               if not weight_names.NO_WEIGHT.search(name)}
     whole = any(name.startswith("bert.") for name in tensors)
     return StoredModel(str(folder), config, tensors, full_name if whole else _bare_name)
 

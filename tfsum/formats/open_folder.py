@@ -5,7 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tfsum.formats import google, hugging_face
-from tfsum.formats.model_folder import StoredModel, assign_bert, errors_named
+from tfsum.formats.assign_weights import assign_bert
+from tfsum.formats.model_folder import errors_named
+from tfsum.formats.weight_names import StoredModel
 
 
 def open_folder(source: str | os.PathLike) -> StoredModel:

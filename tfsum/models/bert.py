@@ -8,7 +8,7 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
-from tfsum.formats import model_folder
+from tfsum.formats import model_folder, weight_names
 from tfsum.formats.open_folder import load_bert, open_folder
 from tfsum.layers import Dropout, Encoder, padding_mask
 from tfsum.models.model import check_backend
@@ -191,7 +191,7 @@ class Bert(keras.Model):
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under Hugging Face's names."""
-        return model_folder.bert_tensors(self)
+        return weight_names.bert_tensors(self)
 
     def folder_config(self) -> dict:
         """Returns the content of config.json."""

@@ -10,10 +10,10 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import model_folder
+from tfsum.formats import assign_weights, model_folder, weight_names
 from tfsum.formats.bert_config import config_file
-from tfsum.formats.model_folder import DENSE, StoredModel
 from tfsum.formats.open_folder import open_folder
+from tfsum.formats.weight_names import DENSE, StoredModel
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
@@ -133,7 +133,7 @@ class BertClassifier(Model):
     def from_stored(cls, stored: StoredModel, label_names: Sequence[str] | None = None,
                     classifier_dropout: float | None = None, **changes: Any) -> "BertClassifier":
         """`from_pretrained` for a model that `open_folder` read."""
-        names = model_folder.names_in(stored, HEAD)
+        names = weight_names.names_in(stored, HEAD)
         head = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
         encoder = "BertClassifier(Bert.from_pretrained(folder), label_names)"
         if not head:
@@ -152,14 +152,14 @@ class BertClassifier(Model):
             model = cls({**stored.config, **changes}, stored_names if label_names is None else label_names,
                         dropout if classifier_dropout is None else classifier_dropout)
             model.build()
-        model_folder.assign_bert(model.bert, stored)
-        model_folder.assign(model_folder.variables_by_path(model.classifier), names, head, stored.source)
+        assign_weights.assign_bert(model.bert, stored)
+        assign_weights.assign(weight_names.variables_by_path(model.classifier), names, head, stored.source)
         return model
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under Hugging Face's names."""
-        head = model_folder.named_tensors(model_folder.variables_by_path(self.classifier), HEAD)
-        return model_folder.bert_tensors(self.bert, "bert.") | head
+        head = weight_names.named_tensors(weight_names.variables_by_path(self.classifier), HEAD)
+        return weight_names.bert_tensors(self.bert, "bert.") | head
 
     def head_config(self) -> dict:
         """The fields of config.json for the head, named as Hugging Face names them."""

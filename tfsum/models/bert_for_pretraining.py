@@ -10,9 +10,9 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder
-from tfsum.formats.model_folder import DENSE, NORM, TIED, StoredModel
+from tfsum.formats import assign_weights, model_folder, weight_names
 from tfsum.formats.open_folder import open_folder
+from tfsum.formats.weight_names import DENSE, NORM, TIED, StoredModel
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
 from tfsum.models.model import Model
@@ -29,7 +29,7 @@ PRESETS = {"tiny": _size(2, 128), "mini": _size(4, 256), "small": _size(4, 512),
 """Arguments of `Bert` by size: base and large of the paper, the smaller ones of Turc et al. 2019 ("Well-Read
 Students Learn Better"). `BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
 
-# Each head: the parts of a table of names (see model_folder), paths below the head's own layer.
+# Each head: the parts of a table of names (see weight_names), paths below the head's own layer.
 MASKED_LM = (("cls.predictions.transform.dense", "transform", DENSE),
              ("cls.predictions.transform.LayerNorm", "norm", NORM),
              ("cls.predictions", "", (("bias", "bias", False),)))
@@ -216,17 +216,17 @@ class BertForPretraining(Model):
         with model_folder.errors_named(stored.source):
             model = cls({**stored.config, **changes})
             model.build()
-        model_folder.assign_bert(model.bert, stored)
+        assign_weights.assign_bert(model.bert, stored)
         tensors = _untied({k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored)
         names = []
         for head, rows in model.head_names().items():
-            rows = model_folder.names_in(stored, rows)
+            rows = weight_names.names_in(stored, rows)
             if any(name in tensors for name, _, _ in rows):
                 names += rows
             elif warn:
                 warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random",
                               stacklevel=3)
-        model_folder.assign(model.head_variables(), names, tensors, stored.source)
+        assign_weights.assign(model.head_variables(), names, tensors, stored.source)
         return model
 
     def head_names(self) -> dict[str, list[tuple[str, str, bool]]]:
@@ -238,12 +238,12 @@ class BertForPretraining(Model):
     def head_variables(self) -> dict:
         """The heads' variables by path."""
         return {f"{part.name}/{path}": variable for part in (self.masked_lm, self.next_sentence)
-                for path, variable in model_folder.variables_by_path(part).items()}
+                for path, variable in weight_names.variables_by_path(part).items()}
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under Hugging Face's names."""
         names = list(itertools.chain(*self.head_names().values()))
-        return model_folder.bert_tensors(self.bert, "bert.") | model_folder.named_tensors(self.head_variables(), names)
+        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(self.head_variables(), names)
 
     def folder_config(self) -> dict:
         """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel` read the folder."""

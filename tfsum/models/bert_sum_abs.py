@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder
+from tfsum.formats import assign_weights, model_folder, weight_names
 from tfsum.formats.bert_config import read_bert_config
 from tfsum.layers import CopyAttention, Decoder, PositionalEncoding
 from tfsum.models.bert import Bert
@@ -155,8 +155,8 @@ class BertSumAbs(EncoderDecoder):
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         encoder = {name: value for name, value in tensors.items() if name.startswith("bert.")}
         others = {name: value for name, value in tensors.items() if name not in encoder}
-        model_folder.assign_bert(model.bert, model_folder.StoredModel(str(folder), config, encoder))
-        model_folder.assign(model.writer_variables(), model.writer_names(), others, folder)
+        assign_weights.assign_bert(model.bert, weight_names.StoredModel(str(folder), config, encoder))
+        assign_weights.assign(model.writer_variables(), model.writer_names(), others, folder)
         return model
 
     def writer_variables(self) -> dict:
@@ -165,7 +165,7 @@ class BertSumAbs(EncoderDecoder):
         if self.copy_attention is not None:
             layers["copy_attention"] = self.copy_attention
         return {f"{name}/{path}": variable for name, layer in layers.items()
-                for path, variable in model_folder.variables_by_path(layer).items()} | {"output_bias": self.output_bias}
+                for path, variable in weight_names.variables_by_path(layer).items()} | {"output_bias": self.output_bias}
 
     def writer_names(self) -> list[tuple[str, str, bool]]:
         """(name in the file, path of the variable, transposed) of `writer_variables`."""
@@ -173,8 +173,8 @@ class BertSumAbs(EncoderDecoder):
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the encoder's weights under Hugging Face's names, and those of the decoder."""
-        writer = model_folder.named_tensors(self.writer_variables(), self.writer_names())
-        return model_folder.bert_tensors(self.bert, "bert.") | writer
+        writer = weight_names.named_tensors(self.writer_variables(), self.writer_names())
+        return weight_names.bert_tensors(self.bert, "bert.") | writer
 
     def folder_config(self) -> dict:
         """Returns the content of config.json."""

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import model_folder
+from tfsum.formats import assign_weights, model_folder, weight_names
 from tfsum.formats.bert_config import read_bert_config
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
@@ -204,15 +204,15 @@ class BertSumExt(Model):
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}
-        model_folder.assign_bert(model.bert, model_folder.StoredModel(str(folder), config, encoder))
-        model_folder.assign(model.head_variables(), model.head_names(), head, folder)
+        assign_weights.assign_bert(model.bert, weight_names.StoredModel(str(folder), config, encoder))
+        assign_weights.assign(model.head_variables(), model.head_names(), head, folder)
         return model
 
     def head_variables(self) -> dict:
         """The weights above the encoder by their path."""
         layers = {"head": self.head} | ({} if self.length is None else {"length": self.length})
         return {f"{name}/{path}": variable for name, layer in layers.items()
-                for path, variable in model_folder.variables_by_path(layer).items()}
+                for path, variable in weight_names.variables_by_path(layer).items()}
 
     def head_names(self) -> list[tuple[str, str, bool]]:
         """(name in the file, path of the variable, transposed) of the weights above the encoder."""
@@ -220,8 +220,8 @@ class BertSumExt(Model):
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the encoder's weights under Hugging Face's names, and those above it."""
-        head = model_folder.named_tensors(self.head_variables(), self.head_names())
-        return model_folder.bert_tensors(self.bert, "bert.") | head
+        head = weight_names.named_tensors(self.head_variables(), self.head_names())
+        return weight_names.bert_tensors(self.bert, "bert.") | head
 
     def folder_config(self) -> dict:
         """Returns the content of config.json."""

@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import model_folder
+from tfsum.formats import assign_weights, model_folder, weight_names
 from tfsum.layers import Decoder, Encoder, PositionalEncoding
 from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.tensor import Tensor
@@ -187,17 +187,17 @@ class Transformer(EncoderDecoder):
                                   "must be arguments of Transformer")
         model = cls(**{**config, **changes})
         model.build()
-        model_folder.assign(model_folder.variables_by_path(model), model.weight_names(),
+        assign_weights.assign(weight_names.variables_by_path(model), model.weight_names(),
                             model_folder.read_safetensors(f"{folder}/model.safetensors"), folder)
         return model
 
     def weight_names(self) -> list[tuple[str, str, bool]]:
         """(name in the file, path of the variable, transposed) of all weights."""
-        return [(p.replace("/", "."), p, False) for p in model_folder.variables_by_path(self)]
+        return [(p.replace("/", "."), p, False) for p in weight_names.variables_by_path(self)]
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under the names of their paths."""
-        return model_folder.named_tensors(model_folder.variables_by_path(self), self.weight_names())
+        return weight_names.named_tensors(weight_names.variables_by_path(self), self.weight_names())
 
     def folder_config(self) -> dict:
         """Returns the content of config.json."""

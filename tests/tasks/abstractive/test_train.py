@@ -10,7 +10,7 @@ import pytest
 
 from tfsum.data.records import make_pair_record, write_shard
 from tfsum.errors import Error, RecipeError, Stopped
-from tfsum.formats.model_folder import variables_by_path
+from tfsum.formats.weight_names import variables_by_path
 from tfsum.models import Transformer
 from tfsum.tasks.abstractive.batches import load_pairs
 from tfsum.tasks.abstractive.train import EvaluateSettings, PairRun, TrainSettings, make_model

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import tensorflow as tf
 
 from tfsum.errors import RecipeError
-from tfsum.formats.model_folder import variables_by_path
+from tfsum.formats.weight_names import variables_by_path
 from tfsum.models import Transformer
 from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.tasks.abstractive.prepare import prepare
