@@ -84,10 +84,11 @@ def test_coroutines(url):
 
 
 class Unsteady(http.server.BaseHTTPRequestHandler):
-    """Answers the metadata, and the first requests with the statuses of the class."""
+    """Answers the metadata (at first with the statuses of `loading`), and the first requests with those of `statuses`."""
 
     protocol_version = "HTTP/1.1"  # keeps connections
     outputs: ClassVar = {"summary": ["yes"]}
+    loading: ClassVar[list[int]] = []
     signature, retry_after, seconds = "serving_default", None, 0
     asked = described = connections = 0
 
@@ -97,6 +98,8 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         type(self).described += 1
+        if self.loading:
+            return self.answer(self.loading.pop(0), {"error": "models are still being loaded"})
         info = {"dtype": "DT_STRING", "tensor_shape": {"dim": [{"size": "-1"}]}}
         self.answer(200, {"metadata": {"signature_def": {"signature_def": {self.signature: {
             "inputs": {"text": info}, "outputs": dict.fromkeys(self.outputs, info)}}}}})
@@ -177,6 +180,13 @@ def test_a_busy_server_is_left_alone_as_long_as_it_says(unsteady):
     with Client(url, "m") as client:
         client.predict({"text": ["a"]})
     assert handler.asked == 2 and time.monotonic() - begin > 0.7
+
+
+def test_the_signatures_of_a_model_that_is_being_loaded_are_asked_for_again(unsteady):
+    handler, url = unsteady(loading=[503, 503])
+    with Client(url, "m", retries=2) as client:
+        assert list(client.signatures()) == [handler.signature]
+    assert handler.described == 3 and handler.loading == []
 
 
 def test_a_new_version_with_other_outputs(unsteady):

@@ -154,6 +154,41 @@ def test_a_version_that_fails_stays_out_until_its_files_change(folder):  # 88, 1
     assert states(versions) == {1: "END", 2: "AVAILABLE"}
 
 
+def test_a_loaded_version_answers_on_while_its_files_change(folder, caplog):
+    versions = versions_of(folder)
+    before = versions.states("m")[1].servable
+    (folder / "m" / "1" / "saved_model.pb").unlink()  # it is written once more
+    versions.scan()
+    assert states(versions) == {1: "AVAILABLE"} and not caplog.records
+    (folder / "m" / "1" / "saved_model.pb").write_bytes(b"another graph")
+    for _ in range(3):
+        versions.scan()
+    assert versions.states("m")[1].servable is before and versions.ready
+    (said,) = caplog.records
+    assert "m version 1: its files changed while it is served; it answers as it was loaded" in said.getMessage()
+    shutil.rmtree(folder / "m" / "1")
+    versions.scan()
+    assert states(versions) == {1: "END"}
+
+
+def test_a_model_that_is_being_loaded_is_to_be_asked_again(tmp_path):
+    asked = []
+
+    def load(name, version, path):
+        for which in ({}, {"version": 1}, {"version": 2}):
+            with pytest.raises(RequestError) as caught, versions.use(name, **which):
+                pass
+            asked.append((caught.value.http_status, caught.value.retry_after))
+        return Loaded(name, version, path)
+
+    versions = ModelVersions(tmp_path, ServerSettings(), load)
+    versions.scan()
+    write(tmp_path / "m" / "1")
+    versions.scan()
+    versions.scan()
+    assert asked == [(503, 2), (503, 2), (404, None)] and answering(versions) == 1
+
+
 def test_the_old_version_is_unloaded_with_its_last_answer(folder):
     versions = versions_of(folder)
     with versions.use("m") as servable:

@@ -148,8 +148,8 @@ class Batcher:
     def _too_late(self, jobs: Sequence[Job]) -> RequestError:
         seconds = f"{self._settings.timeout:g} s"
         if any(job.started for job in jobs):
-            return RequestError("DEADLINE_EXCEEDED", f"the answer was not computed in {seconds}; send fewer or shorter "
-                                "documents")
+            return RequestError("DEADLINE_EXCEEDED", f"the answer was not computed in {seconds} (the server's "
+                                "`--timeout`); send fewer or shorter documents")
         return RequestError("RESOURCE_EXHAUSTED", "Run() timeout exceeded while waiting in batching queue "
                             f"({seconds})", retry_after=1)
 

@@ -3,7 +3,7 @@
 import asyncio
 import random
 import threading
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar, cast, overload
 
 import numpy as np
@@ -77,7 +77,7 @@ class AsyncClient:
         Raises:
             RequestError: there is no such model, or the server was not reached.
         """
-        return await self._transport.signatures()
+        return await self._repeated(self._transport.signatures)
 
     async def predict(self, inputs: Mapping[str, Any], signature: str = "serving_default") -> Arrays:
         """Asks any signature.
@@ -204,17 +204,21 @@ class AsyncClient:
         return [{name: array[row] for name, array in outputs.items()} for row in range(len(texts))]
 
     async def _ask(self, signature: str, inputs: Arrays) -> Arrays:
-        """The answer to one request, repeated where the server had no room for it."""
+        """The answer to one request."""
         async with self._room:
-            for attempt in range(self._retries + 1):
-                try:
-                    return await self._transport.predict(Question(signature, inputs))
-                except RequestError as error:
-                    if error.code not in RETRIED or attempt == self._retries:
-                        raise
-                    wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
-                    await asyncio.sleep((error.retry_after or 0.0) + wait * random.uniform(0.5, 1.0))
-            raise AssertionError("a request ends by an answer or an error")
+            return await self._repeated(lambda: self._transport.predict(Question(signature, inputs)))
+
+    async def _repeated(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What a request gives, repeated where the server had no room for it."""
+        for attempt in range(self._retries + 1):
+            try:
+                return await ask()
+            except RequestError as error:
+                if error.code not in RETRIED or attempt == self._retries:
+                    raise
+                wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
+                await asyncio.sleep((error.retry_after or 0.0) + wait * random.uniform(0.5, 1.0))
+        raise AssertionError("a request ends by an answer or an error")
 
     def _parts(self, inputs: Arrays) -> list[slice]:
         """The rows of each request."""

@@ -121,8 +121,13 @@ class ModelVersions:
             return self._was_ready and any(version.state == AVAILABLE for versions in self.models.values()
                                            for version in versions.values())
 
-    def missing(self, code: str, message: str) -> RequestError:
+    def missing(self, code: str, message: str, coming: bool = False) -> RequestError:
         """The error of a request to what is not there; while the server starts it may come, and is to be asked again.
+
+        Args:
+            code: of the error, where it will not come.
+            message: what is not there.
+            coming: whether it is being loaded.
 
         Example:
             >>> from tfsum.inference.shipped import shipped_folder
@@ -130,7 +135,7 @@ class ModelVersions:
             >>> versions.missing("NOT_FOUND", "no such model").http_status
             503
         """
-        if self.starting:
+        if self.starting or coming:
             return RequestError("UNAVAILABLE", f"{message}; models are still being loaded", retry_after=2)
         return RequestError(code, message)
 
@@ -166,7 +171,9 @@ class ModelVersions:
             number = max(ready, default=None) if version is None else version
             if number is None or number not in ready:
                 which = f"Latest({name})" if version is None else f"Specific({name}, {version})"
-                raise self.missing("NOT_FOUND", f"Servable not found for request: {which}")
+                asked = versions.values() if version is None else filter(None, [versions.get(version)])
+                raise self.missing("NOT_FOUND", f"Servable not found for request: {which}",
+                                   coming=any(found.state == LOADING for found in asked))
             found = ready[number]
             assert found.servable is not None
             found.users += 1
@@ -179,7 +186,9 @@ class ModelVersions:
 
     def _scan_model(self, name: str, versions: dict[int, pathlib.Path]) -> bool:
         """Loads and unloads what is due of one model; False where the next scan may find more that is due."""
-        whole = {number: path for number, path in versions.items() if self._whole(path)}
+        loaded = {number for number, version in self.states(name).items() if version.state == AVAILABLE}
+        # A loaded version answers on from memory while its files change: it does not go before another can take over.
+        whole = {number: path for number, path in versions.items() if self._whole(path) or number in loaded}
         wanted = chosen(whole, self._settings.version_policy)
         labelled = self._labelled(name, whole, wanted)
         for number in sorted(wanted | labelled):
@@ -212,6 +221,10 @@ class ModelVersions:
         files = self._seen[path]
         with self._lock:
             version = self.models[name].get(number)
+            if version is not None and version.state == AVAILABLE and files not in ((), version.print):
+                version.print = files
+                LOG.warning("model %s version %d: its files changed while it is served; it answers as it was loaded. "
+                            "Write what is new as a version of its own, or start the server again", name, number)
             if version is not None and (version.state in (AVAILABLE, UNLOADING) or (
                     version.print == files and version.tries > self._settings.load_retries)):
                 return

@@ -232,4 +232,17 @@ for (const name of ["dragover", "dragleave", "drop"]) {
 }
 byId("token").addEventListener("change", () => loadModels().catch(() => {}));
 speak();
-loadModels().catch((error) => { byId("problem").textContent = error.message; });
+// The server listens before its models are loaded: the page asks until all are that were found at its start.
+async function firstModels() {
+  let ready = false, failed = false;
+  try {
+    ready = (await fetch("readyz")).ok;
+    await loadModels();
+    if (byId("problem").textContent === say("models")) byId("problem").textContent = "";
+  } catch (error) {
+    byId("problem").textContent = error.message;
+    failed = error.message !== say("models");
+  }
+  if (!failed && !(ready && models.length)) setTimeout(firstModels, 2000);
+}
+firstModels();
