@@ -84,7 +84,7 @@ def test_coroutines(url):
 
 
 class Unsteady(http.server.BaseHTTPRequestHandler):
-    """Answers the metadata (at first with the statuses of `loading`), and the first requests with those of `statuses`."""
+    """Answers the metadata (first with the statuses of `loading`), and requests (first with those of `statuses`)."""
 
     protocol_version = "HTTP/1.1"  # keeps connections
     outputs: ClassVar = {"summary": ["yes"]}
