@@ -10,6 +10,7 @@ import tfsum
 from tfsum.beam import preparation as module
 from tfsum.beam import prepare
 from tfsum.errors import DataError, Error
+from tfsum.inference.shipped import shipped_model
 
 WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "far", "away", ".", "?", "##s"]
 VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
@@ -89,7 +90,7 @@ def test_errors_are_those_of_prepare(corpus, tmp_path):
 
 @pytest.mark.slow
 def test_the_news_corpus(shared, tmp_path):
-    vocabulary = tfsum.inference.shipped.shipped_model() / "assets" / "vocab.txt"
+    vocabulary = shipped_model() / "assets" / "vocab.txt"
     corpus = shared / "data" / "news" / "validation.jsonl.gz"
     counts = tfsum.prepare(corpus, tmp_path / "one", vocabulary, processes=2, shards=5, progress=False)
     options = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
