@@ -175,11 +175,11 @@ def others(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
         yield (f"{name}: learning rates of three steps, relative",
                _relative(rates, np.asarray(checkpoint.expected["step_lrs"]).ravel()), 1e-6)
         yield f"{name}: losses of the first two steps, relative", _relative(losses[:2], expected[:2]), 1e-5
-        third, allowed = _relative(losses[2:], expected[2:]), 1e-5
-        if third > allowed:  # Adam divides by gradients that may be rounding alone: what the loss owes to it is allowed
+        third = _relative(losses[2:], expected[2:])
+        yield f"{name}: loss of the third step, relative", third, 1e-5
+        if third > 1e-5:  # Adam divides by gradients that may be rounding alone: how much of it that explains
             rounded = [_relative(three_steps(checkpoint, seed)[1][2:], losses[2:]) for seed in range(5)]
-            allowed = float(np.median(rounded))
-        yield f"{name}: loss of the third step, relative", third, allowed
+            yield f"{name}: the same, ours with rounded gradients and without (median)", float(np.median(rounded)), 1e-5
     stored = read_torch_file(folder / "bertsum_ext_classifier_step3_legacy.pt")["model"]
     right = np.load(folder / "bertsum_ext_classifier_step3_every4.npz")
     yield ("bertsum_ext_classifier_step3_legacy.pt: its weights are those of its step3 file",

@@ -188,7 +188,7 @@ class Transformer(EncoderDecoder):
         model = cls(**{**config, **changes})
         model.build()
         assign_weights.assign(weight_names.variables_by_path(model), model.weight_names(),
-                            model_folder.read_safetensors(f"{folder}/model.safetensors"), folder)
+                              model_folder.read_safetensors(f"{folder}/model.safetensors"), folder)
         return model
 
     def weight_names(self) -> list[tuple[str, str, bool]]:

@@ -34,7 +34,7 @@ class Version:
         servable: the loaded model.
         users: requests that it is answering.
         tries: how often it failed to load since its files changed.
-        print: of its files when it was last loaded, or tried.
+        print: of its files when it was last loaded or tried, or changed while it was loaded.
 
     Example:
         >>> Version(pathlib.Path("saved_models/news/1")).state
