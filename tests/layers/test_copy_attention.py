@@ -8,9 +8,11 @@ from keras import ops
 
 import tfsum.layers
 from tfsum.layers import CopyAttention
+from tfsum.layers.copy_attention import last_two
 
 B, T, TS, D, V = 2, 3, 5, 8, 11
 SOURCE_IDS = np.array([[4, 9, 4, 7, 0], [5, 5, 2, 0, 0]])
+TARGET_IDS = np.array([[1, 9, 4], [5, 5, 3]])
 
 
 def softmax(scores):
@@ -22,7 +24,8 @@ def softmax(scores):
 def given():
     random = np.random.default_rng(0)
     logits, x, source = (random.normal(size=size).astype("float32") for size in ((B, T, V), (B, T, D), (B, TS, D)))
-    return {"logits": logits, "x": x, "source": source, "source_ids": SOURCE_IDS, "source_mask": SOURCE_IDS != 0}
+    return {"logits": logits, "x": x, "source": source, "source_ids": SOURCE_IDS, "source_mask": SOURCE_IDS != 0,
+            "written": last_two(TARGET_IDS)}
 
 
 def call(layer, given):
@@ -30,7 +33,7 @@ def call(layer, given):
 
 
 def by_the_paper(layer, given):
-    """Equation 9 in float64: P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of a_i where w_i = w."""
+    """Equation 9 in float64: P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of a_i where w_i = w; and our two additions."""
     weights = {w.path.split("/", 1)[1]: np.asarray(w, "float64") for w in layer.weights}
     found = np.zeros((B, T, V))
     for b in range(B):
@@ -39,8 +42,13 @@ def by_the_paper(layer, given):
             x = given["x"][b, t]
             query = x @ weights["query/kernel"] + weights["query/bias"]
             scores = keys @ query / np.sqrt(D)
+            target, ids = TARGET_IDS[b, : t + 1].tolist(), SOURCE_IDS[b].tolist()
+            after = np.array([[i > 0 and ids[i - 1] == target[-1], i > 1 and t > 0 and ids[i - 2 : i] == target[-2:]]
+                              for i in range(TS)], float).T
+            scores += weights["following"] @ after
             attention = softmax(np.where(given["source_mask"][b], scores, -np.inf))
-            gate = np.concatenate([x, attention @ given["source"][b]]) @ weights["gate/kernel"] + weights["gate/bias"]
+            seen = np.concatenate([x, attention @ given["source"][b], after @ attention])
+            gate = seen @ weights["gate/kernel"] + weights["gate/bias"]
             copied = 1 / (1 + np.exp(-gate[0]))
             found[b, t] = (1 - copied) * softmax(given["logits"][b, t])
             for i, token in enumerate(given["source_ids"][b]):

@@ -8,6 +8,7 @@ from keras import ops
 from tfsum.decoding.strategy import ids_of
 from tfsum.errors import Error
 from tfsum.layers import CopyAttention, Decoder, PositionalEncoding, padding_mask
+from tfsum.layers.copy_attention import last_two
 from tfsum.models.generation import GenerativeModel
 from tfsum.models.label_smoothing import label_smoothing_loss
 from tfsum.tensor import Tensor
@@ -70,11 +71,11 @@ class EncoderDecoder(GenerativeModel):
         return self.logits(*self._decoded(inputs, training))
 
     def _decoded(self, inputs: dict[str, Tensor], training: bool | None) -> tuple[Tensor, dict[str, Tensor] | None]:
-        """The decoder's output (B, T, D) for the inputs of `call`, and what `copying` returns of their source."""
+        """The decoder's output (B, T, D) for the inputs of `call`, and what `logits` needs to copy."""
         source = self.source_of(inputs)
         output, source_mask = self.read(source, training)
         x = self.decode(inputs["target_ids"], output, source_mask, training)
-        return x, self.copying(source, output, source_mask)
+        return x, self.copying(source, output, source_mask, inputs["target_ids"])
 
     def decode(self, target_ids: Tensor, source: Tensor, source_mask: Tensor, training: bool | None = None) -> Tensor:
         """The decoder's output (B, T, D), from target ids (B, T) and what `read` returned."""
@@ -82,21 +83,27 @@ class EncoderDecoder(GenerativeModel):
         return self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
                             source_mask=source_mask[:, None, None, :], training=training)
 
-    def copying(self, source: Any, output: Tensor, source_mask: Tensor) -> dict[str, Tensor] | None:
+    def copying(self, source: Any, output: Tensor, source_mask: Tensor, target_ids: Tensor | None = None
+                ) -> dict[str, Tensor] | None:
         """What `logits` needs to copy tokens of a source, from the source and what `read` returned of it.
+
+        Args:
+            source, output, source_mask: see `read`.
+            target_ids: int (B, T), or None where they are not known yet: then `written` is to be added.
 
         Returns:
             the arguments of `CopyAttention`, or None for a model that does not copy.
         """
         if self.copy_attention is None:
             return None
-        return {"keys": self.copy_attention.keys(output), "source": output, "source_ids": ids_of(source),
-                "source_mask": source_mask}
+        copying = {"keys": self.copy_attention.keys(output), "source": output, "source_ids": ids_of(source),
+                   "source_mask": source_mask}
+        return copying if target_ids is None else {**copying, "written": last_two(target_ids)}
 
     def logits(self, x: Tensor, copying: dict[str, Tensor] | None = None) -> Tensor:
         """The logits of each next token: the decoder's output, float tensor (B, T, D) -> float32 (B, T, V).
 
-        With `copying` these are the logarithms of probabilities.
+        With `copying`, the arguments of `CopyAttention`, these are the logarithms of probabilities.
         """
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
         own = ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
@@ -111,9 +118,9 @@ class EncoderDecoder(GenerativeModel):
             num_beams: K, hypotheses per source.
 
         Returns:
-            dict of `source_mask` (B, Ts), `layers`, the caches of each decoder layer, `hypotheses`, a dict of
-            `slots` (B * K, L), the only tensor to reorder with the hypotheses (see `Decoder.start`), and, of a model
-            that copies, `copying`.
+            dict of `source_mask` (B, Ts), `layers`, the caches of each decoder layer, `hypotheses`, a dict of the
+            tensors to reorder with the hypotheses: `slots` (B * K, L) (see `Decoder.start`); and, of a model that
+            copies, `copying` and in `hypotheses` `before` (B * K,), the token before the last one.
         """
         if max_length < 1:
             raise Error(f"{type(self).__name__}: max_length is {max_length}; at least one token must fit")
@@ -122,7 +129,10 @@ class EncoderDecoder(GenerativeModel):
         slots, layers = self.decoder.start(memory, max_length, num_beams)
         state = {"source_mask": source_mask, "layers": layers, "hypotheses": {"slots": slots}}
         copying = self.copying(source, memory, source_mask)
-        return state if copying is None else {**state, "copying": copying}
+        if copying is None:
+            return state
+        before = ops.zeros((ops.shape(slots)[0],), "int32")
+        return {**state, "copying": copying, "hypotheses": {"slots": slots, "before": before}}
 
     def step(self, token_ids: Tensor, position: Tensor, state: dict) -> tuple[Tensor, dict]:
         """Reads one token of each hypothesis and predicts the next one.
@@ -139,12 +149,15 @@ class EncoderDecoder(GenerativeModel):
         x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
         x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
                                              state["source_mask"])
-        copying = state.get("copying")
+        copying, hypotheses = state.get("copying"), {"slots": slots}
         if copying is not None:  # the hypotheses of a source are its T here
-            x = ops.reshape(x, (ops.shape(state["source_mask"])[0], -1, x.shape[-1]))
+            sources = ops.shape(state["source_mask"])[0]
+            written = ops.stack([ops.cast(token_ids, "int32"), state["hypotheses"]["before"]], axis=-1)
+            copying = {**copying, "written": ops.reshape(written, (sources, -1, 2))}
+            hypotheses["before"] = written[:, 0]
+            x = ops.reshape(x, (sources, -1, x.shape[-1]))
         logits = self.logits(x, copying)
-        return (ops.reshape(logits, (-1, logits.shape[-1])),
-                {**state, "layers": layers, "hypotheses": {"slots": slots}})
+        return ops.reshape(logits, (-1, logits.shape[-1])), {**state, "layers": layers, "hypotheses": hypotheses}
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The next tokens (B, T), the probabilities of the vocabulary (B, T, V), and which tokens are no padding."""

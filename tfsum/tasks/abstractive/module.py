@@ -126,7 +126,7 @@ class AbstractiveSummarizer(tf.Module):
             x = model.target_positions(model.target_embedding(before), training=False)
             x, *_, attention = model.decoder(x, memory, source_mask=mask[:, tf.newaxis, tf.newaxis, :], training=False,
                                              return_all=True)
-            probability = tf.nn.softmax(model.logits(x, model.copying(source, memory, mask)))
+            probability = tf.nn.softmax(model.logits(x, model.copying(source, memory, mask, before)))
         best, alternatives = tf.math.top_k(probability, min(ALTERNATIVES, probability.shape[-1]))
         written = (ids != 0)[:, :, tf.newaxis]
         source_ids = ids_of(source)
