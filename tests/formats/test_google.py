@@ -34,7 +34,7 @@ def folder(original, tmp_path):
 
 
 def rewrite(folder, edit):
-    """Writes the checkpoint anew after `edit(variables)`."""
+    """Writes the checkpoint again after `edit(variables)`."""
     prefix = str(folder / "bert_model.ckpt")
     arrays = google_variables(prefix)
     arrays = edit(arrays) or arrays

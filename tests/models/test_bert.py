@@ -110,8 +110,8 @@ def test_transformers_computed_anew():
 
     theirs = transformers.BertModel.from_pretrained(FOLDER).eval()
     token_ids, segment_ids = make.inputs(60, [20, 3, 11, 1], 24)
-    anew = make.outputs(theirs, token_ids, segment_ids) | {"token_ids": token_ids, "segment_ids": segment_ids}
-    compare(Bert.from_pretrained(FOLDER), anew)
+    again = make.outputs(theirs, token_ids, segment_ids) | {"token_ids": token_ids, "segment_ids": segment_ids}
+    compare(Bert.from_pretrained(FOLDER), again)
 
 
 def test_longer_positions_repeat_the_last(expected):

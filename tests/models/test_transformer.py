@@ -177,7 +177,7 @@ def test_a_perfect_prediction_costs_nothing():
 
 
 def argmax_loop(model, source_ids, length):
-    """Greedy decoding that runs everything anew for each token; padding may not come."""
+    """Greedy decoding that runs everything again for each token; padding may not come."""
     ids = np.full((len(source_ids), 1), model.start_id, np.int32)
     for _ in range(length):
         logits = np.array(model({"source_ids": source_ids, "target_ids": ids})[:, -1])

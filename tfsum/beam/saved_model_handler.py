@@ -66,7 +66,7 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
             try:
                 return SharedModel(self._update, self._kind, self._options)
             except Error as error:
-                logging.warning("tfsum: %s; the pipeline goes on with %s", error, self._path or "the shipped model")
+                logging.warning("tfsum: %s; the pipeline continues with %s", error, self._path or "the shipped model")
                 Metrics.counter(NAMESPACE, "model_update_failures").inc()
         return SharedModel(self._path, self._kind, self._options)
 

@@ -1,4 +1,4 @@
-"""A loaded model that answers a batch of texts and tells which of them failed."""
+"""A loaded model that answers a batch of texts and reports which of them failed."""
 
 import functools
 import pathlib

@@ -25,7 +25,7 @@ class SourceNames:
     Args:
         model: an object with `start`, `step`, `start_id` and `end_id`.
         restricted: bool (V,), the pieces of names and numbers.
-        continues: bool (V,), the pieces that go on with a word ("##").
+        continues: bool (V,), the pieces that continue a word ("##").
 
     Example:
         >>> import numpy as np

@@ -18,7 +18,7 @@ class CopyAttention(keras.layers.Layer):
 
     P(w) = (1 - g) P_vocabulary(w) + g * (the attention to all places of the source that hold w). The attention has one
     head. Its scores have two learned additions, `following`: for the places after the token that was written last, and
-    for those after the last two, so that what was copied is gone on with from the first step of training. The share g
+    for those after the last two, so that a copied phrase is continued from the first step of training. The share g
     is computed from the decoder's output, what the attention reads, and its sum over these places.
 
     Args:

@@ -55,7 +55,7 @@ def type_name(proto: Any) -> str:
 def from_proto(proto: Any) -> np.ndarray:
     """The array of a `TensorProto`, whether it has bytes or a list of values.
 
-    A list that is shorter than the shape goes on with its last value, as in TensorFlow.
+    A list that is shorter than the shape is continued with its last value, as in TensorFlow.
 
     Raises:
         RequestError: its values do not fit its shape, or its type is not taken.

@@ -1,4 +1,4 @@
-"""Work on large messages in a thread, so that the event loop goes on with other requests."""
+"""Work on large messages in a thread, so that the event loop can serve other requests."""
 
 import asyncio
 from collections.abc import Callable

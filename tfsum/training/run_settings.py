@@ -20,7 +20,7 @@ class RunSettings:
         precision: see `set_precision_and_seed`.
         seed: of new weights, of dropout and of the order of the data.
         deterministic: see `set_precision_and_seed`.
-        jit_compile: whether XLA compiles the steps, each shape of a batch anew: worth it on a GPU for long runs.
+        jit_compile: whether XLA compiles the steps, once for each shape of a batch: worth it on a GPU for long runs.
         validate_every: steps between two validations, each with a checkpoint.
         patience: validations without improvement after which the run ends; 0 for none.
         average_decay: of the moving average of the weights, which is validated and saved; 0 for the weights themselves.
