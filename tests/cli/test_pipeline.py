@@ -75,6 +75,8 @@ def test_prepare(called, tmp_path, capsys):
     (["pipeline", "summarize", "--input", "a", "--output", "b", "--paralelism=4"],
      "unrecognized arguments: --paralelism=4"),
     (["pipeline", "prepare", "recipe.toml", "--output", "b", "--vocabulary", "v"], "recipe.toml: is a recipe"),
+    (["pipeline", "prepare", "c.jsonl", "--output", "b", "--vocabulary", "v", "--processes", "2"],
+     "unrecognized arguments: --processes 2"),
     (["pipeline", "prepare", "none.jsonl", "--output", "b", "--vocabulary", "v"], "no such file: none.jsonl"),
 ])
 def test_wrong_calls(called, capsys, words, message):

@@ -17,7 +17,8 @@ from tfsum.beam.rows import FailedDocument
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.errors import DataError
 
-LINE_BYTES = 1 << 28  # a longer line is passed over, never held; six bytes (\\u1234) may say one character
+LINE_BYTES = 1 << 26  # a longer line is passed over, never held
+CHARACTER_BYTES = 12  # of a character at most, as JSON escapes those of two halves
 BUFFER = 1 << 20
 GZIP = b"\x1f\x8b"
 
@@ -32,7 +33,8 @@ class ReadDocuments(beam.PTransform):
         pattern: files, such as "docs/*.jsonl.gz" or "gs://bucket/docs/*.jsonl".
         field: the field that holds the text; a list of strings in it becomes lines.
         id_field: the field that becomes the key; None for FILE:LINE.
-        max_characters: a longer document fails.
+        max_characters: a longer document fails. A line of more than 64 MB, or of more than 12 bytes for each of these
+            characters if that is more, fails unread.
 
     Example:
         >>> import pathlib, tempfile
@@ -64,12 +66,16 @@ class _ReadFile(beam.DoFn):
 
     def __init__(self, field: str, id_field: str | None, max_characters: int) -> None:
         self._field, self._id_field, self._max_characters = field, id_field, max_characters
+        self._longest = max(LINE_BYTES, CHARACTER_BYTES * max_characters)
 
     def process(self, path: str) -> Iterator[Any]:
         number = 0
         try:
-            for number, line in enumerate(lines(path), start=1):
-                if line.strip():
+            for number, line in enumerate(lines(path, self._longest), start=1):
+                if line is None:
+                    yield _apart(f"{path}:{number}", f"{path}:{number}: longer than {self._longest} bytes; divide the "
+                                 "document, or raise max_characters", "")
+                elif line.strip():
                     yield self._document(f"{path}:{number}", line)
         except (OSError, EOFError, zlib.error, BeamIOError) as error:
             yield _apart(path, f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at its "
@@ -79,34 +85,34 @@ class _ReadFile(beam.DoFn):
         try:
             row = json_row(place, line)
             text = text_field(place, row, self._field)
-            key = place if self._id_field is None else text_field(place, row, self._id_field)
+            key = place if self._id_field is None else _key(place, row, self._id_field)
         except DataError as error:
             return _apart(place, str(error), line)
         reason = refusal(text, self._max_characters)
         return (key, text) if reason is None else _apart(key, reason, text)
 
 
-def lines(path: str, longest: int = LINE_BYTES) -> Iterator[bytes]:
-    """The lines of a file, plain or compressed by gzip; one that is too long comes cut, without its end of line.
+def lines(path: str, longest: int) -> Iterator[bytes | None]:
+    """The lines of a file, plain or compressed by gzip; None stands for one that is too long.
 
     Args:
         path: of the file, on any file system that Beam reads.
-        longest: bytes of a line that are held.
+        longest: bytes of a line, its end included.
 
     Example:
         >>> import pathlib, tempfile
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.jsonl"
         >>> _ = file.write_bytes(b"{}\\n[" + b"1" * 99 + b"]\\n{}\\n")
         >>> list(lines(str(file), longest=9))
-        [b'{}\\n', b'[11111111', b'{}\\n']
+        [b'{}\\n', None, b'{}\\n']
     """
     with FileSystems.open(path, compression_type=CompressionTypes.UNCOMPRESSED) as opened:
         plain: Any = opened if hasattr(opened, "peek") else io.BufferedReader(opened, BUFFER)
         file = gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == GZIP else plain
-        while line := file.readline(longest):
-            yield line
-            while len(line) == longest and not line.endswith(b"\n"):  # what is left of it
-                line = file.readline(longest)
+        while line := file.readline(longest + 1):
+            yield line if len(line) <= longest else None
+            while len(line) > longest and not line.endswith(b"\n"):  # what is left of it
+                line = file.readline(longest + 1)
 
 
 def json_row(place: str, line: bytes) -> dict[str, Any]:
@@ -153,12 +159,16 @@ def text_field(place: str, row: dict[str, Any], name: str) -> str:
     value = row.get(name)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
     if not isinstance(value, str):
         found = f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
         raise DataError(f"{place}: field {name!r}: {found}, expected a text; fill it in, or name another field")
     return value
+
+
+def _key(place: str, row: dict[str, Any], name: str) -> str:
+    """The key in a field of a row, which may be a whole number too."""
+    value = row.get(name)
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_field(place, row, name)
 
 
 def _apart(key: str, error: str, found: str | bytes) -> beam.pvalue.TaggedOutput:

@@ -13,7 +13,7 @@ from apache_beam.runners.runner import PipelineResult
 from tfsum.beam.counting import Count, counted
 from tfsum.beam.documents import ReadDocuments
 from tfsum.beam.outputs import ANSWERS, FAILED, WriteAnswers, WriteFailed
-from tfsum.beam.running import running
+from tfsum.beam.running import file_errors, running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.beam.transforms import Generate, Summarize
 from tfsum.errors import DataError, Error, ExportError
@@ -69,9 +69,11 @@ def summarize_files(
         {'documents': 2, 'answers': 1, 'dead_letters': 1}
     """
     transform = _transform(model, max_characters, options)
-    write = WriteAnswers(output, transform.row, output_format, shards)
-    _check_input(pattern)
-    _clear(output, output_format, shards)
+    with file_errors(pattern):
+        _check_input(pattern)
+    with file_errors(output):
+        write = WriteAnswers(output, transform.row, output_format, shards)
+        _clear(output, output_format, shards)
     results: list[PipelineResult] = []
     with running(runner, pipeline_options, results) as pipeline:
         read = pipeline | ReadDocuments(pattern, field, id_field, max_characters)
@@ -81,7 +83,7 @@ def summarize_files(
         _ = (read.failed, answered.failed) | beam.Flatten() | Count("dead_letters") | WriteFailed(output)
     answers, dead_letters = (counted(results[0], name) for name in ("answers", "dead_letters"))
     counts = {"documents": answers + dead_letters, "answers": answers, "dead_letters": dead_letters}
-    with FileSystems.create(FileSystems.join(output, COUNTS)) as file:
+    with file_errors(output), FileSystems.create(FileSystems.join(output, COUNTS)) as file:
         file.write((json.dumps(counts) + "\n").encode())
     return counts
 

@@ -60,9 +60,6 @@ def write_shards(work: ShardWork, runner: str, pipeline_options: Sequence[str]) 
         Error: the pipeline fails; the shards that were finished are kept.
 
     Example:
-        See `prepare`, which calls it.
-
-    Example:
         >>> list(write_shards(work, "DirectRunner", []))  # doctest: +SKIP
         [('records/train/documents-00000-of-00001.tfrecord', {'documents': 1000, ...})]
     """

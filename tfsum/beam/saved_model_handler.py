@@ -1,8 +1,11 @@
 """A handler of exported models for Beam's RunInference."""
 
+import hashlib
 import logging
+import os
 import pathlib
 import time
+import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +21,8 @@ from tfsum.quiet_tensorflow import load_tensorflow
 NAMESPACE = "tfsum"  # of the metrics
 BATCH_CHARACTERS = 1 << 18
 MAX_CHARACTERS = 1_000_000  # as in ServerSettings
+UPDATE = "tfsum-update-"  # begins the id of a newer model, see `update_id`
+LONGEST_NAME = 200  # of a file on most file systems 255, and Beam adds to it
 
 
 class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
@@ -31,8 +36,8 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
     distributions `batch_documents`, `batch_characters`, `batch_milliseconds`. RunInference adds its own.
 
     Args:
-        model: folder of the exported model, `.../NAME/VERSION` or `.../NAME` for its newest version; the shipped
-            extractive model by default.
+        model: folder of the exported model, `.../NAME/VERSION` or `.../NAME` for its newest version, here and on each
+            worker under the same absolute path; the shipped extractive model by default.
         kind: what the model must be: "extractive", "abstractive" or "classifier"; None takes any.
         batch_characters: characters of a batch, about; a document costs 256 at least.
         max_characters: a longer document is not read and fails.
@@ -65,7 +70,7 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         if self._update is not None:
             try:
                 return SharedModel(self._update, self._kind, self._options)
-            except Error as error:
+            except Exception as error:  # a model that is broken may raise anything as it is warmed up
                 logging.warning("tfsum: %s; the pipeline continues with %s", error, self._path or "the shipped model")
                 Metrics.counter(NAMESPACE, "model_update_failures").inc()
         return SharedModel(self._path, self._kind, self._options)
@@ -74,10 +79,42 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         """Takes another model from the next loading on.
 
         Args:
-            model_path: its folder, or the file saved_model.pb in it, which `WatchFilePattern` finds.
+            model_path: its folder, or the file saved_model.pb in it, which `WatchFilePattern` finds; or what
+                `update_id` made of it. None or "" changes nothing.
         """
         if model_path:
+            if model_path.startswith(UPDATE):
+                model_path = urllib.parse.unquote(model_path.removeprefix(UPDATE).partition("-")[2])
             self._update = model_path.removesuffix("/saved_model.pb")
+
+    def update_id(self, model_path: str) -> str:
+        """The id by which Beam may know a newer model.
+
+        Beam takes the id of an update for the name of a file in a temporary folder and shares the model of one id
+        among all steps of a machine: a path would be outside of that folder, and two steps with other options would get
+        the model of the first.
+
+        Args:
+            model_path: see `update_model_path`; "" stays so, it is the first of `WatchFilePattern`.
+
+        Returns:
+            a file name that holds the path and a hash of the kind and the options.
+
+        Raises:
+            Error: the path is too long for a file name.
+
+        Example:
+            >>> SavedModelHandler(sentences=1).update_id("/models/news/2")
+            'tfsum-update-0137ab6b-%2Fmodels%2Fnews%2F2'
+        """
+        if not model_path:
+            return model_path
+        call = hashlib.sha256(repr((self._kind, sorted(self._options.items()))).encode()).hexdigest()[:8]
+        found = f"{UPDATE}{call}-{urllib.parse.quote(model_path, safe='')}"
+        if len(found) > LONGEST_NAME:
+            raise Error(f"{model_path}: the path of a newer model, its special characters escaped, has {len(found)} "
+                        f"characters; expected {LONGEST_NAME} at most: choose a shorter folder")
+        return found
 
     def run_inference(self, batch: Sequence[Any], model: SharedModel,
                       inference_args: dict[str, Any] | None = None) -> Iterable[PredictionResult]:
@@ -127,11 +164,14 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
 
 
 def _settled(model: str | pathlib.Path) -> str:
-    """The folder with its version, where it is here: a new one that comes while the pipeline runs is not mixed in."""
+    """The absolute folder with its version: a new one that comes while the pipeline runs is not mixed in."""
+    if "://" in str(model):
+        raise Error(f"{model}: a model is read from a worker's own disk; expected a folder that is here and on each "
+                    "worker under the same absolute path: copy it here, and into the workers' container")
     load_tensorflow()
     from tfsum.inference.saved_model import newest
 
-    return str(newest(model))
+    return os.path.abspath(newest(model))
 
 
 def _count(found: Sequence[Row | str], characters: int, seconds: float) -> None:

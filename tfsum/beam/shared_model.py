@@ -9,6 +9,7 @@ import tfsum
 from tfsum.beam.rows import Row, row_of
 from tfsum.errors import ExportError
 
+LONGEST_REASON = 500  # characters of an error that are kept
 WARM_UP = ("It rained. The bridge was closed on Monday.", "The bridge was closed on Monday. It rained. " * 100)
 
 
@@ -58,7 +59,9 @@ class SharedModel:
             return [row_of(result, self._name) for result in self._call(list(texts))]
         except Exception as error:
             if len(texts) == 1:
-                return [f"{type(error).__name__}: {error}"]
+                # TensorFlow's messages have many lines; what happened is in the last one that is not indented.
+                lines = [line for line in str(error).splitlines() if line.strip() and not line[0].isspace()]
+                return [f"{type(error).__name__}: {lines[-1][:LONGEST_REASON] if lines else ''}"]
         # One of them is at fault: the halves are asked apart.
         middle = len(texts) // 2
         return self.answers(texts[:middle]) + self.answers(texts[middle:])

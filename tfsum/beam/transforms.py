@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.ml.inference.base import PredictionResult, RunInference
+from apache_beam.ml.inference.base import ModelMetadata, PredictionResult, RunInference
 from apache_beam.typehints import typehints
 
 from tfsum.beam.elements import is_pair
@@ -29,7 +29,11 @@ class _Answer(beam.PTransform):
                                           max_characters=max_characters, **options)
 
     def expand(self, documents: beam.PCollection) -> Any:
-        results = documents | RunInference(self._handler, model_metadata_pcoll=self._updates)
+        update_id, updates = self._handler.update_id, self._updates
+        if updates is not None:
+            updates |= "Name updates" >> beam.Map(
+                lambda update: ModelMetadata(update_id(update.model_id), update.model_name))
+        results = documents | RunInference(self._handler, model_metadata_pcoll=updates)
         parted = results | "Part" >> beam.ParDo(_Part()).with_outputs(FAILED, main=ANSWERS)
         parted.answers.element_type = _answer_type(documents.element_type, self.row)
         parted.failed.element_type = FailedDocument

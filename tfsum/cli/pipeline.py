@@ -78,5 +78,6 @@ def _prepare(arguments: argparse.Namespace) -> int:
 # Pipeline -> what it does, adds its arguments, runs it.
 PIPELINES = {
     "summarize": ("Files of documents to files of summaries.", _add_summarize, _summarize),
-    "prepare": ("A corpus to training records, as `tfsum prepare` makes them.", prepare.add_arguments, _prepare),
+    "prepare": ("A corpus to training records, as `tfsum prepare` makes them.", prepare.add_corpus_arguments,
+                _prepare),
 }

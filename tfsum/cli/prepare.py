@@ -37,13 +37,29 @@ TASKS = {"extractive": "extractive", "pretraining": "pretraining", "pairs": "abs
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_corpus_arguments(parser, "; or a recipe (.toml), which says all the rest")
+    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE",
+                        help="of a recipe: override a key")
+    parser.add_argument("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
+
+
+def add_corpus_arguments(parser: argparse.ArgumentParser, recipe: str = "") -> None:
+    """Adds what `tfsum pipeline prepare` has too.
+
+    Args:
+        parser: of the command.
+        recipe: what its help says of a recipe in the place of a corpus.
+
+    Example:
+        >>> parser = argparse.ArgumentParser()
+        >>> add_corpus_arguments(parser)
+        >>> parser.parse_args(["train.jsonl", "--shards", "2"]).shards
+        2
+    """
     add = parser.add_argument
     add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories "
         "of CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in quotes, or a list of the "
-        "stories' addresses; for pretraining also plain text, documents parted by empty lines; or a recipe (.toml), "
-        "which says all the rest")
-    add("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE",
-        help="of a recipe: override a key")
+        "stories' addresses; for pretraining also plain text, documents parted by empty lines" + recipe)
     add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
     add("--output", default=UNSET, metavar="FOLDER", help="where the records go")
     add("--vocabulary", default=UNSET, metavar="FILE", help="vocab.txt, or the model folder that holds it, also "
@@ -62,7 +78,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a new line ends (auto: a sentence, but not in hard-wrapped texts; line: a sentence, which nothing "
         "else ends)")
     add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
-    add("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
     add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
     _add_extractive(parser.add_argument_group("for extractive training").add_argument)
     _add_pretraining(parser.add_argument_group("for pretraining").add_argument)
@@ -111,7 +126,7 @@ def _add_pairs(add: Callable[..., Any]) -> None:
 
 def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     given = vars(arguments).copy()
-    overrides = given.pop("overrides")
+    overrides = given.pop("overrides", [])
     if arguments.corpus.endswith(".toml"):
         if wrong := [f"--{name.replace('_', '-')}" for name, value in given.items()
                      if name not in ("corpus", "run", "parser") and value != arguments.parser.get_default(name)]:
