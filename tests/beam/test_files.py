@@ -16,6 +16,7 @@ parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which ap
 
 import tfsum
 from tfsum.beam import Summarize, summarize_files
+from tfsum.beam.worker_processes import descendants
 from tfsum.errors import DataError, Error, ExportError
 
 TEXTS = [f"The bridge was closed {i} times. The rain fell in town. It was said on night {i}." for i in range(30)]
@@ -112,6 +113,32 @@ def test_a_killed_run_is_made_up_for(transformer, folder):
     assert counts == {"documents": 600, "answers": 600, "dead_letters": 0}
     assert answers(out).keys() == {f"{folder}/large.jsonl:{i}" for i in range(1, 601)}
     assert not list(out.glob("beam-temp-*"))
+
+
+@pytest.mark.slow
+def test_a_worker_that_is_killed_ends_the_run(transformer, folder):
+    """One of two processes, as the system kills one where memory is short, while the other has hours to do."""
+    out = folder / "out"
+    with (folder / "large.jsonl").open("w") as file:
+        file.writelines(json.dumps({"text": " ".join(TEXTS) * 20}) + "\n" for _ in range(2000))
+    words = [sys.executable, "-c", COMMAND, "pipeline", "summarize", "--input", str(folder / "large.jsonl"), "--output",
+             str(out), "--model", str(transformer.folder), "--output-format", "jsonl", "--shards", "4", "--",
+             "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])}
+    process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               text=True, env=environment)
+    while len(started := descendants(process.pid)) < 4:  # two shells, and a worker of each
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.5)
+    time.sleep(5)
+    os.kill(started[-1], signal.SIGKILL)
+    _, said = process.communicate(timeout=500)
+    assert not [number for number in started if pathlib.Path(f"/proc/{number}").exists()]
+    assert process.returncode == 1, said
+    assert said.splitlines()[-1].startswith("tfsum: error: the pipeline failed: ") and "A worker process ended" in said
+    assert not (out / "counts.json").exists() and not list(out.glob("answers-*"))
+    counts = summarize_files(str(folder / "*.gz"), str(out), model=transformer.folder, output_format="jsonl", shards=4)
+    assert counts["answers"] == len(answers(out)) == 30
 
 
 def test_an_abstractive_model_generates(beam_writer, folder):

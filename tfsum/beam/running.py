@@ -8,7 +8,11 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineResult
 
+from tfsum.beam.worker_processes import ending_together
 from tfsum.errors import Error
+
+WORKER_ENDED = (" A worker process ended, perhaps for want of memory; nothing of this run is in the output: run it "
+                "again, with fewer processes if so")
 
 
 @contextlib.contextmanager
@@ -45,11 +49,13 @@ def running(runner: str, options: Sequence[str], results: list[PipelineResult]) 
         raise Error(f"--runner {runner}: {error}") from None
     yield pipeline
     try:
-        result = pipeline.run()
-        result.wait_until_finish()
+        with ending_together():
+            result = pipeline.run()
+            result.wait_until_finish()
     except Exception as error:  # of any library that a step uses
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        raise Error(f"the pipeline failed: {lines[-1]}") from error
+        more = WORKER_ENDED if lines[-1].startswith("Channel closed") else ""
+        raise Error(f"the pipeline failed: {lines[-1]}{more}") from error
     results.append(result)
 
 
