@@ -121,7 +121,7 @@ def rates(options: argparse.Namespace) -> None:
                     rows[way, part] = row
                     if options.results:
                         with options.results.open("a", encoding="utf-8") as file:
-                            file.write(json.dumps({**settings, "way": way, "part": part, **row}) + "\n")
+                            file.write(json.dumps({**row, "way": way, "part": part, "of": settings}) + "\n")
     for way in ("loop", "calls", *PROCESSES):
         found = [rows[way, part] for part in range(options.parts)]
         rate = [row["documents"] / row["seconds"] for row in found]
@@ -142,9 +142,8 @@ def kept(results: pathlib.Path | None, settings: dict) -> dict[tuple[str, int], 
     if results is None or not results.exists():
         return {}
     rows = [json.loads(line) for line in results.read_text(encoding="utf-8").splitlines()]
-    if other := next((row for row in rows if any(row[name] != value for name, value in settings.items())), None):
-        found = {name: other[name] for name in settings}
-        raise SystemExit(f"{results}: holds measurements of {found}; expected {settings}: choose another file")
+    if other := next((row["of"] for row in rows if row["of"] != settings), None):
+        raise SystemExit(f"{results}: holds measurements of {other}; expected {settings}: choose another file")
     return {(row["way"], row["part"]): row for row in rows}
 
 
