@@ -10,7 +10,7 @@ Prints a line of JSON for each measurement. `rates` measures each way in a proce
 (the corpus again from the first where it has fewer): `loop` (a list to `tfsum.load()`), `calls` (one call per document,
 on the first tenth of them), and `tfsum pipeline summarize` with one process and with two. The documents are divided
 into `--parts`, and each part is given to all ways in turn, so that a machine whose speed changes is fair to all; with
-`--results` what is measured is kept in a file, and the same command goes on where it was stopped. Start-up is that of
+`--results` what is measured is kept in a file, and the same command continues where it was stopped. Start-up is that of
 the same command on one document. `poison` runs with the shipped model in a wrapper that raises on one word. The exit
 status is 1 where an answer differs, is missing or is there twice. `extrapolation` computes from measured numbers what
 ten million documents take.

@@ -116,7 +116,7 @@ def open_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: 
 def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
     notes = []
     if left := sorted(tensors.keys() - weights.keys()):
-        notes.append("left out, because the original computes them again, has them twice or never uses them: "
+        notes.append("left out, because the original computes them itself, has them twice or never uses them: "
                      + ", ".join(left))
     if "model" in content and (others := sorted(map(str, content.keys() - {"model", "opt"}))):
         notes.append(f"left out beside the model: {', '.join(others)}; training continues with a new optimizer")

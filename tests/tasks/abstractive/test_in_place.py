@@ -1,4 +1,4 @@
-"""Caches written in place: the same as written again, and nothing that is still needed is touched."""
+"""Caches written in place: the same as copies with the new row, and nothing that is still needed is touched."""
 
 import numpy as np
 import pytest
