@@ -96,7 +96,7 @@ def stored_rows(minilm: pathlib.Path | None) -> Rows:
         yield "MiniLM", compare_encoder(Bert.from_pretrained(minilm), dict(np.load(tiny / "minilm.npz")), every=(5, 4))
 
 
-def anew_rows(minilm: pathlib.Path | None, folder: pathlib.Path) -> Rows:
+def rows_computed_now(minilm: pathlib.Path | None, folder: pathlib.Path) -> Rows:
     """Comparison with the installed transformers: MiniLM, and random models of several sizes."""
     encoders, pretraining = script("make_bert_tiny"), script("make_bert_pretraining")
     if minilm:
@@ -194,7 +194,7 @@ def main() -> int:
             print(f"left out: google-research/bert; {options.google}: no such folder")
         if importlib.util.find_spec("torch") and importlib.util.find_spec("transformers"):
             silence_transformers()
-            parts.append(("tfsum and transformers on torch, computed now", anew_rows(options.minilm, folder)))
+            parts.append(("tfsum and transformers on torch, computed now", rows_computed_now(options.minilm, folder)))
             if google:
                 parts.append(("tfsum's folders, read by transformers", reading_rows(google, folder)))
         else:

@@ -45,6 +45,12 @@ def absent(text: str, source: str) -> tuple[int, int]:
     return sum(word not in known for word in found), len(found)
 
 
+def first_sentences(sources: list[str]) -> list[str]:
+    """The first three sentences of each text, a line each."""
+    return ["\n".join(sentence.decode() for sentence in sentences[:3])
+            for sentences in SentenceSplitter().split(sources)["sentences"].to_list()]
+
+
 def share(texts: list[str], sources: list[str], count) -> str:
     """A share of all that is counted, and its interval."""
     counts = np.array([count(text, source) for text, source in zip(texts, sources)], float)
@@ -74,11 +80,9 @@ def main() -> int:
     options = parser.parse_args()
     documents = list(itertools.islice(read_corpus(options.corpus), options.limit))
     sources, references = ([document[name] for document in documents] for name in ("text", "summary"))
-    write, splitter = tfsum.load(options.model), SentenceSplitter()
-    texts = [answer.summary for answer in write(sources)]
+    texts = [answer.summary for answer in tfsum.load(options.model)(sources)]
     shuffled = [*texts[1:], texts[0]]  # the answer to a text does not depend on the others
-    split = splitter.split(sources)["sentences"].to_list()
-    lead = ["\n".join(sentence.decode() for sentence in sentences[:3]) for sentences in split]
+    lead = first_sentences(sources)
     model = row("model", texts, references)
     first = row("lead-3", lead, references)
     control = row("model, another source", shuffled, references)

@@ -76,6 +76,6 @@ def test_a_file_that_is_there_stays(called, corpora, tmp_path, capsys):
     assert out.read_text() == "of a trained model\n" and not called
 
 
-def test_texts_are_read_anew_with_each_loop(corpora):
+def test_texts_are_read_again_with_each_loop(corpora):
     texts = CorpusTexts(corpora, ["2"])
     assert list(texts) == list(texts) == ["Le « chat »", "Un chien", "The mat", "A b"]

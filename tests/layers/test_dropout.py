@@ -52,7 +52,7 @@ def test_layers_without_a_seed_differ_and_come_back_with_keras_own():
     np.testing.assert_array_equal(mask(Dropout(0.5), 0), mask(first, 0))
 
 
-def test_outside_a_numbered_step_each_call_draws_anew():
+def test_outside_a_numbered_step_each_call_draws_again():
     layer = Dropout(0.5, seed=1)
     assert not np.array_equal(mask(layer), mask(layer))
 

@@ -64,7 +64,7 @@ def test_torch(stored, form):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("form", ["post", "pre"])
-def test_torch_computed_anew(form):
+def test_torch_computed_now(form):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     import make_torch_encoder
 

@@ -197,7 +197,7 @@ def test_names_that_do_not_fit_at_all_are_shown(folder, change):
     assert sum(line.startswith("unknown: module.") for line in lines) == 7
 
 
-def test_without_a_pooler_it_begins_anew(folder, change, expected):
+def test_without_a_pooler_it_is_initialized(folder, change, expected):
     """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
     change(lambda t: {k: v for k, v in t.items() if "pooler" not in k})
     with pytest.warns(UserWarning, match="has no pooler; it is initialized at random"):

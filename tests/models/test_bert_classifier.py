@@ -79,7 +79,7 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
 
 
 @pytest.mark.reference
-def test_transformers_computed_anew(model):
+def test_transformers_computed_now(model):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
     import make_bert_classifier as make

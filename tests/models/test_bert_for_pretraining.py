@@ -85,7 +85,7 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
 
 
 @pytest.mark.reference
-def test_transformers_computed_anew(model):
+def test_transformers_computed_now(model):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
     import make_bert_pretraining as make
@@ -212,7 +212,7 @@ def test_what_is_stored_twice_must_be_equal(folder, change):
         BertForPretraining.from_pretrained(folder)
 
 
-def test_heads_that_a_file_lacks_begin_anew(folder, change):
+def test_heads_that_a_file_lacks_are_initialized(folder, change):
     change(lambda t: {k: v for k, v in t.items() if "seq_relationship" not in k})
     with pytest.warns(UserWarning, match="no next_sentence head"):
         BertForPretraining.from_pretrained(folder)

@@ -70,7 +70,7 @@ def test_torch(form):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("form", FORMS)
-def test_torch_computed_anew(form):
+def test_torch_computed_now(form):
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     import make_torch_transformer
 
