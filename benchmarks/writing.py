@@ -2,10 +2,13 @@
 
     tfsum export runs/bert_sum_abs_news/best served/writer/1 --source-names --restore-case
     python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --limit 200
+    python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --extract 6
 
 Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three sentences, and of the
 same model fed with the source of another document; the words of each; the share of the bigrams that the source does not
 have, and of the numbers and capitalized names that it does not have. The references' own shares stand beside them.
+With `--extract N` the model reads the N sentences that the shipped extractive model selects, in the order of the text;
+everything is counted against the whole text all the same.
 """
 
 import argparse
@@ -51,6 +54,11 @@ def first_sentences(sources: list[str]) -> list[str]:
             for sentences in SentenceSplitter().split(sources)["sentences"].to_list()]
 
 
+def extracts(sources: list[str], sentences: int) -> list[str]:
+    """What the shipped extractive model selects of each text, in the order of the text, a line each."""
+    return [answer.summary for answer in tfsum.load()(sources, sentences=sentences)]
+
+
 def share(texts: list[str], sources: list[str], count) -> str:
     """A share of all that is counted, and its interval."""
     counts = np.array([count(text, source) for text, source in zip(texts, sources)], float)
@@ -76,11 +84,13 @@ def main() -> int:
     parser.add_argument("model")
     parser.add_argument("corpus")
     parser.add_argument("--limit", type=int, help="only the first documents")
+    parser.add_argument("--extract", type=int, metavar="N", help="read only N sentences, selected by the shipped model")
     parser.add_argument("--show", type=int, default=3, help="summaries to show")
     options = parser.parse_args()
     documents = list(itertools.islice(read_corpus(options.corpus), options.limit))
     sources, references = ([document[name] for document in documents] for name in ("text", "summary"))
-    texts = [answer.summary for answer in tfsum.load(options.model)(sources)]
+    read = extracts(sources, options.extract) if options.extract else sources
+    texts = [answer.summary for answer in tfsum.load(options.model)(read)]
     shuffled = [*texts[1:], texts[0]]  # the answer to a text does not depend on the others
     lead = first_sentences(sources)
     model = row("model", texts, references)

@@ -4,9 +4,10 @@
         "the recipes=runs/bert_sum_abs_news/best" "no gap sentences=runs/no_gaps/best"
 
 Exports each model folder with the options of training/bert_sum_abs_news.toml, and the first one also without each of
-them and with greedy search; answers the same documents with each; prints a table in Markdown: the loss of a token on
-the validation data (from the folder's training run), ROUGE with 95 % intervals (bootstrap over documents), words, the
-share of the bigrams and of the numbers and names that the source does not have, and documents per second.
+them and with greedy search; answers the same documents with each, and with the first one also what the shipped
+extractive model selects of them; prints a table in Markdown: the loss of a token on the validation data (from the
+folder's training run), ROUGE with 95 % intervals (bootstrap over documents), words, the share of the bigrams and of
+the numbers and names that the source does not have, and documents per second.
 """
 
 import argparse
@@ -19,7 +20,7 @@ import tempfile
 import time
 
 import numpy as np
-from writing import absent, first_sentences, novel_bigrams, share, words
+from writing import absent, extracts, first_sentences, novel_bigrams, share, words
 
 import tfsum
 from tfsum.data.readers import read_corpus
@@ -45,17 +46,19 @@ def loss(folder: pathlib.Path) -> str:
     return f"{json.loads(history.read_text())['best']['loss']:.2f}" if history.exists() else ""
 
 
-def measure(name: str, folder: pathlib.Path, options: list[str], sources: list[str], references: list[str]) -> None:
-    """Exports a model folder, answers the documents and prints a row."""
+def measure(folder: pathlib.Path, options: list[str], reads: dict[str, list[str]], sources: list[str],
+            references: list[str]) -> None:
+    """Exports a model folder, and prints a row for each name and what the model reads under it."""
     with tempfile.TemporaryDirectory() as served:
         subprocess.run([sys.executable, "-c", COMMAND, "export", str(folder), f"{served}/writer/1", *options],
                        check=True, stdout=subprocess.DEVNULL)
         write = tfsum.load(f"{served}/writer/1")
         write(sources[:1])  # the first call prepares
-        begin = time.monotonic()
-        texts = [answer.summary for answer in write(sources)]
-        rate = len(texts) / (time.monotonic() - begin)
-    print(cells(name, loss(folder), texts, sources, references, f"{rate:.2f}"), flush=True)
+        for name, read in reads.items():
+            begin = time.monotonic()
+            texts = [answer.summary for answer in write(read)]
+            rate = len(texts) / (time.monotonic() - begin)
+            print(cells(name, loss(folder), texts, sources, references, f"{rate:.2f}"), flush=True)
 
 
 def cells(name: str, of_a_token: str, texts: list[str], sources: list[str], references: list[str], rate: str) -> str:
@@ -79,8 +82,10 @@ def main() -> int:
     print(f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words | bigrams that the source "
           "lacks | numbers and names that it lacks | documents a second |\n|---|---|---|---|---|---|---|---|---|")
     for place, (name, folder) in enumerate(model.split("=", 1) for model in options.models):
-        for variant, chosen in {name: CHOSEN, **({} if place else OTHERS)}.items():
-            measure(variant, pathlib.Path(folder), chosen, sources, references)
+        selected = {} if place else {"- reads six selected sentences": extracts(sources, 6)}
+        measure(pathlib.Path(folder), CHOSEN, {name: sources, **selected}, sources, references)
+        for variant, chosen in ({} if place else OTHERS).items():
+            measure(pathlib.Path(folder), chosen, {variant: sources}, sources, references)
     print(cells("the first three sentences", "", first_sentences(sources), sources, references, ""))
     return 0
 
