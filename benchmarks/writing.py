@@ -2,7 +2,7 @@
 
     tfsum export runs/bert_sum_abs_news/best served/writer/1 --source-names --restore-case
     python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --limit 200
-    python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --extract 6
+    python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --extract 4
 
 Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three sentences, and of the
 same model fed with the source of another document; the words of each; the share of the bigrams that the source does not

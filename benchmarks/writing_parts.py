@@ -82,7 +82,7 @@ def main() -> int:
     print(f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words | bigrams that the source "
           "lacks | numbers and names that it lacks | documents a second |\n|---|---|---|---|---|---|---|---|---|")
     for place, (name, folder) in enumerate(model.split("=", 1) for model in options.models):
-        selected = {} if place else {"- reads six selected sentences": extracts(sources, 6)}
+        selected = {} if place else {"- reads four selected sentences": extracts(sources, 4)}
         measure(pathlib.Path(folder), CHOSEN, {name: sources, **selected}, sources, references)
         for variant, chosen in ({} if place else OTHERS).items():
             measure(pathlib.Path(folder), chosen, {variant: sources}, sources, references)

@@ -104,8 +104,8 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
             Error: the path is too long for a file name.
 
         Example:
-            >>> SavedModelHandler(sentences=1).update_id("/models/news/2")
-            'tfsum-update-0137ab6b-%2Fmodels%2Fnews%2F2'
+            >>> SavedModelHandler("/models/news/1").update_id("/models/news/2").rpartition("-")[2]
+            '%2Fmodels%2Fnews%2F2'
         """
         if not model_path:
             return model_path
