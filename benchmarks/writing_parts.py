@@ -3,72 +3,58 @@
     python benchmarks/writing_parts.py ../shared/data/news/validation.jsonl.gz --limit 100 \
         "the recipes=runs/bert_sum_abs_news/best" "no gap sentences=runs/no_gaps/best"
 
-Exports each model folder with the options of training/bert_sum_abs_news.toml, and the first one also without each of
-them and with greedy search; answers the same documents with each, and with the first one also what the shipped
-extractive model selects of them; prints a table in Markdown: the loss of a token on the validation data (from the
-folder's training run), ROUGE with 95 % intervals (bootstrap over documents), words, the share of the bigrams and of
-the numbers and names that the source does not have, and documents per second.
+Exports each model folder with the options of training/bert_sum_abs_news.toml, and the first one also with one of them
+changed; answers the same documents with each, and with the first one also what the shipped extractive model selects of
+them; prints a table in Markdown: the loss of a token on the validation data (from the folder's training run), ROUGE
+with 95 % intervals (bootstrap over documents), words, and the share of the bigrams and of the numbers and names that
+the source does not have.
 """
 
 import argparse
-import itertools
 import json
 import pathlib
-import subprocess
 import sys
 import tempfile
-import time
+from typing import Any
 
 import numpy as np
-from writing import absent, extracts, first_sentences, novel_bigrams, share, words
+from writing import absent, extracts, first_sentences, novel_bigrams, read_pairs, rouge, share, words
 
 import tfsum
-from tfsum.data.readers import read_corpus
-from tfsum.evaluation.bootstrap import bootstrap_intervals
-from tfsum.evaluation.rouge import score_each
+from tfsum.decoding import BeamSearch, Greedy
 
-COMMAND = "import sys; from tfsum.cli.main import main; sys.exit(main())"
-TEXT = ["--source-names", "--restore-case"]
-BEAM = ["--width", "5", "--length-penalty", "0.95"]
-TRIGRAMS, MINIMUM = ["--no-repeat-ngram", "3"], ["--min-length", "58"]
-CHOSEN = [*TEXT, *BEAM, *TRIGRAMS, *MINIMUM]
+BEAM: dict[str, Any] = {"width": 5, "length_penalty": 0.95}
+TEXT = {"source_names": True, "restore_case": True}
+CHOSEN = {**TEXT, "strategy": BeamSearch(**BEAM, no_repeat_ngram=3, min_length=58)}
 OTHERS = {  # what the first model is exported with, too
-    "- trigrams may come twice": [*TEXT, *BEAM, "--no-repeat-ngram", "0", *MINIMUM],
-    "- no minimum length": [*TEXT, *BEAM, *TRIGRAMS],
-    "- greedy, no minimum length": [*TEXT, "--search", "greedy", *TRIGRAMS],
-    "- names and numbers from the vocabulary": ["--restore-case", *BEAM, *TRIGRAMS, *MINIMUM],
+    "- trigrams may come twice": {**CHOSEN, "strategy": BeamSearch(**BEAM, min_length=58)},
+    "- no minimum length": {**CHOSEN, "strategy": BeamSearch(**BEAM, no_repeat_ngram=3)},
+    "- greedy, no minimum length": {**CHOSEN, "strategy": Greedy(no_repeat_ngram=3)},
+    "- names and numbers from the vocabulary": {**CHOSEN, "source_names": False},
 }
 
 
-def loss(folder: pathlib.Path) -> str:
+def loss(folder: str) -> str:
     """The best validation loss of the training run that a model folder is of."""
-    history = folder.parent / "history.json"
+    history = pathlib.Path(folder).parent / "history.json"
     return f"{json.loads(history.read_text())['best']['loss']:.2f}" if history.exists() else ""
 
 
-def measure(folder: pathlib.Path, options: list[str], reads: dict[str, list[str]], sources: list[str],
+def measure(folder: str, options: dict[str, Any], reads: dict[str, list[str]], sources: list[str],
             references: list[str]) -> None:
     """Exports a model folder, and prints a row for each name and what the model reads under it."""
     with tempfile.TemporaryDirectory() as served:
-        subprocess.run([sys.executable, "-c", COMMAND, "export", str(folder), f"{served}/writer/1", *options],
-                       check=True, stdout=subprocess.DEVNULL)
-        write = tfsum.load(f"{served}/writer/1")
-        write(sources[:1])  # the first call prepares
+        write = tfsum.load(tfsum.export_model(folder, f"{served}/writer/1", **options))
         for name, read in reads.items():
-            begin = time.monotonic()
-            texts = [answer.summary for answer in write(read)]
-            rate = len(texts) / (time.monotonic() - begin)
-            print(cells(name, loss(folder), texts, sources, references, f"{rate:.2f}"), flush=True)
+            row(name, loss(folder), [answer.summary for answer in write(read)], sources, references)
 
 
-def cells(name: str, of_a_token: str, texts: list[str], sources: list[str], references: list[str], rate: str) -> str:
-    """A row of the table."""
-    scores = 100 * score_each(texts, references)[:, :, 2]
-    low, high = bootstrap_intervals(scores, 1000, 0)
-    rouge = " | ".join(f"{mean:.1f} ({a:.1f} to {b:.1f})" for mean, a, b in zip(scores.mean(0), low, high))
-    length = np.mean([len(words(text)) for text in texts])
-    return (f"| {name} | {of_a_token} | {rouge} | {length:.1f} | {share(texts, sources, novel_bigrams)} | "
-            f"{share(texts, sources, absent)} | {rate} |")
+def row(name: str, of_a_token: str, texts: list[str], sources: list[str], references: list[str]) -> None:
+    """Prints a row of the table."""
+    scores, low, high = rouge(texts, references)
+    points = " | ".join(f"{mean:.1f} ({a:.1f} to {b:.1f})" for mean, a, b in zip(scores.mean(0), low, high))
+    print(f"| {name} | {of_a_token} | {points} | {np.mean([len(words(text)) for text in texts]):.1f} | "
+          f"{share(texts, sources, novel_bigrams)} | {share(texts, sources, absent)} |", flush=True)
 
 
 def main() -> int:
@@ -77,16 +63,17 @@ def main() -> int:
     parser.add_argument("models", nargs="+", metavar="NAME=FOLDER", help="the first one under other searches too")
     parser.add_argument("--limit", type=int, help="only the first documents")
     options = parser.parse_args()
-    documents = list(itertools.islice(read_corpus(options.corpus), options.limit))
-    sources, references = ([document[name] for document in documents] for name in ("text", "summary"))
+    if wrong := [model for model in options.models if "=" not in model]:
+        parser.error(f"found {wrong[0]!r}; expected NAME=FOLDER, the name of a row and its model folder")
+    sources, references = read_pairs(options.corpus, options.limit)
     print(f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words | bigrams that the source "
-          "lacks | numbers and names that it lacks | documents a second |\n|---|---|---|---|---|---|---|---|---|")
+          "lacks | numbers and names that it lacks |\n|---|---|---|---|---|---|---|---|")
     for place, (name, folder) in enumerate(model.split("=", 1) for model in options.models):
         selected = {} if place else {"- reads four selected sentences": extracts(sources, 4)}
-        measure(pathlib.Path(folder), CHOSEN, {name: sources, **selected}, sources, references)
-        for variant, chosen in ({} if place else OTHERS).items():
-            measure(pathlib.Path(folder), chosen, {variant: sources}, sources, references)
-    print(cells("the first three sentences", "", first_sentences(sources), sources, references, ""))
+        measure(folder, CHOSEN, {name: sources, **selected}, sources, references)
+        for variant, changed in ({} if place else OTHERS).items():
+            measure(folder, changed, {variant: sources}, sources, references)
+    row("the first three sentences", "", first_sentences(sources), sources, references)
     return 0
 
 

@@ -103,7 +103,7 @@ def test_transformers_reads_what_we_save(tmp_path, expected):
 
 
 @pytest.mark.reference
-def test_transformers_computed_again():
+def test_transformers_computed_now():
     pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
     transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
     import make_bert_tiny as make
