@@ -16,8 +16,15 @@ Comparisons = Iterator[tuple[str, np.ndarray, np.ndarray, float]]
 def named_arrays(model: BertForPretraining, values, name_of: Callable) -> dict[str, np.ndarray]:
     """Arrays of the model's trainable variables, named and transposed as in a file (`name_of`, see `StoredModel`)."""
     layers = model.bert.config["num_hidden_layers"]
-    names = {path: (name, transposed) for name, path, transposed in weight_names.bert_names(layers, "bert.")}
-    heads = {path: (name, transposed) for rows in model.head_names().values() for name, path, transposed in rows}
+    names = {
+        path: (name, transposed)
+        for name, path, transposed in weight_names.bert_names(layers, "bert.")
+    }
+    heads = {
+        path: (name, transposed)
+        for rows in model.head_names().values()
+        for name, path, transposed in rows
+    }
     rooms = [(weight_names.variables_by_path(model.bert), names), (model.head_variables(), heads)]
     found = {}
     of_variable = {id(v): value for v, value in zip(model.trainable_variables, values, strict=True)}
@@ -29,7 +36,9 @@ def named_arrays(model: BertForPretraining, values, name_of: Callable) -> dict[s
     return found
 
 
-def gradients_by_name(model: BertForPretraining, x: dict, name_of: Callable) -> dict[str, np.ndarray]:
+def gradients_by_name(
+    model: BertForPretraining, x: dict, name_of: Callable
+) -> dict[str, np.ndarray]:
     """Gradients of the loss on a batch with respect to every variable."""
     import tensorflow as tf
 

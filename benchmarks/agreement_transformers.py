@@ -48,8 +48,10 @@ def compare_encoder(model: Bert, expected: dict, every: tuple[int, int] = (1, 1)
     yield "sequence output", last[real], expected["hidden_states"][-1][real], FLOAT32
     yield "pooled output", np.asarray(found["pooled_output"]), expected["pooled_output"], FLOAT32
     if "attentions" in expected:
-        ours, theirs = (np.moveaxis(np.stack(a), 2, 3)[:, expected["token_ids"] != 0]
-                        for a in (found["attentions"], expected["attentions"]))
+        ours, theirs = (
+            np.moveaxis(np.stack(a), 2, 3)[:, expected["token_ids"] != 0]
+            for a in (found["attentions"], expected["attentions"])
+        )
         yield "attentions", ours, theirs, FLOAT32 / 2  # shares of 1
 
 
@@ -59,10 +61,19 @@ def compare_pretraining(model: BertForPretraining, expected: dict) -> Comparison
     real = expected["token_ids"] != 0
     words = np.asarray(found["masked_lm_logits"])
     yield "masked-word logits", words[real], expected["prediction_logits"][real], FLOAT32
-    yield ("next-sentence logits", np.asarray(found["next_sentence_logits"]), expected["seq_relationship_logits"],
-           FLOAT32)
+    yield (
+        "next-sentence logits",
+        np.asarray(found["next_sentence_logits"]),
+        expected["seq_relationship_logits"],
+        FLOAT32,
+    )
     # transformers divides by the number of masks alone, the original by 1e-5 more
-    yield "loss", np.asarray(model.compute_loss(expected, training=False)), expected["loss"], FLOAT32
+    yield (
+        "loss",
+        np.asarray(model.compute_loss(expected, training=False)),
+        expected["loss"],
+        FLOAT32,
+    )
 
 
 def compare_gradients(model: BertForPretraining, expected: dict) -> Comparisons:
@@ -78,6 +89,9 @@ def read_by_transformers(folder: pathlib.Path, kind: str) -> tuple[object, list[
     import transformers
 
     theirs, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)
-    wrong = [f"{what}: {key}" for what in ("missing_keys", "unexpected_keys", "mismatched_keys")
-             for key in report[what]]
+    wrong = [
+        f"{what}: {key}"
+        for what in ("missing_keys", "unexpected_keys", "mismatched_keys")
+        for key in report[what]
+    ]
     return theirs.eval(), wrong

@@ -22,12 +22,29 @@ import numpy as np
 BACKENDS = ("tensorflow", "jax")
 TOLERANCE = 1e-5
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-ENCODER = {"vocab_size": 30, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
-           "intermediate_size": 24, "max_position_embeddings": 12, "hidden_dropout_prob": 0.0,
-           "attention_probs_dropout_prob": 0.0}
-TRANSFORMER = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 16, "num_heads": 2,
-               "feed_forward_width": 24, "dropout": 0.0, "max_length": 8}
-COUNTS = ("tokens", "positions")  # what the exact step counts besides the loss, for the progress line
+ENCODER = {
+    "vocab_size": 30,
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 12,
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+}
+TRANSFORMER = {
+    "num_encoder_layers": 1,
+    "num_decoder_layers": 1,
+    "d_model": 16,
+    "num_heads": 2,
+    "feed_forward_width": 24,
+    "dropout": 0.0,
+    "max_length": 8,
+}
+COUNTS = (
+    "tokens",
+    "positions",
+)  # what the exact step counts besides the loss, for the progress line
 
 
 def with_weights(model):
@@ -57,8 +74,18 @@ def learn(model, data) -> dict[str, np.ndarray]:
     except Error as error:
         assert "sample_weight was given; expected none" in str(error)
     # TensorFlow's exact step also counts the tokens.
-    return {**{f"fit {name}": np.asarray(values) for name, values in history.items() if name not in COUNTS},
-            **{f"evaluate {name}": np.asarray(value) for name, value in after.items() if name not in COUNTS}}
+    return {
+        **{
+            f"fit {name}": np.asarray(values)
+            for name, values in history.items()
+            if name not in COUNTS
+        },
+        **{
+            f"evaluate {name}": np.asarray(value)
+            for name, value in after.items()
+            if name not in COUNTS
+        },
+    }
 
 
 def encoders() -> dict[str, np.ndarray]:
@@ -79,15 +106,40 @@ def encoders() -> dict[str, np.ndarray]:
         found.update({f"{name} {what}": value for what, value in learn(model, {**x, **y}).items()})
 
     for head, pooling in (("classifier", "cls"), ("transformer", "mean")):
-        model = with_weights(BertSumExt(dict(ENCODER), head, pooling, length_input=True, head_num_heads=2,
-                                        head_feed_forward_width=24, head_dropout=0.0))
-        add(f"BertSumExt {head} {pooling}", model, windows, {"labels": (starts % 2).astype("float32")})
-    add("BertClassifier", with_weights(BertClassifier(dict(ENCODER), ["a", "b", "c"])), inputs,
-        {"labels": np.array([0, 1, 2, 1])})
+        model = with_weights(
+            BertSumExt(
+                dict(ENCODER),
+                head,
+                pooling,
+                length_input=True,
+                head_num_heads=2,
+                head_feed_forward_width=24,
+                head_dropout=0.0,
+            )
+        )
+        add(
+            f"BertSumExt {head} {pooling}",
+            model,
+            windows,
+            {"labels": (starts % 2).astype("float32")},
+        )
+    add(
+        "BertClassifier",
+        with_weights(BertClassifier(dict(ENCODER), ["a", "b", "c"])),
+        inputs,
+        {"labels": np.array([0, 1, 2, 1])},
+    )
     masked = {**inputs, "masked_lm_positions": np.maximum(starts, 0) % 12}
-    add("BertForPretraining", with_weights(BertForPretraining(dict(ENCODER))), masked,
-        {"masked_lm_ids": token_ids[:, :3], "masked_lm_weights": np.array([[1, 1, 0]] * 4, "float32"),
-         "next_sentence_labels": np.array([0, 1, -1, 1])})
+    add(
+        "BertForPretraining",
+        with_weights(BertForPretraining(dict(ENCODER))),
+        masked,
+        {
+            "masked_lm_ids": token_ids[:, :3],
+            "masked_lm_weights": np.array([[1, 1, 0]] * 4, "float32"),
+            "next_sentence_labels": np.array([0, 1, -1, 1]),
+        },
+    )
     return found
 
 
@@ -100,8 +152,11 @@ def transformers() -> dict[str, np.ndarray]:
     source, target = (random.integers(4, 20, (4, length)).astype("int32") for length in (5, 6))
     source[1, 3:] = target[2, 4:] = 0
     target[:, 0] = 2
-    strategies = {"greedy": Greedy(no_repeat_ngram=2), "beam": BeamSearch(4, n_best=2, min_length=3),
-                  "sampling": Sampling(0.9, top_k=9, top_p=0.95, n_samples=3)}
+    strategies = {
+        "greedy": Greedy(no_repeat_ngram=2),
+        "beam": BeamSearch(4, n_best=2, min_length=3),
+        "sampling": Sampling(0.9, top_k=9, top_p=0.95, n_samples=3),
+    }
     found = {}
     for norm, more in (("post", {}), ("pre", {"shared_embeddings": False, "tied_output": False})):
         name = f"Transformer {norm}"
@@ -110,7 +165,10 @@ def transformers() -> dict[str, np.ndarray]:
         found[f"{name} predict"] = model.predict(source, batch_size=2, verbose=0)
         for kind, strategy in strategies.items():
             parts = model.generate(source, strategy)
-            found |= {f"{name} {kind} {part}": x for part, x in zip(("ids", "log-probability", "length"), parts)}
+            found |= {
+                f"{name} {kind} {part}": x
+                for part, x in zip(("ids", "log-probability", "length"), parts)
+            }
         if norm == "post":
             labels = np.pad(target[:, 1:], ((0, 0), (0, 1)), constant_values=3)
             data = {"source_ids": source, "target_ids": target, "target_labels": labels}
@@ -126,7 +184,9 @@ def answer(path: str) -> None:
     flat = {}
     for name, value in found.items():
         parts = value if isinstance(value, dict) else {"": value}
-        flat |= {f"{name} {part}".strip(): keras.ops.convert_to_numpy(x) for part, x in parts.items()}
+        flat |= {
+            f"{name} {part}".strip(): keras.ops.convert_to_numpy(x) for part, x in parts.items()
+        }
     if keras.backend.backend() != "tensorflow":
         assert "tensorflow" not in sys.modules, "the models have loaded TensorFlow"
     np.savez(path, **flat)
@@ -137,12 +197,24 @@ def answers_of(backend: str, folder: str) -> dict[str, np.ndarray]:
     path = os.path.join(folder, f"{backend}.npz")
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
     # Nearly all the time is compiling, and most optimizations are not worth theirs here.
-    environment = {**os.environ, "KERAS_BACKEND": backend, "PYTHONPATH": paths, "TF_CPP_MIN_LOG_LEVEL": "3",
-                   "JAX_DISABLE_MOST_OPTIMIZATIONS": "1"}
-    done = subprocess.run([sys.executable, __file__, "--answer", path], env=environment, capture_output=True, text=True,
-                          check=False)
+    environment = {
+        **os.environ,
+        "KERAS_BACKEND": backend,
+        "PYTHONPATH": paths,
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "JAX_DISABLE_MOST_OPTIMIZATIONS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, __file__, "--answer", path],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if done.returncode:
-        raise SystemExit(f"{backend}: failed with status {done.returncode}\n{done.stdout}{done.stderr}")
+        raise SystemExit(
+            f"{backend}: failed with status {done.returncode}\n{done.stdout}{done.stderr}"
+        )
     with np.load(path) as stored:
         return dict(stored)
 
@@ -160,7 +232,9 @@ def difference(one: np.ndarray, other: np.ndarray) -> tuple[float, bool]:
 def main(arguments=None) -> int:
     """Compares the backends; returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--answer", metavar="FILE", help="write the answers of this process's backend and stop")
+    parser.add_argument(
+        "--answer", metavar="FILE", help="write the answers of this process's backend and stop"
+    )
     options = parser.parse_args(arguments)
     if options.answer:
         answer(options.answer)
@@ -169,7 +243,9 @@ def main(arguments=None) -> int:
         first, second = pool.map(answers_of, BACKENDS, [folder] * len(BACKENDS))
     names = [*first, *(second.keys() - first.keys())]
     wrong = 0
-    print(f"{'what':{max(map(len, names))}}  {'type':8} {'shape':12} difference  {BACKENDS[0]} = {BACKENDS[1]}")
+    print(
+        f"{'what':{max(map(len, names))}}  {'type':8} {'shape':12} difference  {BACKENDS[0]} = {BACKENDS[1]}"
+    )
     for name in names:
         if name not in first or name not in second:
             print(f"{name}: only on {BACKENDS[name in second]}")
@@ -178,8 +254,10 @@ def main(arguments=None) -> int:
         largest, equal = difference(first[name], second[name])
         wrong += not equal
         shape = "x".join(map(str, first[name].shape)) or "scalar"
-        print(f"{name:{max(map(len, names))}}  {first[name].dtype!s:8} {shape:12} {largest:10.1e}  "
-              f"{'yes' if equal else 'NO'}")
+        print(
+            f"{name:{max(map(len, names))}}  {first[name].dtype!s:8} {shape:12} {largest:10.1e}  "
+            f"{'yes' if equal else 'NO'}"
+        )
     print(f"{len(names)} answers, {wrong} differ (floats: tolerance {TOLERANCE})")
     return 1 if wrong else 0
 

@@ -56,7 +56,9 @@ def write_checkpoint(path: pathlib.Path, keys: dict) -> None:
 def positions(shape: list[int]) -> np.ndarray:
     """The originals' table of sines and cosines, whose angles are in float32."""
     _, rows, width = shape
-    frequencies = np.exp(np.arange(0, width, 2, dtype=np.float32) * np.float32(-np.log(10000.0) / width))
+    frequencies = np.exp(
+        np.arange(0, width, 2, dtype=np.float32) * np.float32(-np.log(10000.0) / width)
+    )
     angles = np.arange(rows, dtype=np.float32)[:, None] * frequencies
     return np.stack([np.sin(angles), np.cos(angles)], axis=-1).reshape(shape)
 
@@ -74,7 +76,9 @@ def run(*command: object) -> Cost:
     program = "import sys; from tfsum.cli.main import main; sys.exit(main())"
     words = [sys.executable, "-c", program, *map(str, command)]
     begin = time.monotonic()
-    child = subprocess.Popen(words, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen(
+        words, env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}, stdout=subprocess.DEVNULL
+    )
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
@@ -87,7 +91,9 @@ def measure(name: str, parity: pathlib.Path, folder: pathlib.Path) -> bool:
     """Prints the costs of a model's commands, and whether the conversion is within the bounds."""
     keys, file = json.loads((parity / f"keys_{name}_base.json").read_text()), folder / f"{name}.pt"
     write_checkpoint(file, keys)
-    write_vocabulary(folder / "vocab.txt", keys["model"]["bert.model.embeddings.word_embeddings.weight"][0][0])
+    write_vocabulary(
+        folder / "vocab.txt", keys["model"]["bert.model.embeddings.word_embeddings.weight"][0][0]
+    )
     size, weights = file.stat().st_size, keys["n_parameters"]
     print(f"{name}: {weights / 1e6:.0f} M weights, a file of {size / 1e6:.0f} MB")
     model, export = folder / name, folder / f"{name}_export"
@@ -95,14 +101,18 @@ def measure(name: str, parity: pathlib.Path, folder: pathlib.Path) -> bool:
         "convert": (file, model, "--to", "tfsum", "--vocabulary", folder / "vocab.txt"),
         "export --storage small": (model, export / "1", "--storage", "small"),
         "summarize": (ARTICLE, "--model", export / "1"),
-        "convert back": (model, folder / f"{name}_back.pt", "--to", name.partition("_")[0])}
+        "convert back": (model, folder / f"{name}_back.pt", "--to", name.partition("_")[0]),
+    }
     good = True
     for what, arguments in commands.items():
         cost = run(what.split()[0], *arguments)
         times = cost.peak_bytes / size
         good &= what != "convert" or (cost.seconds <= SECONDS and times <= TIMES)
-        print(f"  {what:24}{cost.seconds:8.1f} s{cost.cpu_seconds:8.1f} CPU s{cost.peak_bytes / 1e6:8.0f} MB at most"
-              f"{times:6.2f} x the file", flush=True)
+        print(
+            f"  {what:24}{cost.seconds:8.1f} s{cost.cpu_seconds:8.1f} CPU s{cost.peak_bytes / 1e6:8.0f} MB at most"
+            f"{times:6.2f} x the file",
+            flush=True,
+        )
     written = sum(path.stat().st_size for path in export.rglob("*") if path.is_file())
     print(f"  the export has {written / 1e6:.0f} MB")
     return good
@@ -111,8 +121,15 @@ def measure(name: str, parity: pathlib.Path, folder: pathlib.Path) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("parity", type=pathlib.Path, help="the folder with keys_*_base.json")
-    parser.add_argument("--models", nargs="+", default=MODELS, metavar="NAME", help=f"default {' '.join(MODELS)}")
-    parser.add_argument("--keep", type=pathlib.Path, metavar="FOLDER", help="where the files stay (default: nowhere)")
+    parser.add_argument(
+        "--models", nargs="+", default=MODELS, metavar="NAME", help=f"default {' '.join(MODELS)}"
+    )
+    parser.add_argument(
+        "--keep",
+        type=pathlib.Path,
+        metavar="FOLDER",
+        help="where the files stay (default: nowhere)",
+    )
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
         if given.keep is None:
@@ -122,7 +139,9 @@ def main() -> int:
             folder.mkdir(parents=True, exist_ok=True)
         within = [measure(name, given.parity, folder) for name in given.models]
     good = all(within)
-    print(f"conversions within {SECONDS:.0f} s and {TIMES:.0f} times the size of the file: {'yes' if good else 'no'}")
+    print(
+        f"conversions within {SECONDS:.0f} s and {TIMES:.0f} times the size of the file: {'yes' if good else 'no'}"
+    )
     return 0 if good else 1
 
 

@@ -50,19 +50,31 @@ def on_terminal(words: list[str], interrupt: float | None = None) -> dict:
             break
     _, status, usage = os.wait4(process, 0)
     end = time.monotonic()
-    lines = [line for line in shown.decode(errors="replace").replace("\r", "\n").split("\n") if line.strip()]
-    return {"exit_status": os.waitstatus_to_exitcode(status), "seconds": round(end - begin, 1),
-            "gigabytes": round(usage.ru_maxrss / 2**20, 2),
-            **({"seconds_after_ctrl_c": round(end - pressed, 2)} if pressed else {}),
-            "lines_shown": len(lines), "shown": [line[:120] for line in (*lines[len(lines) // 2 :][:1], *lines[-2:])]}
+    lines = [
+        line
+        for line in shown.decode(errors="replace").replace("\r", "\n").split("\n")
+        if line.strip()
+    ]
+    return {
+        "exit_status": os.waitstatus_to_exitcode(status),
+        "seconds": round(end - begin, 1),
+        "gigabytes": round(usage.ru_maxrss / 2**20, 2),
+        **({"seconds_after_ctrl_c": round(end - pressed, 2)} if pressed else {}),
+        "lines_shown": len(lines),
+        "shown": [line[:120] for line in (*lines[len(lines) // 2 :][:1], *lines[-2:])],
+    }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--files", type=int, default=2000)
     parser.add_argument("--megabytes", type=float, default=5.0)
-    parser.add_argument("--interrupt", type=float, default=60.0, help="seconds after which Ctrl-C is pressed")
+    parser.add_argument(
+        "--interrupt", type=float, default=60.0, help="seconds after which Ctrl-C is pressed"
+    )
     options = parser.parse_args()
     texts = [document["text"] for document in read_corpus(options.corpus)]
     with tempfile.TemporaryDirectory() as folder:
@@ -72,9 +84,18 @@ def main() -> int:
             for number, text in enumerate(itertools.islice(itertools.cycle(texts), options.files)):
                 (place / "texts" / f"{number:05}.txt").write_text(text, encoding="utf-8")
             words = ["summarize", "-r", str(place / "texts"), "-o", str(place / "out")]
-            for what, interrupt in (("interrupted", options.interrupt), ("resumed", None), ("again", None)):
+            for what, interrupt in (
+                ("interrupted", options.interrupt),
+                ("resumed", None),
+                ("again", None),
+            ):
                 row = {"what": what, "files": options.files, **on_terminal(words, interrupt)}
-                print(json.dumps({**row, "answers": len(list(place.glob("out/*")))}, ensure_ascii=False), flush=True)
+                print(
+                    json.dumps(
+                        {**row, "answers": len(list(place.glob("out/*")))}, ensure_ascii=False
+                    ),
+                    flush=True,
+                )
         if options.megabytes:
             size, large = 0, []
             for text in itertools.cycle(texts):
@@ -85,8 +106,13 @@ def main() -> int:
             (place / "large.txt").write_text("\n\n".join(large), encoding="utf-8")
             for what, interrupt in (("one file", None), ("one file, interrupted", 30.0)):
                 row = {"what": what, "megabytes": round(size / 1e6, 2)}
-                print(json.dumps({**row, **on_terminal(["summarize", str(place / "large.txt")], interrupt)},
-                                 ensure_ascii=False), flush=True)
+                print(
+                    json.dumps(
+                        {**row, **on_terminal(["summarize", str(place / "large.txt")], interrupt)},
+                        ensure_ascii=False,
+                    ),
+                    flush=True,
+                )
     return 0
 
 

@@ -43,14 +43,21 @@ def recipe_of(folder: str) -> dict:
 def answers_of_model(folder: str, texts: LabelledTexts) -> tuple[np.ndarray, tuple[str, ...]]:
     """Label indices predicted by the model of a folder, and its labels."""
     model, text = BertClassifier.from_pretrained(folder), recipe_of(folder)["text"]
-    word_piece = WordPiece.from_file(pathlib.Path(folder) / "vocab.txt", lowercase=text["lowercase"],
-                                     strip_accents=text["strip_accents"])
+    word_piece = WordPiece.from_file(
+        pathlib.Path(folder) / "vocab.txt",
+        lowercase=text["lowercase"],
+        strip_accents=text["strip_accents"],
+    )
     packed = pack_texts(texts, model.label_names, word_piece, text["max_length"])
     print(json.dumps({"model": folder, **packed.counts}))
-    return ClassificationValidation(model, packed, 4096).probabilities().argmax(1), model.label_names
+    return ClassificationValidation(model, packed, 4096).probabilities().argmax(
+        1
+    ), model.label_names
 
 
-def answers_of_baseline(train: LabelledTexts, texts: LabelledTexts, label_names, analyzer: str) -> np.ndarray:
+def answers_of_baseline(
+    train: LabelledTexts, texts: LabelledTexts, label_names, analyzer: str
+) -> np.ndarray:
     """Label indices predicted by TF-IDF with logistic regression, with hyperparameters selected on `train`."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
@@ -58,36 +65,76 @@ def answers_of_baseline(train: LabelledTexts, texts: LabelledTexts, label_names,
     from sklearn.pipeline import make_pipeline
 
     kind, ranges = ANALYZERS[analyzer]
-    model = make_pipeline(TfidfVectorizer(analyzer=kind, sublinear_tf=True, min_df=2),
-                          LogisticRegression(max_iter=1000))
-    search = GridSearchCV(model, {"tfidfvectorizer__ngram_range": ranges, "logisticregression__C": STRENGTHS}, cv=5)
+    model = make_pipeline(
+        TfidfVectorizer(analyzer=kind, sublinear_tf=True, min_df=2),
+        LogisticRegression(max_iter=1000),
+    )
+    search = GridSearchCV(
+        model, {"tfidfvectorizer__ngram_range": ranges, "logisticregression__C": STRENGTHS}, cv=5
+    )
     begin = time.perf_counter()
     search.fit(joined(train), train.label_ids(label_names))
-    print(json.dumps({"baseline": BASELINE, "texts": len(train), "seconds": round(time.perf_counter() - begin, 1),
-                      "cross_validated_accuracy": round(100 * search.best_score_, 2), **search.best_params_}))
+    print(
+        json.dumps(
+            {
+                "baseline": BASELINE,
+                "texts": len(train),
+                "seconds": round(time.perf_counter() - begin, 1),
+                "cross_validated_accuracy": round(100 * search.best_score_, 2),
+                **search.best_params_,
+            }
+        )
+    )
     return search.predict(joined(texts))
 
 
 def joined(texts: LabelledTexts) -> list[str]:
     """One string per text; the two texts of a pair are joined."""
-    return texts.texts if texts.pairs is None else [f"{a} {b}" for a, b in zip(texts.texts, texts.pairs)]
+    return (
+        texts.texts
+        if texts.pairs is None
+        else [f"{a} {b}" for a, b in zip(texts.texts, texts.pairs)]
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("model", help="the model folder of a classifier that a recipe trained")
-    parser.add_argument("test", help="labelled texts that were not used for training, with the recipe's columns")
-    parser.add_argument("--other", help="another model folder on the same data, such as one without pretraining")
-    parser.add_argument("--analyzer", choices=ANALYZERS, default="words", help="units of TF-IDF (default words)")
-    parser.add_argument("--samples", type=int, default=2000, help="bootstrap samples (default 2000)")
+    parser.add_argument(
+        "test", help="labelled texts that were not used for training, with the recipe's columns"
+    )
+    parser.add_argument(
+        "--other", help="another model folder on the same data, such as one without pretraining"
+    )
+    parser.add_argument(
+        "--analyzer", choices=ANALYZERS, default="words", help="units of TF-IDF (default words)"
+    )
+    parser.add_argument(
+        "--samples", type=int, default=2000, help="bootstrap samples (default 2000)"
+    )
     options = parser.parse_args()
     data = recipe_of(options.model)["recipe"]["data"]
     columns = {name: data[name] for name in ("text", "label", "text_pair")}
     train, texts = (read_labelled(path, **columns) for path in (data["train"], options.test))
-    print(json.dumps({"test": options.test, "texts": len(texts), "train": len(train), "processors": os.cpu_count(),
-                      **{name: importlib.metadata.version(name) for name in ("tfsum", "tensorflow", "scikit-learn")}}))
+    print(
+        json.dumps(
+            {
+                "test": options.test,
+                "texts": len(texts),
+                "train": len(train),
+                "processors": os.cpu_count(),
+                **{
+                    name: importlib.metadata.version(name)
+                    for name in ("tfsum", "tensorflow", "scikit-learn")
+                },
+            }
+        )
+    )
     answers, label_names = answers_of_model(options.model, texts)
-    systems = {BASELINE: answers_of_baseline(train, texts, label_names, options.analyzer), "model": answers}
+    systems = {
+        BASELINE: answers_of_baseline(train, texts, label_names, options.analyzer),
+        "model": answers,
+    }
     if options.other:
         systems["other model"], _ = answers_of_model(options.other, texts)
     labels = texts.label_ids(label_names)

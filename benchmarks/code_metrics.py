@@ -19,8 +19,15 @@ from collections.abc import Iterable, Iterator
 
 LONG = 40  # code lines of a function that is called long
 BLOCK = 6  # code lines of a block that counts when it stands somewhere twice
-SILENT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENCODING,
-          tokenize.ENDMARKER}
+SILENT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENCODING,
+    tokenize.ENDMARKER,
+}
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -49,8 +56,12 @@ class Source:
     @property
     def imported(self) -> frozenset[int]:
         """The lines of its import statements."""
-        return frozenset(line for node in ast.walk(self.tree) if isinstance(node, ast.Import | ast.ImportFrom)
-                         for line in range(node.lineno, node.end_lineno + 1))
+        return frozenset(
+            line
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for line in range(node.lineno, node.end_lineno + 1)
+        )
 
 
 def read(path: pathlib.Path, root: pathlib.Path) -> Source:
@@ -78,20 +89,32 @@ def docstring_lines(node: ast.AST) -> Iterator[int]:
     for field in ("body", "orelse", "finalbody"):
         body = getattr(node, field, [])
         for child in body if isinstance(body, list) else []:
-            if isinstance(child, ast.Expr) and isinstance(child.value, ast.Constant) and isinstance(
-                    child.value.value, str):
+            if (
+                isinstance(child, ast.Expr)
+                and isinstance(child.value, ast.Constant)
+                and isinstance(child.value.value, str)
+            ):
                 yield from range(child.lineno, child.end_lineno + 1)
 
 
 def arrows(sources: list[Source]) -> collections.Counter[tuple[str, str]]:
     """Import statements by (package, package that it imports from), other than itself and the root's modules."""
-    modules = {".".join(s.path.with_suffix("").parts).removesuffix(".__init__"): s.package for s in sources}
+    modules = {
+        ".".join(s.path.with_suffix("").parts).removesuffix(".__init__"): s.package for s in sources
+    }
     found: collections.Counter[tuple[str, str]] = collections.Counter()
     for source in sources:
         for node in ast.walk(source.tree):
-            others = {package for name in imported_names(node) if (package := package_of(name, modules)) is not None}
-            found.update((source.package, other) for other in others if other not in ("", source.package)
-                         and source.package)
+            others = {
+                package
+                for name in imported_names(node)
+                if (package := package_of(name, modules)) is not None
+            }
+            found.update(
+                (source.package, other)
+                for other in others
+                if other not in ("", source.package) and source.package
+            )
     return found
 
 
@@ -120,12 +143,19 @@ def circles(pairs: Iterable[tuple[str, str]]) -> list[list[str]]:
     def reach(package: str) -> set[str]:
         seen, ahead = set(), [package]
         while ahead:
-            ahead += [other for other in after.get(ahead.pop(), ()) if other not in seen and not seen.add(other)]
+            ahead += [
+                other
+                for other in after.get(ahead.pop(), ())
+                if other not in seen and not seen.add(other)
+            ]
         return seen
 
     reached = {package: reach(package) for package in after}
-    groups = {tuple(sorted(other for other in reached[package] if package in reached.get(other, ())))
-              for package in after if package in reached[package]}
+    groups = {
+        tuple(sorted(other for other in reached[package] if package in reached.get(other, ())))
+        for package in after
+        if package in reached[package]
+    }
     return [list(group) for group in sorted(groups)]
 
 
@@ -135,7 +165,9 @@ def exceptions(root: pathlib.Path) -> int | None:
     if not path.is_file():
         return None
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "EXCEPTIONS" for target in node.targets):
+        if isinstance(node, ast.Assign) and any(
+            getattr(target, "id", "") == "EXCEPTIONS" for target in node.targets
+        ):
             return len(getattr(node.value, "elts", None) or getattr(node.value, "keys", ()))
     return 0
 
@@ -144,13 +176,20 @@ def functions(source: Source) -> Iterator[tuple[str, int]]:
     """(name, code lines) of each function and method, its signature and inner functions among them."""
     for node in ast.walk(source.tree):
         if isinstance(node, FUNCTIONS):
-            yield node.name, sum(line in source.code for line in range(node.lineno, node.end_lineno + 1))
+            yield (
+                node.name,
+                sum(line in source.code for line in range(node.lineno, node.end_lineno + 1)),
+            )
 
 
 def splats(source: Source) -> int:
     """Calls that hand on a whole list or dict, `f(*x)` or `f(**x)`."""
-    return sum(any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
-               for node in ast.walk(source.tree) if isinstance(node, ast.Call))
+    return sum(
+        any(isinstance(a, ast.Starred) for a in node.args)
+        or any(k.arg is None for k in node.keywords)
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+    )
 
 
 def duplicated(sources: list[Source], size: int = BLOCK) -> list[tuple[int, str, str]]:
@@ -162,17 +201,23 @@ def duplicated(sources: list[Source], size: int = BLOCK) -> list[tuple[int, str,
     Returns:
         (code lines, place, another place) of each, the longest first.
     """
-    lines = [(source.path.as_posix(), number, text) for source in sources for number, text in source.code.items()
-             if number not in source.imported]
+    lines = [
+        (source.path.as_posix(), number, text)
+        for source in sources
+        for number, text in source.code.items()
+        if number not in source.imported
+    ]
     windows: dict[tuple[str, ...], list[int]] = collections.defaultdict(list)
     for i in range(len(lines) - size + 1):
         if lines[i][0] == lines[i + size - 1][0]:
-            windows[tuple(text for _, _, text in lines[i:i + size])].append(i)
+            windows[tuple(text for _, _, text in lines[i : i + size])].append(i)
     found: dict[tuple[str, ...], tuple[int, int]] = {}
     for places in windows.values():
         for one, other in itertools.combinations(places, 2):
             if length := run_length(lines, one, other, size):
-                found.setdefault(tuple(text for _, _, text in lines[one:one + length]), (one, other))
+                found.setdefault(
+                    tuple(text for _, _, text in lines[one : one + length]), (one, other)
+                )
 
     def place(i: int) -> str:
         return f"{lines[i][0]}:{lines[i][1]}"
@@ -187,9 +232,15 @@ def duplicated(sources: list[Source], size: int = BLOCK) -> list[tuple[int, str,
 
 def run_length(lines: list[tuple[str, int, str]], one: int, other: int, size: int) -> int:
     """How long two places go on equally, in one file each and without overlap; 0 where it began before them."""
+
     def equal(i: int, j: int) -> bool:
-        return (i >= 0 and j < len(lines) and lines[i][0] == lines[one][0] and lines[j][0] == lines[other][0]
-                and lines[i][2] == lines[j][2])
+        return (
+            i >= 0
+            and j < len(lines)
+            and lines[i][0] == lines[one][0]
+            and lines[j][0] == lines[other][0]
+            and lines[i][2] == lines[j][2]
+        )
 
     if equal(one - 1, other - 1):
         return 0
@@ -202,27 +253,42 @@ def measure(root: pathlib.Path) -> dict[str, str]:
     sources = [read(path, root) for path in sorted((root / "tfsum").rglob("*.py"))]
     rows = {}
     for package in sorted({source.package for source in sources}):
-        rows[f"tfsum/{package}"] = size_of(source for source in sources if source.package == package)
+        rows[f"tfsum/{package}"] = size_of(
+            source for source in sources if source.package == package
+        )
     rows["total"] = size_of(sources)
     found = arrows(sources)
-    rooms = collections.Counter(tuple(name.partition("/")[0] for name in pair) for pair in found.elements())
+    rooms = collections.Counter(
+        tuple(name.partition("/")[0] for name in pair) for pair in found.elements()
+    )
     between = [pair for pair in rooms.elements() if pair[0] != pair[1]]
     around = circles(found)
     allowed = exceptions(root)
     rows["arrows between packages"] = f"{found.total():,} imports, {len(found)} pairs"
     rows["and between top folders"] = f"{len(between):,} imports, {len(set(between))} pairs"
-    rows["circles of packages"] = f"{len(around)}" + "".join(f" ({' '.join(group)})" for group in around)
+    rows["circles of packages"] = f"{len(around)}" + "".join(
+        f" ({' '.join(group)})" for group in around
+    )
     rows["exceptions in test_imports"] = "-" if allowed is None else str(allowed)
-    sizes = sorted(((lines, name) for source in sources for name, lines in functions(source)), reverse=True)
+    sizes = sorted(
+        ((lines, name) for source in sources for name, lines in functions(source)), reverse=True
+    )
     long = [row for row in sizes if row[0] > LONG]
     rows[f"functions over {LONG} code lines"] = f"{len(long)} of {len(sizes)}" + (
-        f", the longest {long[0][1]} with {long[0][0]}" if long else "")
+        f", the longest {long[0][1]} with {long[0][0]}" if long else ""
+    )
     engine = [source for source in sources if source.package == "training"]
-    tasks = [source for source in sources if source.package.startswith("tasks/") and source.path.name == "train.py"]
+    tasks = [
+        source
+        for source in sources
+        if source.package.startswith("tasks/") and source.path.name == "train.py"
+    ]
     rows["call splats in training/"] = str(sum(map(splats, engine)))
     rows["and in tasks/*/train.py"] = str(sum(map(splats, engine + tasks)))
     blocks = duplicated(sources)
-    rows[f"blocks of {BLOCK}+ lines twice"] = f"{len(blocks)}, {sum(row[0] for row in blocks)} lines"
+    rows[f"blocks of {BLOCK}+ lines twice"] = (
+        f"{len(blocks)}, {sum(row[0] for row in blocks)} lines"
+    )
     return rows
 
 
@@ -237,18 +303,30 @@ def size_of(sources: Iterable[Source]) -> str:
 def table(columns: dict[str, dict[str, str]]) -> str:
     """Rows by name, a column a tree; a package that a tree lacks is a dash."""
     names = list(dict.fromkeys(name for rows in columns.values() for name in rows))
-    names.sort(key=lambda name: not name.startswith("tfsum/"))  # packages first, those of both trees together
+    names.sort(
+        key=lambda name: not name.startswith("tfsum/")
+    )  # packages first, those of both trees together
     packages = sorted(name for name in names if name.startswith("tfsum/"))
-    rows = [["", *columns]] + [[name, *(column.get(name, "-") for column in columns.values())]
-                               for name in [*packages, *names[len(packages):]]]
+    rows = [["", *columns]] + [
+        [name, *(column.get(name, "-") for column in columns.values())]
+        for name in [*packages, *names[len(packages) :]]
+    ]
     widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows)
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows
+    )
 
 
 def main(argv: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trees", metavar="TREE", nargs="+", type=pathlib.Path, help="a checkout, which holds tfsum/")
-    parser.add_argument("--blocks", action="store_true", help="also list the blocks that stand twice")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "trees", metavar="TREE", nargs="+", type=pathlib.Path, help="a checkout, which holds tfsum/"
+    )
+    parser.add_argument(
+        "--blocks", action="store_true", help="also list the blocks that stand twice"
+    )
     arguments = parser.parse_args(argv)
     for tree in arguments.trees:
         if not (tree / "tfsum").is_dir():
@@ -256,7 +334,9 @@ def main(argv: list[str] | None = None) -> None:
     print(table({str(tree): measure(tree) for tree in arguments.trees}))
     for tree in arguments.trees if arguments.blocks else ():
         print(f"\n{tree}")
-        for length, one, other in duplicated([read(p, tree) for p in sorted((tree / "tfsum").rglob("*.py"))]):
+        for length, one, other in duplicated(
+            [read(p, tree) for p in sorted((tree / "tfsum").rglob("*.py"))]
+        ):
             print(f"  {length:3} lines  {one}  {other}")
 
 

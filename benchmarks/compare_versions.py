@@ -51,19 +51,33 @@ class Checkout:
     def python(self, code: str, *words: str) -> str:
         """What a program prints; `-P` keeps the package of the working folder out of its path."""
         command = [sys.executable, "-P", "-c", code, *map(str, words)]
-        done = subprocess.run(command, cwd=HERE, env=self.environment, capture_output=True, text=True,
-                              check=False)
+        done = subprocess.run(
+            command, cwd=HERE, env=self.environment, capture_output=True, text=True, check=False
+        )
         if done.returncode:
-            sys.exit(f"{self.name}: {' '.join(map(str, words))}: exit status {done.returncode}\n{done.stderr[-3000:]}")
+            sys.exit(
+                f"{self.name}: {' '.join(map(str, words))}: exit status {done.returncode}\n{done.stderr[-3000:]}"
+            )
         return done.stdout
 
-    def train(self, recipe: pathlib.Path, run: pathlib.Path, steps: int, overrides: list[str]) -> float:
+    def train(
+        self, recipe: pathlib.Path, run: pathlib.Path, steps: int, overrides: list[str]
+    ) -> float:
         """Trains up to the checkpoint of some step and stops there; returns the seconds of its last steps."""
-        sets = [f"train.folder={run}", f"data.records={self.folder / 'records'}", f"train.validate_every={steps}",
-                *overrides]
+        sets = [
+            f"train.folder={run}",
+            f"data.records={self.folder / 'records'}",
+            f"train.validate_every={steps}",
+            *overrides,
+        ]
         words = [str(recipe), *(word for item in sets for word in ("--set", item))]
-        process = subprocess.Popen([sys.executable, "-P", "-c", VERB, "train", *words], cwd=HERE,
-                                   env=self.environment, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-c", VERB, "train", *words],
+            cwd=HERE,
+            env=self.environment,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         times, lines = {}, []
         for line in process.stderr:
             lines.append(line)
@@ -72,10 +86,18 @@ class Checkout:
             if line.startswith(f"step {steps}:"):
                 process.send_signal(signal.SIGTERM)
         if process.wait() not in (0, 75):
-            sys.exit(f"{self.name}: training ended with {process.returncode}\n{''.join(lines)[-3000:]}")
-        points = [moment for name, moment in times.items() if "/" in name and int(name[5:].split("/")[0]) <= steps]
+            sys.exit(
+                f"{self.name}: training ended with {process.returncode}\n{''.join(lines)[-3000:]}"
+            )
+        points = [
+            moment
+            for name, moment in times.items()
+            if "/" in name and int(name[5:].split("/")[0]) <= steps
+        ]
         if len(points) < 2:
-            sys.exit(f"--steps {steps}: a progress line comes every 10 steps; give 20 or more, so that there are two")
+            sys.exit(
+                f"--steps {steps}: a progress line comes every 10 steps; give 20 or more, so that there are two"
+            )
         return points[-1] - points[0]
 
 
@@ -84,14 +106,27 @@ def checkpoint(run: pathlib.Path, step: int) -> dict[str, np.ndarray]:
     import tensorflow as tf
 
     reader = tf.train.load_checkpoint(str(run / "checkpoints" / f"ckpt-{step}"))
-    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if "OBJECT_GRAPH" not in name}
+    return {
+        name: reader.get_tensor(name)
+        for name in reader.get_variable_to_shape_map()
+        if "OBJECT_GRAPH" not in name
+    }
 
 
 def same_files(one: pathlib.Path, other: pathlib.Path, pattern: str) -> tuple[int, list[str]]:
     """How many files of a pattern there are, and those that differ."""
-    names = sorted({str(path.relative_to(root)) for root in (one, other) for path in root.rglob(pattern)})
-    return len(names), [name for name in names if not ((one / name).is_file() and (other / name).is_file()
-                                                       and (one / name).read_bytes() == (other / name).read_bytes())]
+    names = sorted(
+        {str(path.relative_to(root)) for root in (one, other) for path in root.rglob(pattern)}
+    )
+    return len(names), [
+        name
+        for name in names
+        if not (
+            (one / name).is_file()
+            and (other / name).is_file()
+            and (one / name).read_bytes() == (other / name).read_bytes()
+        )
+    ]
 
 
 def report(what: str, equal: bool, seconds: dict[str, list[float]], **more) -> bool:
@@ -105,15 +140,29 @@ def report(what: str, equal: bool, seconds: dict[str, list[float]], **more) -> b
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add = parser.add_argument
     add("before", type=pathlib.Path, help="the other checkout")
     add("--corpus", type=pathlib.Path, required=True, help="documents as JSON lines")
     add("--documents", type=int, default=200)
     add("--recipe", type=pathlib.Path, default=HERE / "training" / "bert_sum_ext_news.toml")
     add("--steps", type=int, default=50)
-    add("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE", help="of the recipe")
-    add("--rounds", type=int, default=3, help="of summarizing and exporting (default 3); training has one")
+    add(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="of the recipe",
+    )
+    add(
+        "--rounds",
+        type=int,
+        default=3,
+        help="of summarizing and exporting (default 3); training has one",
+    )
     options = parser.parse_args()
     corpus, equal = options.corpus.resolve(), True
     with tempfile.TemporaryDirectory() as work:
@@ -122,35 +171,64 @@ def main() -> int:
         answers, seconds = {}, {checkout.name: [] for checkout in both}
         for _ in range(options.rounds):
             for checkout in both:
-                found = json.loads(checkout.python(SUMMARIZE, corpus, options.documents).splitlines()[-1])
+                found = json.loads(
+                    checkout.python(SUMMARIZE, corpus, options.documents).splitlines()[-1]
+                )
                 answers[checkout.name] = found["answers"]
                 seconds[checkout.name].append(found["seconds"])
-        equal &= report("summaries", answers["before"] == answers["after"], seconds, documents=options.documents)
+        equal &= report(
+            "summaries", answers["before"] == answers["after"], seconds, documents=options.documents
+        )
         for model in sorted(path for path in (HERE / "saved_models").iterdir() if path.is_dir()):
             found = [json.loads(c.python(VERB, "verify", model, "--format", "json")) for c in both]
-            equal &= report(f"verify {model.name}", found[0] == found[1], {},
-                            largest_score_difference=found[1]["largest_score_difference"])
+            equal &= report(
+                f"verify {model.name}",
+                found[0] == found[1],
+                {},
+                largest_score_difference=found[1]["largest_score_difference"],
+            )
         overrides, seconds = ["evaluate.documents=20", *options.overrides], {}
         for checkout in both:
             run = checkout.folder / "run"
-            seconds[checkout.name] = [checkout.train(options.recipe.resolve(), run, options.steps, overrides)]
+            seconds[checkout.name] = [
+                checkout.train(options.recipe.resolve(), run, options.steps, overrides)
+            ]
         count, different = same_files(*(c.folder / "records" for c in both), "*.tfrecord")
         equal &= report("records", not different, {}, files=count, different=different)
         weights = [checkpoint(c.folder / "run", options.steps) for c in both]
-        different = sorted(name for name in weights[0].keys() | weights[1].keys()
-                           if not all(name in w for w in weights) or not np.array_equal(weights[0][name],
-                                                                                        weights[1][name]))
-        equal &= report(f"first {options.steps} steps", not different, seconds, arrays=len(weights[0]),
-                        different=different)
+        different = sorted(
+            name
+            for name in weights[0].keys() | weights[1].keys()
+            if not all(name in w for w in weights)
+            or not np.array_equal(weights[0][name], weights[1][name])
+        )
+        equal &= report(
+            f"first {options.steps} steps",
+            not different,
+            seconds,
+            arrays=len(weights[0]),
+            different=different,
+        )
         seconds = {checkout.name: [] for checkout in both}
         for i in range(options.rounds):
             for checkout in both:
                 start = time.perf_counter()
-                checkout.python(VERB, "export", checkout.folder / "run" / "best", checkout.folder / "news" / str(i + 1),
-                                "--storage", "small")
+                checkout.python(
+                    VERB,
+                    "export",
+                    checkout.folder / "run" / "best",
+                    checkout.folder / "news" / str(i + 1),
+                    "--storage",
+                    "small",
+                )
                 seconds[checkout.name].append(time.perf_counter() - start)
-        count, different = same_files(*(c.folder / "news" / "1" / "variables" for c in both), "*.data*")
-        golden = [json.loads((c.folder / "news" / "1" / "assets.extra" / "golden.json").read_text()) for c in both]
+        count, different = same_files(
+            *(c.folder / "news" / "1" / "variables" for c in both), "*.data*"
+        )
+        golden = [
+            json.loads((c.folder / "news" / "1" / "assets.extra" / "golden.json").read_text())
+            for c in both
+        ]
         equal &= report("export", not different and golden[0] == golden[1], seconds)
     return 0 if equal else 1
 

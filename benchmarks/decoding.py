@@ -84,9 +84,15 @@ def use_threads(number: int) -> None:
 
 def our_model(size: Size, tokens: int) -> Transformer:
     """A Transformer with random weights that never generates the end token."""
-    model = Transformer(size.vocabulary, num_encoder_layers=size.layers, num_decoder_layers=size.layers,
-                        d_model=size.width, num_heads=size.heads, feed_forward_width=size.feed_forward,
-                        max_length=tokens)
+    model = Transformer(
+        size.vocabulary,
+        num_encoder_layers=size.layers,
+        num_decoder_layers=size.layers,
+        d_model=size.width,
+        num_heads=size.heads,
+        feed_forward_width=size.feed_forward,
+        max_length=tokens,
+    )
     model.build()
     bias = np.zeros(size.vocabulary, np.float32)
     bias[model.end_id] = OUT_OF_REACH
@@ -96,14 +102,23 @@ def our_model(size: Size, tokens: int) -> Transformer:
 
 def sources(size: Size, batch: int) -> np.ndarray:
     """Random ids int32 (batch, source), none of them a special token of any of the models."""
-    return np.random.default_rng(batch).integers(4, size.vocabulary - 1, (batch, size.source)).astype(np.int32)
+    return (
+        np.random.default_rng(batch)
+        .integers(4, size.vocabulary - 1, (batch, size.source))
+        .astype(np.int32)
+    )
 
 
 def ours(model, size: Size, tokens: int, jit_compile: bool = False) -> Decode:
     """tfsum's strategies on a model, as one graph for any batch size and length, as in an export."""
+
     def graph(strategy):
-        return tf.function(lambda source_ids: strategy(model, source_ids, tokens), jit_compile=jit_compile,
-                           autograph=False, input_signature=[tf.TensorSpec([None, None], tf.int32)])
+        return tf.function(
+            lambda source_ids: strategy(model, source_ids, tokens),
+            jit_compile=jit_compile,
+            autograph=False,
+            input_signature=[tf.TensorSpec([None, None], tf.int32)],
+        )
 
     graphs = {1: graph(Greedy()), BEAMS: graph(BeamSearch(BEAMS))}
 
@@ -123,8 +138,13 @@ def keras_hub_bart(size: Size, tokens: int, jit_compile: bool) -> Decode:
     import keras_hub
 
     backbone = keras_hub.models.BartBackbone(
-        vocabulary_size=size.vocabulary, num_layers=size.layers, num_heads=size.heads, hidden_dim=size.width,
-        intermediate_dim=size.feed_forward, max_sequence_length=max(size.source, tokens + 1))
+        vocabulary_size=size.vocabulary,
+        num_layers=size.layers,
+        num_heads=size.heads,
+        hidden_dim=size.width,
+        intermediate_dim=size.feed_forward,
+        max_sequence_length=max(size.source, tokens + 1),
+    )
     models = {}
     for beams, sampler in {1: "greedy", BEAMS: keras_hub.samplers.BeamSampler(BEAMS)}.items():
         models[beams] = keras_hub.models.BartSeq2SeqLM(backbone)
@@ -133,8 +153,12 @@ def keras_hub_bart(size: Size, tokens: int, jit_compile: bool) -> Decode:
     def decode(batch: int, beams: int) -> float:
         source_ids, target = sources(size, batch), np.zeros((batch, tokens + 1), np.int32)
         target[:, 0] = 2
-        inputs = {"encoder_token_ids": source_ids, "encoder_padding_mask": np.ones_like(source_ids),
-                  "decoder_token_ids": target, "decoder_padding_mask": (target != 0).astype(np.int32)}
+        inputs = {
+            "encoder_token_ids": source_ids,
+            "encoder_padding_mask": np.ones_like(source_ids),
+            "decoder_token_ids": target,
+            "decoder_padding_mask": (target != 0).astype(np.int32),
+        }
         start = time.perf_counter()
         ids = models[beams].generate(inputs, stop_token_ids=None)["decoder_token_ids"]
         seconds = time.perf_counter() - start
@@ -144,13 +168,17 @@ def keras_hub_bart(size: Size, tokens: int, jit_compile: bool) -> Decode:
     return decode
 
 
-def contestants(wanted: Iterable[str], size: Size, tokens: int, other: OtherInterpreter | None) -> dict[str, Decode]:
+def contestants(
+    wanted: Iterable[str], size: Size, tokens: int, other: OtherInterpreter | None
+) -> dict[str, Decode]:
     """Name -> function to measure, in the order of measurement; prints why one is skipped."""
     model, made = our_model(size, tokens), {}
     in_torch = other.facts["who"] if other else []
 
     def ask(name: str) -> Decode:
-        return lambda batch, beams: other.ask({"who": name, "batch": batch, "beams": beams})["seconds"]
+        return lambda batch, beams: other.ask({"who": name, "batch": batch, "beams": beams})[
+            "seconds"
+        ]
 
     for name in wanted:
         if name in OURS:
@@ -161,34 +189,58 @@ def contestants(wanted: Iterable[str], size: Size, tokens: int, other: OtherInte
         elif name in in_torch:
             made[name] = ask(name)
         else:
-            mend = ("pip install keras-hub" if name in HUB else
-                    "pip install torch transformers ctranslate2, and name that interpreter by --torch-python")
+            mend = (
+                "pip install keras-hub"
+                if name in HUB
+                else "pip install torch transformers ctranslate2, and name that interpreter by --torch-python"
+            )
             print(json.dumps({"skipped": name, "reason": f"not installed; {mend}"}), flush=True)
     return made
 
 
-def measure(made: dict[str, Decode], cells: list[tuple[int, int]], rounds: int) -> dict[tuple, list[float]]:
+def measure(
+    made: dict[str, Decode], cells: list[tuple[int, int]], rounds: int
+) -> dict[tuple, list[float]]:
     """Seconds of (name, batch, beams), measured alternately in each cell after one warm-up call each."""
     seconds = {}
     for batch, beams in cells:
-        racing = {name: decode for name, decode in made.items()
-                  if name != "uncached" or batch * beams <= MOST_UNCACHED_ROWS}
+        racing = {
+            name: decode
+            for name, decode in made.items()
+            if name != "uncached" or batch * beams <= MOST_UNCACHED_ROWS
+        }
         for decode in racing.values():
             decode(batch, beams)
         for _ in range(rounds):
             for name, decode in racing.items():
                 seconds.setdefault((name, batch, beams), []).append(decode(batch, beams))
-        print(json.dumps({"measured": {"batch": batch, "beams": beams}, "seconds": {
-            name: [round(value, 4) for value in seconds[name, batch, beams]] for name in racing}}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "measured": {"batch": batch, "beams": beams},
+                    "seconds": {
+                        name: [round(value, 4) for value in seconds[name, batch, beams]]
+                        for name in racing
+                    },
+                }
+            ),
+            flush=True,
+        )
     return seconds
 
 
 def weights_of_a_step(model: Transformer) -> int:
     """Bytes of the weights that a step reads, without the source projection and the embedding lookup."""
-    once = {id(weight) for layer in model.decoder.decoder_layers
-            for dense in (layer.cross_attention.key, layer.cross_attention.value) for weight in dense.weights}
+    once = {
+        id(weight)
+        for layer in model.decoder.decoder_layers
+        for dense in (layer.cross_attention.key, layer.cross_attention.value)
+        for weight in dense.weights
+    }
     read = [weight for weight in model.decoder.weights if id(weight) not in once]
-    return sum(4 * int(np.prod(weight.shape)) for weight in [*read, model.output_kernel, model.output_bias])
+    return sum(
+        4 * int(np.prod(weight.shape)) for weight in [*read, model.output_kernel, model.output_bias]
+    )
 
 
 def seconds_to_read(size: int, rounds: int = 20) -> float:
@@ -214,15 +266,33 @@ def table(seconds: dict[tuple, list[float]], tokens: int, step: float) -> str:
     median = {key: statistics.median(values) for key, values in seconds.items()}
     cells = list(dict.fromkeys(key[1:] for key in seconds))
     names = list(dict.fromkeys(key[0] for key in seconds))
-    heads = [f"{'greedy' if beams == 1 else f'beam {beams}'}, batch {batch}" for batch, beams in cells]
-    rows = [["", *heads], ["floor", *(_cell(batch * tokens, step * tokens, median.get(("tfsum", batch, beams)))
-                                      for batch, beams in cells)]]
+    heads = [
+        f"{'greedy' if beams == 1 else f'beam {beams}'}, batch {batch}" for batch, beams in cells
+    ]
+    rows = [
+        ["", *heads],
+        [
+            "floor",
+            *(
+                _cell(batch * tokens, step * tokens, median.get(("tfsum", batch, beams)))
+                for batch, beams in cells
+            ),
+        ],
+    ]
     for name in names:
-        row = [_cell(batch * tokens, median.get((name, batch, beams)), median.get(("tfsum", batch, beams)))
-               for batch, beams in cells]
+        row = [
+            _cell(
+                batch * tokens,
+                median.get((name, batch, beams)),
+                median.get(("tfsum", batch, beams)),
+            )
+            for batch, beams in cells
+        ]
         rows.append([name, *row])
     widths = [max(map(len, column)) for column in zip(*rows)]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows)
+    return "\n".join(
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths)) for row in rows
+    )
 
 
 def _cell(tokens: int, seconds: float | None, ours: float | None) -> str:
@@ -235,32 +305,96 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
     everyone = (*OURS, *IN_TORCH, *HUB)
-    add("--torch-python", metavar="PYTHON", help="an interpreter with torch, transformers and ctranslate2")
+    add(
+        "--torch-python",
+        metavar="PYTHON",
+        help="an interpreter with torch, transformers and ctranslate2",
+    )
     add("--size", choices=SIZES, default="base", help="size of all models (default base)")
     add("--tokens", type=int, default=64, metavar="N", help="length of each sequence (default 64)")
-    add("--batches", type=int, nargs="+", default=[1, 8, 32], metavar="N", help="batch sizes (default 1 8 32)")
-    add("--beams", type=int, nargs="+", default=[1, BEAMS], choices=[1, BEAMS], help=f"default 1 (greedy) and {BEAMS}")
-    add("--rounds", type=int, default=5, metavar="N", help="measured calls per program and cell (default 5)")
-    add("--threads", type=int, default=os.cpu_count(), metavar="N", help="threads (default: all processors)")
-    add("--only", nargs="+", choices=everyone, default=everyone, metavar="NAME", help=f"any of {', '.join(everyone)}")
+    add(
+        "--batches",
+        type=int,
+        nargs="+",
+        default=[1, 8, 32],
+        metavar="N",
+        help="batch sizes (default 1 8 32)",
+    )
+    add(
+        "--beams",
+        type=int,
+        nargs="+",
+        default=[1, BEAMS],
+        choices=[1, BEAMS],
+        help=f"default 1 (greedy) and {BEAMS}",
+    )
+    add(
+        "--rounds",
+        type=int,
+        default=5,
+        metavar="N",
+        help="measured calls per program and cell (default 5)",
+    )
+    add(
+        "--threads",
+        type=int,
+        default=os.cpu_count(),
+        metavar="N",
+        help="threads (default: all processors)",
+    )
+    add(
+        "--only",
+        nargs="+",
+        choices=everyone,
+        default=everyone,
+        metavar="NAME",
+        help=f"any of {', '.join(everyone)}",
+    )
     options = parser.parse_args()
     load = round(os.getloadavg()[0], 2)  # above 0 before the start: the processors are shared
     use_threads(options.threads)
     size = SIZES[options.size]
-    print(json.dumps({"processors": os.cpu_count(), "threads": options.threads, "load": load,
-                      "tfsum": tfsum.__version__, "tensorflow": tf.__version__, "keras": keras.__version__,
-                      **size._asdict(), "tokens": options.tokens}), flush=True)
+    print(
+        json.dumps(
+            {
+                "processors": os.cpu_count(),
+                "threads": options.threads,
+                "load": load,
+                "tfsum": tfsum.__version__,
+                "tensorflow": tf.__version__,
+                "keras": keras.__version__,
+                **size._asdict(),
+                "tokens": options.tokens,
+            }
+        ),
+        flush=True,
+    )
     other = None
     if options.torch_python and set(options.only) & set(IN_TORCH):
-        other = OtherInterpreter(options.torch_python, "decoding_torch.py", {
-            **size._asdict(), "tokens": options.tokens, "threads": options.threads,
-            "sources": {batch: sources(size, batch).tolist() for batch in options.batches}})
+        other = OtherInterpreter(
+            options.torch_python,
+            "decoding_torch.py",
+            {
+                **size._asdict(),
+                "tokens": options.tokens,
+                "threads": options.threads,
+                "sources": {batch: sources(size, batch).tolist() for batch in options.batches},
+            },
+        )
         print(json.dumps(other.facts), flush=True)
     made = contestants(options.only, size, options.tokens, other)
     read = weights_of_a_step(our_model(size, options.tokens))
     step = seconds_to_read(read)
-    print(json.dumps({"weights_of_a_step_in_bytes": read, "gigabytes_a_second": round(read / step / 1e9, 2),
-                      "floor_in_seconds_a_step": round(step, 6)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "weights_of_a_step_in_bytes": read,
+                "gigabytes_a_second": round(read / step / 1e9, 2),
+                "floor_in_seconds_a_step": round(step, 6),
+            }
+        ),
+        flush=True,
+    )
     cells = [(batch, beams) for beams in options.beams for batch in options.batches]
     seconds = measure(made, cells, options.rounds)
     if other:

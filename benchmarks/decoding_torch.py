@@ -23,11 +23,22 @@ def random_marian(task):
     """A Marian with random weights that never generates the end token or padding."""
     padding = task["vocabulary"] - 1
     config = transformers.MarianConfig(
-        vocab_size=task["vocabulary"], d_model=task["width"], activation_function="relu", scale_embedding=True,
-        encoder_layers=task["layers"], encoder_attention_heads=task["heads"], encoder_ffn_dim=task["feed_forward"],
-        decoder_layers=task["layers"], decoder_attention_heads=task["heads"], decoder_ffn_dim=task["feed_forward"],
-        max_position_embeddings=max(task["source"], task["tokens"] + 1), pad_token_id=padding,
-        decoder_start_token_id=padding, eos_token_id=END, forced_eos_token_id=None)
+        vocab_size=task["vocabulary"],
+        d_model=task["width"],
+        activation_function="relu",
+        scale_embedding=True,
+        encoder_layers=task["layers"],
+        encoder_attention_heads=task["heads"],
+        encoder_ffn_dim=task["feed_forward"],
+        decoder_layers=task["layers"],
+        decoder_attention_heads=task["heads"],
+        decoder_ffn_dim=task["feed_forward"],
+        max_position_embeddings=max(task["source"], task["tokens"] + 1),
+        pad_token_id=padding,
+        decoder_start_token_id=padding,
+        eos_token_id=END,
+        forced_eos_token_id=None,
+    )
     model = transformers.MarianMTModel(config).eval()
     model.final_logits_bias[0, [END, padding]] = OUT_OF_REACH
     return model
@@ -35,12 +46,18 @@ def random_marian(task):
 
 def marian(model, tokens):
     """Decoding by transformers' `generate`."""
+
     def decode(sources, beams):
         ids = torch.tensor(sources)
         start = time.perf_counter()
         with torch.inference_mode():
-            written = model.generate(input_ids=ids, attention_mask=torch.ones_like(ids), num_beams=beams,
-                                     do_sample=False, max_new_tokens=tokens)
+            written = model.generate(
+                input_ids=ids,
+                attention_mask=torch.ones_like(ids),
+                num_beams=beams,
+                do_sample=False,
+                max_new_tokens=tokens,
+            )
         seconds = time.perf_counter() - start
         assert written.shape[1] == tokens + 1, written.shape
         return seconds
@@ -81,9 +98,14 @@ def ctranslate2_contestants(model, tokens, threads):
 
     with tempfile.TemporaryDirectory() as folder:
         RandomMarian().convert(folder, force=True)
-        return {name: contestant(ctranslate2.Translator(folder, compute_type=kind, inter_threads=1,
-                                                        intra_threads=threads))
-                for name, kind in (("ctranslate2", "float32"), ("ctranslate2-int8", "int8"))}
+        return {
+            name: contestant(
+                ctranslate2.Translator(
+                    folder, compute_type=kind, inter_threads=1, intra_threads=threads
+                )
+            )
+            for name, kind in (("ctranslate2", "float32"), ("ctranslate2-int8", "int8"))
+        }
 
 
 def main():
@@ -101,8 +123,16 @@ def main():
     print(json.dumps({**facts, "who": list(made)}), flush=True)
     for line in sys.stdin:
         asked = json.loads(line)
-        print(json.dumps({"seconds": made[asked["who"]](task["sources"][str(asked["batch"])], asked["beams"])}),
-              flush=True)
+        print(
+            json.dumps(
+                {
+                    "seconds": made[asked["who"]](
+                        task["sources"][str(asked["batch"])], asked["beams"]
+                    )
+                }
+            ),
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -31,21 +31,32 @@ def ring(count: int, size: float, speed: float) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tokens", type=int, default=8192, help="of a GPU in a part of a step; default 8192")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--tokens", type=int, default=8192, help="of a GPU in a part of a step; default 8192"
+    )
     parser.add_argument("--parts", type=int, default=1, help="micro-batches of a step; default 1")
     arguments = parser.parse_args()
     size = 4 * PARAMETERS
     operations = 6 * ENCODER + 12 * LAYERS * LENGTH * WIDTH
     computing = arguments.parts * arguments.tokens * operations / SPEED
-    print(f"gradients of a step: {size / 1e6:.0f} MB; computing {1000 * computing:.1f} ms "
-          f"({arguments.parts} x {arguments.tokens} tokens on each GPU)")
+    print(
+        f"gradients of a step: {size / 1e6:.0f} MB; computing {1000 * computing:.1f} ms "
+        f"({arguments.parts} x {arguments.tokens} tokens on each GPU)"
+    )
     inside = ring(8, size, NVLINK)
     rows = [("1 x 8 GPUs, NVLink", 8, inside)]
-    rows += [(f"4 x 8 GPUs, {name}", 32, inside + ring(4, size, speed)) for name, speed in NETWORKS.items()]
+    rows += [
+        (f"4 x 8 GPUs, {name}", 32, inside + ring(4, size, speed))
+        for name, speed in NETWORKS.items()
+    ]
     for name, count, summing in rows:
-        print(f"{name:40} summing {1000 * summing:5.1f} ms  efficiency {computing / (computing + summing):4.0%}  "
-              f"{arguments.parts * arguments.tokens * count:,} tokens a step")
+        print(
+            f"{name:40} summing {1000 * summing:5.1f} ms  efficiency {computing / (computing + summing):4.0%}  "
+            f"{arguments.parts * arguments.tokens * count:,} tokens a step"
+        )
     return 0
 
 

@@ -35,13 +35,20 @@ KEPT = ("text", "recipe", "validation", "lead", "seconds", "frequent")  # of ass
 def weights(folder: pathlib.Path) -> dict[str, np.ndarray]:
     """The weights of an export by name, as they are stored."""
     reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
-    return {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map() if name.startswith("weights/")}
+    return {
+        name: reader.get_tensor(name)
+        for name in reader.get_variable_to_shape_map()
+        if name.startswith("weights/")
+    }
 
 
 def word_piece_of(folder: pathlib.Path, text: dict) -> WordPiece:
     """The tokenizer of an export."""
-    return WordPiece.from_file(folder / "assets" / "vocab.txt", lowercase=text["lowercase"],
-                               strip_accents=text["strip_accents"])
+    return WordPiece.from_file(
+        folder / "assets" / "vocab.txt",
+        lowercase=text["lowercase"],
+        strip_accents=text["strip_accents"],
+    )
 
 
 def frequent(word_piece: WordPiece, corpus: str) -> dict:
@@ -58,9 +65,10 @@ def frequent(word_piece: WordPiece, corpus: str) -> dict:
 def extractive(description: dict) -> tuple[BertSumExt, tuple[str, ...]]:
     """The model, without its weights, and the options of its export."""
     config = dict(description["config"])
-    return BertSumExt(Bert(**{k: v for k, v in config.items() if k not in ("model_type", "bert_sum_ext")}),
-                      **config["bert_sum_ext"]), ("ops", "storage", "max_sentences", "sentences", "selection",
-                                                  "block_trigrams")
+    return BertSumExt(
+        Bert(**{k: v for k, v in config.items() if k not in ("model_type", "bert_sum_ext")}),
+        **config["bert_sum_ext"],
+    ), ("ops", "storage", "max_sentences", "sentences", "selection", "block_trigrams")
 
 
 def abstractive(description: dict) -> tuple[Transformer, tuple[str, ...]]:
@@ -70,12 +78,17 @@ def abstractive(description: dict) -> tuple[Transformer, tuple[str, ...]]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("export", type=pathlib.Path)
     parser.add_argument("destination", type=pathlib.Path)
     parser.add_argument("--newline", help="of an extractive model; see `tfsum export`")
-    parser.add_argument("--corpus", help="the training corpus of an extractive model, whose frequent words an old "
-                        "export does not hold")
+    parser.add_argument(
+        "--corpus",
+        help="the training corpus of an extractive model, whose frequent words an old "
+        "export does not hold",
+    )
     options = parser.parse_args()
     description = read_json(options.export / "assets.extra" / "tfsum.json")
     settings = {key: description[key] for key in KEPT if key in description}
@@ -94,7 +107,9 @@ def main() -> int:
         model.save_pretrained(folder, word_piece.vocabulary, settings=settings)
         written = tfsum.export_model(folder, options.destination, **given)
     before, after = (weights(folder) for folder in (options.export, written))
-    same = before.keys() == after.keys() and all(np.array_equal(before[name], after[name]) for name in before)
+    same = before.keys() == after.keys() and all(
+        np.array_equal(before[name], after[name]) for name in before
+    )
     print(f"{written}: {len(after)} weights, {'equal bit by bit' if same else 'NOT EQUAL'}")
     return 0 if same else 1
 

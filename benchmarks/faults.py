@@ -30,18 +30,44 @@ import numpy as np
 
 FIXTURE = pathlib.Path(__file__).parents[1] / "tests" / "fixtures" / "version_0_1_0"
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
-MOMENTS = ("random", "saving", "random", "validation", "random", "preparation", "random", "saving", "random",
-           "validation")
+MOMENTS = (
+    "random",
+    "saving",
+    "random",
+    "validation",
+    "random",
+    "preparation",
+    "random",
+    "saving",
+    "random",
+    "validation",
+)
 
 
 class Training:
     """The processes of one training, from start to end or kill."""
 
-    def __init__(self, folder: pathlib.Path, name: str, workers: int, steps: int, late: float = 0.0) -> None:
+    def __init__(
+        self, folder: pathlib.Path, name: str, workers: int, steps: int, late: float = 0.0
+    ) -> None:
         from tfsum.cli.local_workers import free_addresses
-        sets = [f"train.folder=runs/{name}", f"data.records=records/{name}", f"train.steps={steps}",
-                "train.validate_every=25", "train.micro_batches=2", "train.checkpoint_minutes=0.02"]
-        words = [sys.executable, "-c", START, "train", "extractive.toml", *(w for s in sets for w in ("--set", s))]
+
+        sets = [
+            f"train.folder=runs/{name}",
+            f"data.records=records/{name}",
+            f"train.steps={steps}",
+            "train.validate_every=25",
+            "train.micro_batches=2",
+            "train.checkpoint_minutes=0.02",
+        ]
+        words = [
+            sys.executable,
+            "-c",
+            START,
+            "train",
+            "extractive.toml",
+            *(w for s in sets for w in ("--set", s)),
+        ]
         addresses = free_addresses(workers)
         self.run, self.records, self.lines = folder / "runs" / name, folder / "records" / name, []
         self.processes = []
@@ -49,9 +75,20 @@ class Training:
             if late and index == workers - 1:
                 time.sleep(late)
             config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            environment = {**os.environ, **({"TF_CONFIG": json.dumps(config)} if workers > 1 else {})}
-            self.processes.append(subprocess.Popen(words, cwd=folder, env=environment, stdout=subprocess.DEVNULL,
-                                                   stderr=subprocess.PIPE, text=True))
+            environment = {
+                **os.environ,
+                **({"TF_CONFIG": json.dumps(config)} if workers > 1 else {}),
+            }
+            self.processes.append(
+                subprocess.Popen(
+                    words,
+                    cwd=folder,
+                    env=environment,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
+            )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         for process in self.processes[1:]:
@@ -63,15 +100,21 @@ class Training:
     def kill_at(self, moment: str, seconds: float) -> str:
         """Kills all processes at a moment; says when that was, or "" where the training ended before it."""
         begin, last = time.monotonic(), None
-        left = {path.name for path in self.run.glob("checkpoints/writing-*")}  # by a training that was killed
+        left = {
+            path.name for path in self.run.glob("checkpoints/writing-*")
+        }  # by a training that was killed
         while any(process.poll() is None for process in self.processes):
             now, lines = time.monotonic() - begin, len(self.lines)
             new = self.lines[last or 0 : lines]
             last = lines
-            if {"random": now >= seconds,
-                "saving": any(path.name not in left for path in self.run.glob("checkpoints/writing-*")),
+            if {
+                "random": now >= seconds,
+                "saving": any(
+                    path.name not in left for path in self.run.glob("checkpoints/writing-*")
+                ),
                 "validation": any(": rouge1" in line and line.startswith("step") for line in new),
-                "preparation": self.records.exists() and not (self.run / "history.json").exists()}[moment]:
+                "preparation": self.records.exists() and not (self.run / "history.json").exists(),
+            }[moment]:
                 for process in self.processes:
                     process.send_signal(signal.SIGKILL)
                 for process in self.processes:
@@ -93,27 +136,46 @@ class Training:
 def end_of(run: pathlib.Path) -> dict:
     """What a training left: the last checkpoint's arrays, the best model, the history."""
     import tensorflow as tf
+
     steps = [int(path.stem[5:]) for path in run.glob("checkpoints/ckpt-*.json")]
     reader = tf.train.load_checkpoint(str(run / "checkpoints" / f"ckpt-{max(steps)}"))
-    arrays = {name: reader.get_tensor(name) for name in reader.get_variable_to_shape_map()
-              if "OBJECT_GRAPH" not in name}
+    arrays = {
+        name: reader.get_tensor(name)
+        for name in reader.get_variable_to_shape_map()
+        if "OBJECT_GRAPH" not in name
+    }
     history = json.loads((run / "history.json").read_text(encoding="utf-8"))
     history.pop("seconds")
-    return {"arrays": arrays, "best": (run / "best" / "model.safetensors").read_bytes(), "history": history}
+    return {
+        "arrays": arrays,
+        "best": (run / "best" / "model.safetensors").read_bytes(),
+        "history": history,
+    }
 
 
 def differences(one: dict, other: dict) -> list[str]:
     """What is not equal bit for bit."""
-    names = [name for name in {*one["arrays"], *other["arrays"]} if name not in one["arrays"]
-             or name not in other["arrays"] or not np.array_equal(one["arrays"][name], other["arrays"][name])]
+    names = [
+        name
+        for name in {*one["arrays"], *other["arrays"]}
+        if name not in one["arrays"]
+        or name not in other["arrays"]
+        or not np.array_equal(one["arrays"][name], other["arrays"][name])
+    ]
     return sorted(names) + [part for part in ("best", "history") if one[part] != other[part]]
 
 
 def fill(folder: pathlib.Path, arguments: argparse.Namespace, expected: dict) -> int:
     """Lets the disk be full in a training, and resumes it when there is room again."""
     (folder / "runs" / "full").symlink_to(arguments.small.resolve())
-    training, filler = Training(folder, "full", arguments.workers, arguments.steps), arguments.small / "filler"
-    while not list(arguments.small.glob("checkpoints/ckpt-*.json")) and training.processes[0].poll() is None:
+    training, filler = (
+        Training(folder, "full", arguments.workers, arguments.steps),
+        arguments.small / "filler",
+    )
+    while (
+        not list(arguments.small.glob("checkpoints/ckpt-*.json"))
+        and training.processes[0].poll() is None
+    ):
         time.sleep(0.01)
     with contextlib.suppress(OSError), filler.open("wb") as file:
         while True:
@@ -125,13 +187,19 @@ def fill(folder: pathlib.Path, arguments: argparse.Namespace, expected: dict) ->
     print("left in the folder:", ", ".join(kept))
     filler.unlink()
     again = Training(folder, "full", arguments.workers, arguments.steps)
-    found = differences(expected, end_of(again.run)) if not any(again.statuses()) else ["an exit status"]
+    found = (
+        differences(expected, end_of(again.run))
+        if not any(again.statuses())
+        else ["an exit status"]
+    )
     print("resumed:", found or "equal bit for bit")
     return 0 if any(statuses) and "cannot be written" in said and not found else 1
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--steps", type=int, default=500)
@@ -142,14 +210,20 @@ def main() -> int:
     chance, good = random.Random(arguments.seed), True
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        shutil.copytree(FIXTURE, folder, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True)
+        shutil.copytree(
+            FIXTURE, folder, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True
+        )
         begin = time.monotonic()
         whole = Training(folder, "whole", arguments.workers, arguments.steps)
         print("not killed: exit statuses", whole.statuses(), flush=True)
         length, expected = time.monotonic() - begin, end_of(whole.run)
         if arguments.late:
             late = Training(folder, "late", arguments.workers, arguments.steps, arguments.late)
-            found = differences(expected, end_of(late.run)) if not any(late.statuses()) else ["an exit status"]
+            found = (
+                differences(expected, end_of(late.run))
+                if not any(late.statuses())
+                else ["an exit status"]
+            )
             print(f"the last worker {arguments.late:.0f} s late:", found or "equal bit for bit")
             return 1 if found else 0
         if arguments.small:
@@ -170,9 +244,14 @@ def main() -> int:
                 if when:
                     print(f"kill {kills}: {when}", flush=True)
             statuses = training.statuses()
-            found = ["an exit status"] if any(statuses) else differences(expected, end_of(training.run))
-            result = f"differs: {found}" if found else (
-                "weights, optimizer, average, best model and history equal bit for bit")
+            found = (
+                ["an exit status"] if any(statuses) else differences(expected, end_of(training.run))
+            )
+            result = (
+                f"differs: {found}"
+                if found
+                else ("weights, optimizer, average, best model and history equal bit for bit")
+            )
             print(f"training {trainings}: exit statuses {statuses}; {result}", flush=True)
             if found:
                 print("".join(training.lines[-20:]))

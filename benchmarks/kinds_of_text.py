@@ -22,9 +22,14 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def texts() -> dict[str, str]:
     """The texts by kind."""
-    parts = re.split(r"^== (.*)\n", (HERE / "kinds_of_text.txt").read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
-    return {**dict(zip(parts[::2], parts[1::2])), "help of a command": help_page(),
-            "legal, numbered": (HERE.parent / "LICENSE").read_text(encoding="utf-8")[:6000]}
+    parts = re.split(
+        r"^== (.*)\n", (HERE / "kinds_of_text.txt").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )[1:]
+    return {
+        **dict(zip(parts[::2], parts[1::2])),
+        "help of a command": help_page(),
+        "legal, numbered": (HERE.parent / "LICENSE").read_text(encoding="utf-8")[:6000],
+    }
 
 
 def help_page() -> str:

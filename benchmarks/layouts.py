@@ -38,8 +38,11 @@ def sentences(summarize, texts: list[str], **options) -> list[collections.Counte
     return [collections.Counter(answer.sentences) for answer in summarize(texts, **options)]
 
 
-FORMS = {"equal": one_line, "equal_white_space_collapsed": lambda text: " ".join(text.split()),
-         "equal_without_white_space": lambda text: "".join(text.split())}
+FORMS = {
+    "equal": one_line,
+    "equal_white_space_collapsed": lambda text: " ".join(text.split()),
+    "equal_without_white_space": lambda text: "".join(text.split()),
+}
 
 
 def written(chosen: collections.Counter, form: Callable[[str], str]) -> collections.Counter:
@@ -51,7 +54,9 @@ def written(chosen: collections.Counter, form: Callable[[str], str]) -> collecti
 
 def wrap(text: str, columns: int | None) -> str:
     """A text with a paragraph a line, its paragraphs wrapped and parted by blank lines; as it is without columns."""
-    return "\n\n".join(textwrap.fill(line, columns) for line in text.split("\n")) if columns else text
+    return (
+        "\n\n".join(textwrap.fill(line, columns) for line in text.split("\n")) if columns else text
+    )
 
 
 def foreign_texts(name: str) -> list[str]:
@@ -66,11 +71,15 @@ def foreign_texts(name: str) -> list[str]:
 
 def warned(summarize, texts: list[str]) -> float:
     answers = summarize(texts)
-    return sum(any(REPORTED in warning for warning in answer.warnings) for answer in answers) / len(answers)
+    return sum(any(REPORTED in warning for warning in answer.warnings) for answer in answers) / len(
+        answers
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--model", help="an extractive export (default: the shipped)")
     parser.add_argument("--corpus", required=True)
     parser.add_argument("--foreign", nargs="*", metavar="FILE[:COLUMN]", default=[])
@@ -82,25 +91,59 @@ def main() -> int:
     splitter = SentenceSplitter("auto")
     for columns in (60, 72, 80, None):
         laid_out = [wrap(text, columns) for text in texts]
-        taken = sum(int(splitter.split(tf.constant(laid_out[i : i + 50]))["wrapped"].numpy().sum())
-                    for i in range(0, len(texts), 50))
-        print(json.dumps({"what": f"wrapped at {columns} columns" if columns else "as they are",
-                          "documents": len(texts), "taken_for_wrapped": taken}), flush=True)
+        taken = sum(
+            int(splitter.split(tf.constant(laid_out[i : i + 50]))["wrapped"].numpy().sum())
+            for i in range(0, len(texts), 50)
+        )
+        print(
+            json.dumps(
+                {
+                    "what": f"wrapped at {columns} columns" if columns else "as they are",
+                    "documents": len(texts),
+                    "taken_for_wrapped": taken,
+                }
+            ),
+            flush=True,
+        )
     wrapped = [wrap(text, options.columns) for text in texts]
     plain = sentences(summarize, texts)
     for newline in ("auto", "sentence", "paragraph"):
         answers = sentences(summarize, wrapped, newline=newline)
-        row = {"what": f"wrapped at {options.columns} columns", "documents": len(texts), "newline": newline}
+        row = {
+            "what": f"wrapped at {options.columns} columns",
+            "documents": len(texts),
+            "newline": newline,
+        }
         for name, form in FORMS.items():
             pairs = [(written(a, form), written(b, form)) for a, b in zip(plain, answers)]
-            row[name] = round(sum((a & b).total() for a, b in pairs) / sum(a.total() for a, _ in pairs), 4)
+            row[name] = round(
+                sum((a & b).total() for a, b in pairs) / sum(a.total() for a, _ in pairs), 4
+            )
         print(json.dumps(row), flush=True)
-    print(json.dumps({"what": "reported as foreign", "texts": len(texts), "of": options.corpus,
-                      "share": warned(summarize, texts)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "what": "reported as foreign",
+                "texts": len(texts),
+                "of": options.corpus,
+                "share": warned(summarize, texts),
+            }
+        ),
+        flush=True,
+    )
     for file in options.foreign:
         foreign = foreign_texts(file)
-        print(json.dumps({"what": "reported as foreign", "texts": len(foreign), "of": os.path.basename(file),
-                          "share": warned(summarize, foreign)}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "what": "reported as foreign",
+                    "texts": len(foreign),
+                    "of": os.path.basename(file),
+                    "share": warned(summarize, foreign),
+                }
+            ),
+            flush=True,
+        )
     return 0
 
 

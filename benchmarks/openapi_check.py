@@ -25,25 +25,65 @@ EXCLUDED = "unsupported_method,positive_data_acceptance"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--schemathesis", default="schemathesis", help="the command; default: %(default)s")
-    parser.add_argument("--folder", help="with NAME/VERSION of exported models; default: the included models")
-    parser.add_argument("--examples", type=int, default=100, help="requests of a kind to a path; default: %(default)s")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--schemathesis", default="schemathesis", help="the command; default: %(default)s"
+    )
+    parser.add_argument(
+        "--folder", help="with NAME/VERSION of exported models; default: the included models"
+    )
+    parser.add_argument(
+        "--examples",
+        type=int,
+        default=100,
+        help="requests of a kind to a path; default: %(default)s",
+    )
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     root = str(pathlib.Path(__file__).resolve().parents[1])
     server = subprocess.Popen(
-        [sys.executable, "-c", START, "serve", *filter(None, [options.folder]), "--port", "0", "--no-access-log"],
-        stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": root})
+        [
+            sys.executable,
+            "-c",
+            START,
+            "serve",
+            *filter(None, [options.folder]),
+            "--port",
+            "0",
+            "--no-access-log",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
     try:
-        found = next(filter(None, (re.search(r"(http://\S+) answers for", line) for line in server.stderr)), None)
+        found = next(
+            filter(None, (re.search(r"(http://\S+) answers for", line) for line in server.stderr)),
+            None,
+        )
         if found is None:
             raise SystemExit(f"the server ended with {server.wait()}")
-        threading.Thread(target=server.stderr.read, daemon=True).start()  # so that its log does not hold it up
+        threading.Thread(
+            target=server.stderr.read, daemon=True
+        ).start()  # so that its log does not hold it up
         return subprocess.run(
-            [options.schemathesis, "run", f"{found[1]}/openapi.json", "--exclude-checks", EXCLUDED,
-             "--suppress-health-check", "too_slow", "--max-examples", str(options.examples), "--seed",
-             str(options.seed)], check=False).returncode
+            [
+                options.schemathesis,
+                "run",
+                f"{found[1]}/openapi.json",
+                "--exclude-checks",
+                EXCLUDED,
+                "--suppress-health-check",
+                "too_slow",
+                "--max-examples",
+                str(options.examples),
+                "--seed",
+                str(options.seed),
+            ],
+            check=False,
+        ).returncode
     finally:
         server.terminate()
         server.wait()

@@ -23,8 +23,12 @@ class OtherInterpreter:
 
     def __init__(self, python: str, script: str, task: dict):
         path = pathlib.Path(__file__).with_name(script)
-        self._process = subprocess.Popen([python, str(path), json.dumps(task)], stdin=subprocess.PIPE,
-                                         stdout=subprocess.PIPE, text=True)
+        self._process = subprocess.Popen(
+            [python, str(path), json.dumps(task)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         self.facts = self._answer()
 
     def ask(self, question: dict) -> dict:
@@ -36,7 +40,9 @@ class OtherInterpreter:
         line = self._process.stdout.readline()
         if not line:
             status = self._process.wait()
-            raise SystemExit(f"{self._process.args[1]} ended with status {status}; its message stands above")
+            raise SystemExit(
+                f"{self._process.args[1]} ended with status {status}; its message stands above"
+            )
         return json.loads(line)
 
     def close(self) -> None:

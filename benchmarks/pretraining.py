@@ -33,7 +33,11 @@ from tfsum.training.environment import POLICIES
 from tfsum.training.optimizer import NOT_DECAYED, Adam
 
 PRECISIONS = ("float32", "bfloat16")
-OURS, AS_IT_COMES, GATHERED = "tfsum", "transformers on torch, as it comes", "transformers on torch, gathered"
+OURS, AS_IT_COMES, GATHERED = (
+    "tfsum",
+    "transformers on torch, as it comes",
+    "transformers on torch, gathered",
+)
 
 Steps = Callable[[int], list[float]]  # takes that many steps; seconds of each
 
@@ -55,12 +59,21 @@ def our_steps(config: dict, precision: str, rows: int, length: int, predictions:
     """Steps on one random batch."""
     random = np.random.default_rng(0)
     ids = random.integers(5, config["vocab_size"], (rows, length)).astype(np.int32)
-    places = np.stack([random.permutation(length)[:predictions] for _ in range(rows)]).astype(np.int32)
-    batch = {"token_ids": ids, "segment_ids": np.zeros_like(ids), "masked_lm_positions": places,
-             "masked_lm_ids": np.take_along_axis(ids, places, 1),
-             "masked_lm_weights": np.ones((rows, predictions), np.float32),
-             "next_sentence_labels": random.integers(0, 2, rows).astype(np.int32)}
-    step, batches = our_step(config, precision), iter(tf.data.Dataset.from_tensors(batch).repeat().prefetch(2))
+    places = np.stack([random.permutation(length)[:predictions] for _ in range(rows)]).astype(
+        np.int32
+    )
+    batch = {
+        "token_ids": ids,
+        "segment_ids": np.zeros_like(ids),
+        "masked_lm_positions": places,
+        "masked_lm_ids": np.take_along_axis(ids, places, 1),
+        "masked_lm_weights": np.ones((rows, predictions), np.float32),
+        "next_sentence_labels": random.integers(0, 2, rows).astype(np.int32),
+    }
+    step, batches = (
+        our_step(config, precision),
+        iter(tf.data.Dataset.from_tensors(batch).repeat().prefetch(2)),
+    )
 
     def steps(number: int) -> list[float]:
         seconds = []
@@ -75,10 +88,14 @@ def our_steps(config: dict, precision: str, rows: int, length: int, predictions:
 
 def torch_steps(other: OtherInterpreter, precision: str, gathered: bool) -> Steps:
     """The other library's steps, in a separate process; see benchmarks/pretraining_torch.py."""
-    return lambda number: other.ask({"precision": precision, "gathered": gathered, "steps": number})["seconds"]
+    return lambda number: other.ask(
+        {"precision": precision, "gathered": gathered, "steps": number}
+    )["seconds"]
 
 
-def measure(made: dict[tuple[str, str], Steps], runs: int, steps: int) -> dict[tuple[str, str], list[float]]:
+def measure(
+    made: dict[tuple[str, str], Steps], runs: int, steps: int
+) -> dict[tuple[str, str], list[float]]:
     """Seconds of every step of (who, precision), measured alternately after two warm-up steps each."""
     seconds = {key: [] for key in made}
     for take in made.values():
@@ -93,8 +110,13 @@ def report(seconds: dict[tuple[str, str], list[float]], tokens: int) -> None:
     """Prints one line each, with the time relative to tfsum's at the same precision."""
     for (who, precision), values in seconds.items():
         median = statistics.median(values)
-        line = {"who": who, "precision": precision, "seconds_a_step": round(median, 4),
-                "range": [round(min(values), 4), round(max(values), 4)], "tokens_a_second": round(tokens / median)}
+        line = {
+            "who": who,
+            "precision": precision,
+            "seconds_a_step": round(median, 4),
+            "range": [round(min(values), 4), round(max(values), 4)],
+            "tokens_a_second": round(tokens / median),
+        }
         if who != OURS:
             line["tfsum_is_faster"] = round(median / statistics.median(seconds[OURS, precision]), 2)
         print(json.dumps(line), flush=True)
@@ -105,8 +127,13 @@ def report_waiting(config: dict, options: argparse.Namespace) -> None:
     words = Vocabulary.from_file(options.vocabulary)
     config = {**config, "vocab_size": len(words.words)}
 
-    batcher = SentencePairBatcher(load_sentence_pairs(options.records), options.rows * options.length,
-                                  masking=Masking(words.words), cls_id=words.cls_id, sep_id=words.sep_id)
+    batcher = SentencePairBatcher(
+        load_sentence_pairs(options.records),
+        options.rows * options.length,
+        masking=Masking(words.words),
+        cls_id=words.cls_id,
+        sep_id=words.sep_id,
+    )
 
     def batches():
         return iter(batcher.dataset(training=True))
@@ -119,15 +146,31 @@ def report_waiting(config: dict, options: argparse.Namespace) -> None:
         for _ in range(options.waiting_steps):
             step(source)
         whole = time.perf_counter() - start
-        print(json.dumps({"waiting_for_data": precision, "steps": options.waiting_steps,
-                          "seconds": round(whole, 2), "share": round(source.seconds / whole, 5)}), flush=True)
+        print(
+            json.dumps(
+                {
+                    "waiting_for_data": precision,
+                    "steps": options.waiting_steps,
+                    "seconds": round(whole, 2),
+                    "share": round(source.seconds / whole, 5),
+                }
+            ),
+            flush=True,
+        )
     source = batches()
     next(source)
     start = time.perf_counter()
     for _ in range(options.waiting_steps):
         next(source)
-    print(json.dumps({"data_alone": "assembled and masked, nothing else running",
-                      "seconds_a_batch": round((time.perf_counter() - start) / options.waiting_steps, 5)}), flush=True)
+    print(
+        json.dumps(
+            {
+                "data_alone": "assembled and masked, nothing else running",
+                "seconds_a_batch": round((time.perf_counter() - start) / options.waiting_steps, 5),
+            }
+        ),
+        flush=True,
+    )
 
 
 class _Waiting:
@@ -149,33 +192,69 @@ class _Waiting:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("--torch-python", metavar="PYTHON", help="an interpreter with torch and transformers (default: only tfsum)")
-    add("--records", metavar="FOLDER", help="prepared pairs: also measures how long steps wait for them")
+    add(
+        "--torch-python",
+        metavar="PYTHON",
+        help="an interpreter with torch and transformers (default: only tfsum)",
+    )
+    add(
+        "--records",
+        metavar="FOLDER",
+        help="prepared pairs: also measures how long steps wait for them",
+    )
     add("--vocabulary", metavar="FILE", help="the vocab.txt of the records")
-    for name, default, what in (("layers", 6, "encoder layers"), ("width", 384, "encoder width; heads of 32"),
-                                ("words", 30522, "vocabulary size"), ("rows", 32, "rows of a batch"),
-                                ("length", 128, "tokens of a row"), ("predictions", 20, "masked pieces of a row"),
-                                ("runs", 5, "measured rounds"), ("steps", 4, "steps of each program in a round"),
-                                ("waiting-steps", 50, "steps on the records")):
+    for name, default, what in (
+        ("layers", 6, "encoder layers"),
+        ("width", 384, "encoder width; heads of 32"),
+        ("words", 30522, "vocabulary size"),
+        ("rows", 32, "rows of a batch"),
+        ("length", 128, "tokens of a row"),
+        ("predictions", 20, "masked pieces of a row"),
+        ("runs", 5, "measured rounds"),
+        ("steps", 4, "steps of each program in a round"),
+        ("waiting-steps", 50, "steps on the records"),
+    ):
         add(f"--{name}", type=int, default=default, metavar="N", help=f"{what} (default {default})")
     options = parser.parse_args()
     if options.records and not options.vocabulary:
         parser.error("--records needs --vocabulary, the vocab.txt that they were prepared with")
     load = round(os.getloadavg()[0], 2)  # above 0 before the start: the processors are shared
-    config = {"vocab_size": options.words, "hidden_size": options.width, "num_hidden_layers": options.layers,
-              "num_attention_heads": max(1, options.width // 32), "intermediate_size": 4 * options.width,
-              "max_position_embeddings": max(512, options.length)}
+    config = {
+        "vocab_size": options.words,
+        "hidden_size": options.width,
+        "num_hidden_layers": options.layers,
+        "num_attention_heads": max(1, options.width // 32),
+        "intermediate_size": 4 * options.width,
+        "max_position_embeddings": max(512, options.length),
+    }
     shapes = {name: getattr(options, name) for name in ("rows", "length", "predictions")}
     devices = [device.device_type for device in tf.config.list_physical_devices()]
-    print(json.dumps({"processors": os.cpu_count(), "devices": devices, "load": load, "tfsum": tfsum.__version__,
-                      "tensorflow": tf.__version__, **config, **shapes}), flush=True)
+    print(
+        json.dumps(
+            {
+                "processors": os.cpu_count(),
+                "devices": devices,
+                "load": load,
+                "tfsum": tfsum.__version__,
+                "tensorflow": tf.__version__,
+                **config,
+                **shapes,
+            }
+        ),
+        flush=True,
+    )
     made = {(OURS, precision): our_steps(config, precision, **shapes) for precision in PRECISIONS}
     other = None
     if options.torch_python:
-        other = OtherInterpreter(options.torch_python, "pretraining_torch.py", {"config": config, **shapes})
+        other = OtherInterpreter(
+            options.torch_python, "pretraining_torch.py", {"config": config, **shapes}
+        )
         print(json.dumps(other.facts), flush=True)
-        made |= {(who, precision): torch_steps(other, precision, who == GATHERED)
-                 for precision in PRECISIONS for who in (AS_IT_COMES, GATHERED)}
+        made |= {
+            (who, precision): torch_steps(other, precision, who == GATHERED)
+            for precision in PRECISIONS
+            for who in (AS_IT_COMES, GATHERED)
+        }
     report(measure(made, options.runs, options.steps), options.rows * options.length)
     if other:
         other.close()

@@ -23,8 +23,14 @@ def optimizer_of(model):
     groups = {True: [], False: []}
     for name, parameter in model.named_parameters():
         groups[name.endswith(NOT_DECAYED)].append(parameter)
-    return torch.optim.AdamW([{"params": groups[False], "weight_decay": 0.01},
-                              {"params": groups[True], "weight_decay": 0.0}], lr=1e-4, eps=1e-6)
+    return torch.optim.AdamW(
+        [
+            {"params": groups[False], "weight_decay": 0.01},
+            {"params": groups[True], "weight_decay": 0.0},
+        ],
+        lr=1e-4,
+        eps=1e-6,
+    )
 
 
 def loss_of(model, batch, gathered):
@@ -37,7 +43,9 @@ def loss_of(model, batch, gathered):
     sequence, pooled = model.bert(**inputs, return_dict=False)
     places = batch["positions"][..., None].expand(-1, -1, sequence.shape[-1])
     scores = model.cls.predictions(torch.gather(sequence, 1, places))
-    words = torch.nn.functional.cross_entropy(scores.flatten(0, 1).float(), batch["labels"].flatten())
+    words = torch.nn.functional.cross_entropy(
+        scores.flatten(0, 1).float(), batch["labels"].flatten()
+    )
     pairs = model.cls.seq_relationship(pooled)
     return words + torch.nn.functional.cross_entropy(pairs.float(), batch["next_sentence_label"])
 
@@ -48,11 +56,18 @@ def main():
     torch.set_num_threads(os.cpu_count())
     config = transformers.BertConfig(**task["config"])
     random, shape = np.random.default_rng(0), (task["rows"], task["length"])
-    places = np.stack([random.permutation(task["length"])[: task["predictions"]] for _ in range(task["rows"])])
+    places = np.stack(
+        [random.permutation(task["length"])[: task["predictions"]] for _ in range(task["rows"])]
+    )
     ids = random.integers(5, config.vocab_size, shape)
-    batch = {"input_ids": ids, "token_type_ids": np.zeros(shape, int), "attention_mask": np.ones(shape, int),
-             "positions": places, "labels": np.take_along_axis(ids, places, 1),
-             "next_sentence_label": random.integers(0, 2, task["rows"])}
+    batch = {
+        "input_ids": ids,
+        "token_type_ids": np.zeros(shape, int),
+        "attention_mask": np.ones(shape, int),
+        "positions": places,
+        "labels": np.take_along_axis(ids, places, 1),
+        "next_sentence_label": random.integers(0, 2, task["rows"]),
+    }
     batch = {name: torch.from_numpy(value).to(device) for name, value in batch.items()}
     runs = {}
     facts = {"torch": torch.__version__, "transformers": transformers.__version__, "device": device}

@@ -50,7 +50,9 @@ class DroppedResidual(EncoderLayer):
     """x = LN(attention(x)); x = x + LN(feed_forward(x))."""
 
     def call(self, x, attention_mask=None, training=None, return_attention_weights=False):
-        x, weights = self.attention(x, attention_mask=attention_mask, training=training, return_attention_weights=True)
+        x, weights = self.attention(
+            x, attention_mask=attention_mask, training=training, return_attention_weights=True
+        )
         x = self.attention_norm(self.attention_drop(x, training=training))
         y = self.feed_forward_drop(self.feed_forward(x, training=training), training=training)
         x = x + self.feed_forward_norm(y)
@@ -64,7 +66,9 @@ def change_positions(model):
 
 def drop_residuals(model):
     encoder = model.encoder
-    encoder.encoder_layers = [DroppedResidual.from_config(layer.get_config()) for layer in encoder.encoder_layers]
+    encoder.encoder_layers = [
+        DroppedResidual.from_config(layer.get_config()) for layer in encoder.encoder_layers
+    ]
 
 
 def share_norms(model):
@@ -94,8 +98,16 @@ VARIANTS = {"as published": [], **{quirk: [quirk] for quirk in QUIRKS}, "all fou
 
 def make_model(quirks: list[str], layers: int, length: int) -> Transformer:
     """A small post-norm Transformer with some quirks."""
-    model = Transformer(FIRST_SYMBOL + SYMBOLS, num_encoder_layers=layers, num_decoder_layers=layers, d_model=64,
-                        num_heads=4, feed_forward_width=128, label_smoothing=0.0, max_length=length + 1)
+    model = Transformer(
+        FIRST_SYMBOL + SYMBOLS,
+        num_encoder_layers=layers,
+        num_decoder_layers=layers,
+        d_model=64,
+        num_heads=4,
+        feed_forward_width=128,
+        label_smoothing=0.0,
+        max_length=length + 1,
+    )
     for quirk in quirks:
         BEFORE_BUILD.get(quirk, lambda model: None)(model)
     model.build()
@@ -107,16 +119,22 @@ def make_model(quirks: list[str], layers: int, length: int) -> Transformer:
 def make_rows(task: str, count: int, length: int, seed: int) -> dict[str, np.ndarray]:
     """Pairs of rows of 1 to `length` symbols."""
     random = np.random.default_rng(seed)
-    rows = [random.integers(FIRST_SYMBOL, FIRST_SYMBOL + SYMBOLS, random.integers(1, length + 1)).tolist()
-            for _ in range(count)]
+    rows = [
+        random.integers(
+            FIRST_SYMBOL, FIRST_SYMBOL + SYMBOLS, random.integers(1, length + 1)
+        ).tolist()
+        for _ in range(count)
+    ]
     answers = [TASKS[task](row) for row in rows]
 
     def padded(lists, width):
         return np.array([row + [0] * (width - len(row)) for row in lists], np.int32)
 
-    return {"source_ids": padded([[START, *row, END] for row in rows], length + 2),
-            "target_ids": padded([[START, *row] for row in answers], length + 1),
-            "target_labels": padded([[*row, END] for row in answers], length + 1)}
+    return {
+        "source_ids": padded([[START, *row, END] for row in rows], length + 2),
+        "target_ids": padded([[START, *row] for row in answers], length + 1),
+        "target_labels": padded([[*row, END] for row in answers], length + 1),
+    }
 
 
 def run(task: str, variant: str, seed: int, options) -> dict:
@@ -130,33 +148,55 @@ def run(task: str, variant: str, seed: int, options) -> dict:
     begin, exact = time.perf_counter(), []
 
     def measure(epoch, logs):
-        found = model.predict({"source_ids": held_out["source_ids"]}, batch_size=HELD_OUT, verbose=0)
+        found = model.predict(
+            {"source_ids": held_out["source_ids"]}, batch_size=HELD_OUT, verbose=0
+        )
         exact.append(float(np.mean(np.all(found == held_out["target_labels"], axis=1))))
 
-    history = model.fit(tf.data.Dataset.from_tensor_slices(rows).batch(BATCH), epochs=options.measurements,
-                        steps_per_epoch=every, callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=measure)],
-                        shuffle=False, verbose=0)
+    history = model.fit(
+        tf.data.Dataset.from_tensor_slices(rows).batch(BATCH),
+        epochs=options.measurements,
+        steps_per_epoch=every,
+        callbacks=[keras.callbacks.LambdaCallback(on_epoch_end=measure)],
+        shuffle=False,
+        verbose=0,
+    )
     reached = next((every * (i + 1) for i, share in enumerate(exact) if share >= 0.99), None)
-    return {"task": task, "variant": variant, "seed": seed, "layers": options.layers, "length": options.length,
-            "steps": every * options.measurements, "exact": exact[-1], "steps_to_99": reached,
-            "loss": history.history["loss"][-1], "curve": exact,
-            "parameters": sum(weight.shape.num_elements() for weight in model.trainable_variables),
-            "seconds": round(time.perf_counter() - begin, 1)}
+    return {
+        "task": task,
+        "variant": variant,
+        "seed": seed,
+        "layers": options.layers,
+        "length": options.length,
+        "steps": every * options.measurements,
+        "exact": exact[-1],
+        "steps_to_99": reached,
+        "loss": history.history["loss"][-1],
+        "curve": exact,
+        "parameters": sum(weight.shape.num_elements() for weight in model.trainable_variables),
+        "seconds": round(time.perf_counter() - begin, 1),
+    }
 
 
 def table(results: list[dict], task: str) -> str:
     """A Markdown table with one row per variant, over the seeds."""
-    lines = [f"| {task} | parameters | exact %, mean (least to most) | steps to 99 %, median | loss, mean |",
-             "|---|---|---|---|---|"]
+    lines = [
+        f"| {task} | parameters | exact %, mean (least to most) | steps to 99 %, median | loss, mean |",
+        "|---|---|---|---|---|",
+    ]
     for variant in VARIANTS:
-        rows = [result for result in results if (result["task"], result["variant"]) == (task, variant)]
+        rows = [
+            result for result in results if (result["task"], result["variant"]) == (task, variant)
+        ]
         if not rows:
             continue
         exact = [100 * row["exact"] for row in rows]
         reached = statistics.median(row["steps_to_99"] or float("inf") for row in rows)
-        lines.append(f"| {variant} | {rows[0]['parameters']:,} | {statistics.mean(exact):.1f} ({min(exact):.1f} to "
-                     f"{max(exact):.1f}) | {'never' if reached == float('inf') else f'{reached:,.0f}'} | "
-                     f"{statistics.mean(row['loss'] for row in rows):.4f} |")
+        lines.append(
+            f"| {variant} | {rows[0]['parameters']:,} | {statistics.mean(exact):.1f} ({min(exact):.1f} to "
+            f"{max(exact):.1f}) | {'never' if reached == float('inf') else f'{reached:,.0f}'} | "
+            f"{statistics.mean(row['loss'] for row in rows):.4f} |"
+        )
     return "\n".join(lines)
 
 
@@ -165,17 +205,35 @@ def main() -> int:
     add = parser.add_argument
     add("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     add("--variants", nargs="+", choices=VARIANTS, default=list(VARIANTS))
-    add("--layers", type=int, default=2, help="layers of the encoder and of the decoder (default 2)")
+    add(
+        "--layers", type=int, default=2, help="layers of the encoder and of the decoder (default 2)"
+    )
     add("--length", type=int, default=20, help="maximum number of symbols of a row (default 20)")
     add("--steps", type=int, default=1500, help="training steps of a model (default %(default)s)")
-    add("--measurements", type=int, default=15, help="measurements of a model, evenly over its steps (default 15)")
+    add(
+        "--measurements",
+        type=int,
+        default=15,
+        help="measurements of a model, evenly over its steps (default 15)",
+    )
     add("--learning-rate", type=float, default=2e-3, help="peak learning rate (default 2e-3)")
     add("--seeds", type=int, default=3, help="models per variant (default 3)")
     options = parser.parse_args()
-    print(json.dumps({"machine": platform.machine(), "processors": os.cpu_count(), "tensorflow": tf.__version__,
-                      "keras": keras.__version__}), flush=True)
+    print(
+        json.dumps(
+            {
+                "machine": platform.machine(),
+                "processors": os.cpu_count(),
+                "tensorflow": tf.__version__,
+                "keras": keras.__version__,
+            }
+        ),
+        flush=True,
+    )
     results = []
-    for seed in range(options.seeds):  # alternately, so that other load on the machine affects all variants alike
+    for seed in range(
+        options.seeds
+    ):  # alternately, so that other load on the machine affects all variants alike
         for task in options.tasks:
             for variant in options.variants:
                 results.append(run(task, variant, seed, options))

@@ -23,11 +23,18 @@ def write_raising_model(source: pathlib.Path, folder: pathlib.Path, word: str) -
             super().__init__()
             self.model = model
 
-        @tf.function(input_signature=[tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int32),
-                                      tf.TensorSpec([None], tf.bool)])
+        @tf.function(
+            input_signature=[
+                tf.TensorSpec([None], tf.string),
+                tf.TensorSpec([None], tf.int32),
+                tf.TensorSpec([None], tf.bool),
+            ]
+        )
         def summarize(self, text, max_sentences, block_trigrams):
             found = tf.reduce_any(tf.strings.regex_full_match(text, f"(?s).*{word}.*"))
-            with tf.control_dependencies([tf.debugging.Assert(tf.logical_not(found), ["the model raises"])]):
+            with tf.control_dependencies(
+                [tf.debugging.Assert(tf.logical_not(found), ["the model raises"])]
+            ):
                 text = tf.identity(text)
             signature = self.model.signatures["summarize"]
             return signature(text=text, max_sentences=max_sentences, block_trigrams=block_trigrams)

@@ -32,7 +32,9 @@ LETTERS = "no"  # by label
 
 def show(pairs: SentencePairs, vocabulary: list[str]) -> None:
     """Prints the pairs, numbered from 1."""
-    texts = [" ".join(vocabulary[piece] for piece in part).replace(" ##", "") for part in segments(pairs)]
+    texts = [
+        " ".join(vocabulary[piece] for piece in part).replace(" ##", "") for part in segments(pairs)
+    ]
     for number, (first, second) in enumerate(zip(texts[::2], texts[1::2], strict=True), 1):
         print(f"{number}  {first}\n    >>  {second}")
 
@@ -42,25 +44,38 @@ def count(letters: str, labels: np.ndarray) -> str:
     answers = np.array([LETTERS.index(letter) for letter in letters])
     right = 100.0 * (answers == labels)
     low, high = bootstrap_intervals(right[:, None])
-    parts = [f"{len(rows)} {name} ones {rows.mean():.1f}"
-             for name, rows in (("next", right[labels == 0]), ("other", right[labels == 1]))]
+    parts = [
+        f"{len(rows)} {name} ones {rows.mean():.1f}"
+        for name, rows in (("next", right[labels == 0]), ("other", right[labels == 1]))
+    ]
     return f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f}) of {len(right)} pairs; of {', of '.join(parts)}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("records", help="a folder of pairs, as above, or `same_document` in a recipe's records")
+    parser.add_argument(
+        "records", help="a folder of pairs, as above, or `same_document` in a recipe's records"
+    )
     parser.add_argument("vocabulary", help="the vocabulary that the records were prepared with")
-    parser.add_argument("--pairs", type=int, default=100, help="number of pairs shown (default 100)")
+    parser.add_argument(
+        "--pairs", type=int, default=100, help="number of pairs shown (default 100)"
+    )
     parser.add_argument("--answers", metavar="FILE", help="the reader's answers")
     arguments = parser.parse_args()
     pairs = load_sentence_pairs(arguments.records)
     if arguments.answers is None:
-        show(pairs.some(arguments.pairs), read_pieces(vocabulary_file(local_folder(arguments.vocabulary))))
+        show(
+            pairs.some(arguments.pairs),
+            read_pieces(vocabulary_file(local_folder(arguments.vocabulary))),
+        )
         return
-    letters = [c for c in pathlib.Path(arguments.answers).read_text(encoding="utf-8") if c in LETTERS]
+    letters = [
+        c for c in pathlib.Path(arguments.answers).read_text(encoding="utf-8") if c in LETTERS
+    ]
     if not 0 < len(letters) <= len(pairs):
-        parser.error(f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected letters n and o")
+        parser.error(
+            f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected letters n and o"
+        )
     print(count("".join(letters), pairs.some(len(letters)).labels))
 
 

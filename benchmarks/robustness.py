@@ -48,7 +48,9 @@ class Answer:
 
     def differs(self, other: "Answer") -> bool:
         """Whether the selected sentences differ, or a score differs by too much."""
-        return (self.chosen, self.summary) != (other.chosen, other.summary) or not gap(self, other) <= TOLERANCE
+        return (self.chosen, self.summary) != (other.chosen, other.summary) or not gap(
+            self, other
+        ) <= TOLERANCE
 
 
 def gap(one: Answer, other: Answer) -> float:
@@ -81,7 +83,9 @@ def read_documents(corpus: str | None, count: int) -> list[bytes]:
     """The first documents of a corpus; without a corpus, texts of the golden requests, truncated at many positions."""
     if corpus:
         return [row["text"].encode() for row in itertools.islice(read_corpus(corpus), count)]
-    cuts = ((text, place) for place in range(0, 1000, 7) for text in golden.TEXTS if place < len(text))
+    cuts = (
+        (text, place) for place in range(0, 1000, 7) for text in golden.TEXTS if place < len(text)
+    )
     return [text[place:].encode() for text, place in itertools.islice(cuts, count)]
 
 
@@ -90,7 +94,11 @@ def compare(name: str, alone: list[Answer], found: list[Answer], **more) -> bool
     changed = [i for i, (one, other) in enumerate(zip(alone, found)) if one.chosen != other.chosen]
     worst = max(map(gap, alone, found), default=0.0)
     same = not any(map(Answer.differs, alone, found))
-    line = {"documents": len(alone), "largest_score_difference": worst, "summaries_changed": len(changed)}
+    line = {
+        "documents": len(alone),
+        "largest_score_difference": worst,
+        "summaries_changed": len(changed),
+    }
     print(json.dumps({"asked": name, **line, **more, "same": same}), flush=True)
     return same
 
@@ -102,12 +110,21 @@ def in_batches(model, documents: list[bytes], alone: list[Answer], batch: int) -
     results = [compare(f"in batches of {batch}", alone, together)]
     order = list(range(len(documents)))
     random.Random(0).shuffle(order)
-    shuffled = dict(zip(order, itertools.chain.from_iterable(
-        ask(model, [documents[i] for i in order[rows.start:rows.stop]]) for rows in groups)))
+    shuffled = dict(
+        zip(
+            order,
+            itertools.chain.from_iterable(
+                ask(model, [documents[i] for i in order[rows.start : rows.stop]]) for rows in groups
+            ),
+        )
+    )
     results.append(compare("in another order", alone, [shuffled[i] for i in range(len(documents))]))
     long = b" ".join(documents[:20])
     beside = ask(model, [b"", long, *documents[:8], b" \n", b"One more.", long[: len(long) // 2]])
-    return [*results, compare("beside long and empty ones", alone[:8], beside[2:10], long_bytes=len(long))]
+    return [
+        *results,
+        compare("beside long and empty ones", alone[:8], beside[2:10], long_bytes=len(long)),
+    ]
 
 
 def hostile_texts(sentences: int) -> dict[str, bytes]:
@@ -158,10 +175,17 @@ def ask_hostile(model, name: str, text: bytes) -> Answer:
 def valid(text: bytes, answer: Answer) -> dict:
     """The result, and whether it is valid: finite scores, and sentences that are byte ranges of the text, in order."""
     sentences = [text[start:end] for start, end in answer.chosen]
-    sound = np.isfinite(answer.scores).all() and 0 <= answer.coverage <= 1 and 0 <= answer.known <= 1
+    sound = (
+        np.isfinite(answer.scores).all() and 0 <= answer.coverage <= 1 and 0 <= answer.known <= 1
+    )
     sound &= answer.chosen == sorted(answer.chosen) and b" ".join(sentences) == answer.summary
     numbers = {"coverage": round(answer.coverage, 4), "known": round(answer.known, 4)}
-    return {"sentences": len(answer.scores), "chosen": len(sentences), **numbers, "valid": bool(sound)}
+    return {
+        "sentences": len(answer.scores),
+        "chosen": len(sentences),
+        **numbers,
+        "valid": bool(sound),
+    }
 
 
 def peak_mb() -> int:
@@ -172,17 +196,41 @@ def peak_mb() -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("model", nargs="?", help="exported model NAME/VERSION; default: the included one")
-    parser.add_argument("--corpus", help="documents, in a format of `tfsum prepare`; default: a few built-in texts")
-    parser.add_argument("--documents", type=int, default=32, help="number of documents (default 32)")
+    parser.add_argument(
+        "model", nargs="?", help="exported model NAME/VERSION; default: the included one"
+    )
+    parser.add_argument(
+        "--corpus", help="documents, in a format of `tfsum prepare`; default: a few built-in texts"
+    )
+    parser.add_argument(
+        "--documents", type=int, default=32, help="number of documents (default 32)"
+    )
     parser.add_argument("--batch", type=int, default=32, help="documents in a batch (default 32)")
-    parser.add_argument("--sentences", type=int, default=100_000, help="sentences of the longest text (default 100000)")
+    parser.add_argument(
+        "--sentences",
+        type=int,
+        default=100_000,
+        help="sentences of the longest text (default 100000)",
+    )
     options = parser.parse_args()
     folder = pathlib.Path(options.model) if options.model else shipped_model()
     description = read_description(folder)
-    model, documents = load_model(folder, description), read_documents(options.corpus, options.documents)
-    print(json.dumps({"model": "/".join(folder.parts[-2:]), "ops": description["ops"], "tensorflow": tf.__version__,
-                      "machine": platform.machine(), "processors": os.cpu_count(), "peak_mb": peak_mb()}))
+    model, documents = (
+        load_model(folder, description),
+        read_documents(options.corpus, options.documents),
+    )
+    print(
+        json.dumps(
+            {
+                "model": "/".join(folder.parts[-2:]),
+                "ops": description["ops"],
+                "tensorflow": tf.__version__,
+                "machine": platform.machine(),
+                "processors": os.cpu_count(),
+                "peak_mb": peak_mb(),
+            }
+        )
+    )
     alone = [ask(model, [text])[0] for text in documents]
     results = in_batches(model, documents, alone, options.batch)
     results += among_hostile(model, documents[:4], alone[:4], options.sentences)

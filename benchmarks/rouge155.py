@@ -38,15 +38,25 @@ BRACKET = re.compile("-[lr][rcs]b-", re.IGNORECASE)
 Scores = dict[str, tuple[float, ...]]
 
 
-IRREGULAR = {"been": "be", "better": "good", "children": "child", "geese": "goose", "mice": "mouse", "oxen": "ox",
-             "were": "be"}
+IRREGULAR = {
+    "been": "be",
+    "better": "good",
+    "children": "child",
+    "geese": "goose",
+    "mice": "mouse",
+    "oxen": "ox",
+    "were": "be",
+}
 
 
 class Porter1980(Tokenizer):
     """The words of ROUGE-1.5.5: those of more than 3 letters irregular ones of a table, or stemmed."""
 
     def __init__(self, irregular: dict[str, str]) -> None:
-        self._stemmer, self._irregular = porter.PorterStemmer(porter.PorterStemmer.ORIGINAL_ALGORITHM), irregular
+        self._stemmer, self._irregular = (
+            porter.PorterStemmer(porter.PorterStemmer.ORIGINAL_ALGORITHM),
+            irregular,
+        )
 
     def tokenize(self, text: str) -> list[str]:
         return [self._root(word) for word in re.sub("[^a-z0-9]+", " ", text.lower()).split()]
@@ -64,13 +74,20 @@ def ours(summary: list[str], reference: list[str]) -> Scores:
     return score_pair(summary, reference)
 
 
-def published_stemmer(summary: list[str], reference: list[str], words: Tokenizer = STEMMED) -> Scores:
-    scores = RougeScorer(list(METRICS), tokenizer=words).score("\n".join(reference), "\n".join(summary))
+def published_stemmer(
+    summary: list[str], reference: list[str], words: Tokenizer = STEMMED
+) -> Scores:
+    scores = RougeScorer(list(METRICS), tokenizer=words).score(
+        "\n".join(reference), "\n".join(summary)
+    )
     return {name: tuple(score) for name, score in scores.items()}
 
 
 def rounded(summary: list[str], reference: list[str], words: Tokenizer = STEMMED) -> Scores:
-    return {name: _rounded(*score[:2]) for name, score in published_stemmer(summary, reference, words).items()}
+    return {
+        name: _rounded(*score[:2])
+        for name, score in published_stemmer(summary, reference, words).items()
+    }
 
 
 def perl_lcs(summary: list[str], reference: list[str], words: Tokenizer = STEMMED) -> Scores:
@@ -86,7 +103,9 @@ def _rounded(precision: float, recall: float) -> tuple[float, float, float]:
 
 def _union_lcs(summary: list[list[str]], reference: list[list[str]]) -> tuple[float, ...]:
     """Summary-level ROUGE-L: of each reference sentence the words in an LCS with any sentence, none counted twice."""
-    left = [collections.Counter(word for line in side for word in line) for side in (summary, reference)]
+    left = [
+        collections.Counter(word for line in side for word in line) for side in (summary, reference)
+    ]
     hits = 0
     for line in reference:
         places = set().union(*(_lcs_places(line, other) for other in summary))
@@ -104,7 +123,9 @@ def _lcs_places(line: Sequence[str], other: Sequence[str]) -> set[int]:
     table = np.zeros((len(line) + 1, len(other) + 1), int)
     for i, word in enumerate(line):
         for j, another in enumerate(other):
-            table[i + 1, j + 1] = table[i, j] + 1 if word == another else max(table[i, j + 1], table[i + 1, j])
+            table[i + 1, j + 1] = (
+                table[i, j] + 1 if word == another else max(table[i, j + 1], table[i + 1, j])
+            )
     places, i, j = set(), len(line), len(other)
     while i and j:
         if line[i - 1] == other[j - 1]:
@@ -118,7 +139,9 @@ def _lcs_places(line: Sequence[str], other: Sequence[str]) -> set[int]:
 
 
 def brackets(summary: list[str], reference: list[str], words: Tokenizer = STEMMED) -> Scores:
-    summary, reference = ([BRACKET.sub(" ", line) for line in side] for side in (summary, reference))
+    summary, reference = (
+        [BRACKET.sub(" ", line) for line in side] for side in (summary, reference)
+    )
     return perl_lcs(summary, reference, words)
 
 
@@ -127,16 +150,28 @@ def irregular(summary: list[str], reference: list[str]) -> Scores:
 
 
 ROWS: dict[str, Callable[[list[str], list[str]], Scores]] = {
-    "ours": ours, "without NLTK's": published_stemmer, "and rounded": rounded, "union LCS as perl": perl_lcs,
-    "brackets": brackets, "irregular words": irregular}
+    "ours": ours,
+    "without NLTK's": published_stemmer,
+    "and rounded": rounded,
+    "union LCS as perl": perl_lcs,
+    "brackets": brackets,
+    "irregular words": irregular,
+}
 
 
-def differences(pairs: list[dict[str, Any]], score: Callable[[list[str], list[str]], Scores]) -> np.ndarray:
+def differences(
+    pairs: list[dict[str, Any]], score: Callable[[list[str], list[str]], Scores]
+) -> np.ndarray:
     """Ours less theirs: (pairs, metrics, P R F)."""
     found = []
     for pair in pairs:
         scores = score(pair["candidate"].split(BREAK), pair["reference"].split(BREAK))
-        found.append([np.subtract(scores[name], [pair[key][part] for part in "prf"]) for key, name in NAMES.items()])
+        found.append(
+            [
+                np.subtract(scores[name], [pair[key][part] for part in "prf"])
+                for key, name in NAMES.items()
+            ]
+        )
     return np.array(found)
 
 
@@ -159,24 +194,42 @@ def bootstrap_mean(values: np.ndarray, samples: int = 1000) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("file", type=pathlib.Path, help="rouge155.json")
     stored = json.loads(parser.parse_args().file.read_text())
     pairs = stored["pairs"]
-    print(f"{len(pairs)} pairs; F in points: pairs that differ by more than 0.001, mean of ours less theirs, largest")
+    print(
+        f"{len(pairs)} pairs; F in points: pairs that differ by more than 0.001, mean of ours less theirs, largest"
+    )
     print(f"{'':20}" + "".join(f"{name:>26}" for name in METRICS))
     for row, score in ROWS.items():
         wrong = 100 * differences(pairs, score)[:, :, 2]
-        cells = [f"{(abs(column) > 1e-3).sum():8} {column.mean():+8.3f} {abs(column).max():8.3f}" for column in wrong.T]
+        cells = [
+            f"{(abs(column) > 1e-3).sum():8} {column.mean():+8.3f} {abs(column).max():8.3f}"
+            for column in wrong.T
+        ]
         print(f"{row:20}" + "".join(f"{cell:>26}" for cell in cells))
     print("\nthe corpus: F in points")
     print(f"{'':44}" + "".join(f"{name:>12}" for name in METRICS))
     theirs = np.array([[pair[key]["f"] for key in NAMES] for pair in pairs])
-    mine = np.array([[ours(pair["candidate"].split(BREAK), pair["reference"].split(BREAK))[name][2] for name in METRICS]
-                     for pair in pairs])
+    mine = np.array(
+        [
+            [
+                ours(pair["candidate"].split(BREAK), pair["reference"].split(BREAK))[name][2]
+                for name in METRICS
+            ]
+            for pair in pairs
+        ]
+    )
     printed = [stored["corpus"][f"rouge_{key}_f_score"] for key in NAMES]
-    for name, values in {"ROUGE-1.5.5 prints": printed, "bootstrap mean of its pairs": map(bootstrap_mean, theirs.T),
-                         "mean of its pairs": theirs.mean(0), "ours: mean of our pairs": mine.mean(0)}.items():
+    for name, values in {
+        "ROUGE-1.5.5 prints": printed,
+        "bootstrap mean of its pairs": map(bootstrap_mean, theirs.T),
+        "mean of its pairs": theirs.mean(0),
+        "ours: mean of our pairs": mine.mean(0),
+    }.items():
         print(f"{name:44}" + "".join(f"{100 * value:12.3f}" for value in values))
 
 

@@ -1,7 +1,7 @@
 """Share of texts that decode from their word pieces byte for byte, in per cent.
 
-    python benchmarks/round_trip.py runs/transformer_tatoeba_en_fr/best/vocab.txt PAIRS.tsv.gz --columns 1,2
-    python benchmarks/round_trip.py vocab.txt CORPUS.jsonl.gz --columns text --show 5
+python benchmarks/round_trip.py runs/transformer_tatoeba_en_fr/best/vocab.txt PAIRS.tsv.gz --columns 1,2
+python benchmarks/round_trip.py vocab.txt CORPUS.jsonl.gz --columns text --show 5
 """
 
 import argparse
@@ -22,20 +22,36 @@ BATCH = 1000
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("vocabulary", help="a vocab.txt")
     parser.add_argument("corpus", nargs="+")
-    parser.add_argument("--columns", default="text", help="column names, or numbers from 1 without a header line")
-    parser.add_argument("--lowercase", action="store_true", help="lowercase the texts, as the vocabulary was learned")
-    parser.add_argument("--show", type=int, default=0, metavar="N", help="print the first N texts that differ")
+    parser.add_argument(
+        "--columns", default="text", help="column names, or numbers from 1 without a header line"
+    )
+    parser.add_argument(
+        "--lowercase",
+        action="store_true",
+        help="lowercase the texts, as the vocabulary was learned",
+    )
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="N", help="print the first N texts that differ"
+    )
     arguments = parser.parse_args()
     word_piece = tfsum.WordPiece.from_file(arguments.vocabulary, lowercase=arguments.lowercase)
     detokenizer = Detokenizer(word_piece.vocabulary)
-    counts = {"texts": 0, "byte_for_byte": 0, "in_normal_form_c": 0}  # NFC: what vocabularies are learned in
+    counts = {
+        "texts": 0,
+        "byte_for_byte": 0,
+        "in_normal_form_c": 0,
+    }  # NFC: what vocabularies are learned in
     texts_of = iter(CorpusTexts(arguments.corpus, arguments.columns.split(",")))
     while texts := list(itertools.islice(texts_of, BATCH)):
         given = tf.constant([text.encode() for text in texts])
-        back = [text.decode() for text in detokenizer.detokenize(word_piece.tokenize(given)).numpy()]
+        back = [
+            text.decode() for text in detokenizer.detokenize(word_piece.tokenize(given)).numpy()
+        ]
         for text, again in zip(texts, back, strict=True):
             counts["texts"] += 1
             counts["byte_for_byte"] += text == again
@@ -43,7 +59,10 @@ def main() -> None:
             if text != again and arguments.show > 0:
                 arguments.show -= 1
                 print(json.dumps({"text": text, "back": again}, ensure_ascii=False))
-    shares = {f"{name}_share": round(100 * counts[name] / max(1, counts["texts"]), 2) for name in list(counts)[1:]}
+    shares = {
+        f"{name}_share": round(100 * counts[name] / max(1, counts["texts"]), 2)
+        for name in list(counts)[1:]
+    }
     print(json.dumps({**counts, **shares}))
 
 

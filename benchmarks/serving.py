@@ -84,7 +84,10 @@ class Requests:
 
     def answers(self, texts: list[str]) -> list[str]:
         """The summaries of the model in this process."""
-        return [summary.decode() for summary in self._serve(text=self._constant(texts))["summary"].numpy()]
+        return [
+            summary.decode()
+            for summary in self._serve(text=self._constant(texts))["summary"].numpy()
+        ]
 
     def batched(self, rows: int = 32) -> float:
         """Documents a second of the model in this process, in batches."""
@@ -126,11 +129,17 @@ class Http:
     async def _post(self, body: bytes) -> tuple[int, bytes]:
         while True:
             old = bool(self._free)
-            reader, writer = self._free.pop() if old else await asyncio.open_connection(
-                "127.0.0.1", self._port, limit=1 << 24)
+            reader, writer = (
+                self._free.pop()
+                if old
+                else await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 24)
+            )
             try:
-                writer.write(f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                             f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+                writer.write(
+                    f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                    f"Content-Length: {len(body)}\r\n\r\n".encode()
+                    + body
+                )
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
                 answer = await reader.readexactly(int(re.search(r"content-length: (\d+)", head)[1]))
             except (OSError, asyncio.IncompleteReadError):
@@ -145,7 +154,9 @@ class Http:
             return int(head.split()[1]), answer
 
 
-async def open_load(http: Http, requests: Requests, rate: float, seconds: float, seed: int = 0) -> list[Sent]:
+async def open_load(
+    http: Http, requests: Requests, rate: float, seconds: float, seed: int = 0
+) -> list[Sent]:
     """Requests at random moments, so many a second."""
     random = np.random.default_rng(seed)
     sent: list[Sent] = []
@@ -162,7 +173,9 @@ async def open_load(http: Http, requests: Requests, rate: float, seconds: float,
     return sent
 
 
-async def saturated(http: Http, requests: Requests, seconds: float, clients: int = CLIENTS) -> tuple[float, set[str]]:
+async def saturated(
+    http: Http, requests: Requests, seconds: float, clients: int = CLIENTS
+) -> tuple[float, set[str]]:
     """Documents a second where so many clients always wait, and what became of the requests."""
     begin, done, outcomes = time.monotonic(), 0, set()
     number = iter(range(1 << 30))
@@ -183,15 +196,23 @@ class Running:
     def __init__(self, words: list[str], port: int, ready: str, path: str) -> None:
         path_of_tfsum = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
         self.port, self.http, self.begun = port, Http(port, path), time.monotonic()
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                        env={**os.environ, "PYTHONPATH": path_of_tfsum}, start_new_session=True)
+        self.process = subprocess.Popen(
+            words,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path_of_tfsum},
+            start_new_session=True,
+        )
         assert self.process.stdout
         for line in self.process.stdout:
             if ready in line:
                 break
         else:
             raise SystemExit(f"{' '.join(words)} ended with status {self.process.wait()}")
-        self._drain = subprocess.Popen(["cat"], stdin=self.process.stdout, stdout=subprocess.DEVNULL)
+        self._drain = subprocess.Popen(
+            ["cat"], stdin=self.process.stdout, stdout=subprocess.DEVNULL
+        )
 
     def memory(self) -> float:
         """Its resident memory in MB."""
@@ -214,10 +235,18 @@ def free_port() -> int:
         return found.getsockname()[1]
 
 
-def tfsum_server(folder: pathlib.Path, options: list[str], program: list[str] | None = None) -> Running:
+def tfsum_server(
+    folder: pathlib.Path, options: list[str], program: list[str] | None = None
+) -> Running:
     port = free_port()
-    words = [*(program or [sys.executable, "-c", START, "serve"]), str(folder), "--port", str(port), "--no-access-log",
-             *options]
+    words = [
+        *(program or [sys.executable, "-c", START, "serve"]),
+        str(folder),
+        "--port",
+        str(port),
+        "--no-access-log",
+        *options,
+    ]
     return Running(words, port, f" answers for {MODEL}", f"/v1/models/{MODEL}:predict")
 
 
@@ -228,7 +257,9 @@ def other_server(script: str) -> Running:
 
 
 def granian_server(folder: pathlib.Path, options: list[str]) -> Running:
-    return tfsum_server(folder, options, [sys.executable, str(HERE / "servers" / "granian_server.py")])
+    return tfsum_server(
+        folder, options, [sys.executable, str(HERE / "servers" / "granian_server.py")]
+    )
 
 
 def models(folder: str) -> pathlib.Path:
@@ -242,15 +273,22 @@ def described(sent: list[Sent], seconds: float) -> str:
     latency = np.array([one.seconds for one in sent])
     outcomes = collections.Counter(one.outcome for one in sent)
     p50, p95, p99 = np.percentile(latency, [50, 95, 99])
-    return (f"{len(sent) / seconds:.2f} requests a second, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, "
-            f"slowest {latency.max():.3f} s, {dict(outcomes)}")
+    return (
+        f"{len(sent) / seconds:.2f} requests a second, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, "
+        f"slowest {latency.max():.3f} s, {dict(outcomes)}"
+    )
 
 
 def batches(port: int) -> tuple[float, float]:
     """(rows, batches) so far, from the server's metrics."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/monitoring/prometheus/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(
+        f"http://127.0.0.1:{port}/monitoring/prometheus/metrics", timeout=30
+    ) as answer:
         text = answer.read().decode()
-    return tuple(float(re.search(rf"^tfsum_batch_rows_{end} (\S+)", text, re.M)[1]) for end in ("sum", "count"))
+    return tuple(
+        float(re.search(rf"^tfsum_batch_rows_{end} (\S+)", text, re.M)[1])
+        for end in ("sum", "count")
+    )
 
 
 def find(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
@@ -268,7 +306,9 @@ def find(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) 
             else:
                 step = step**0.5
             rate = rate * step if p99 < SLOWEST else rate / step
-        print(f"highest rate with a 99th percentile under {SLOWEST:g} s: {best:.2f} requests a second")
+        print(
+            f"highest rate with a 99th percentile under {SLOWEST:g} s: {best:.2f} requests a second"
+        )
     finally:
         server.end()
     return 0 if best else 1
@@ -294,22 +334,34 @@ def steady(requests: Requests, folder: pathlib.Path, options: argparse.Namespace
         print(f"{options.minutes:g} minutes: {described(sent, seconds)}")
         rows, count = after[0] - before[0], after[1] - before[1]
         kept = np.array(memory[len(memory) // 10 :])
-        print(f"{rows / count:.2f} documents a batch; memory {kept[0, 1]:.0f} MB at first, {kept[-1, 1]:.0f} MB at "
-              f"last, {np.polyfit(*kept.T, 1)[0]:+.2f} MB a minute")
+        print(
+            f"{rows / count:.2f} documents a batch; memory {kept[0, 1]:.0f} MB at first, {kept[-1, 1]:.0f} MB at "
+            f"last, {np.polyfit(*kept.T, 1)[0]:+.2f} MB a minute"
+        )
     finally:
         server.end()
     alone.append(requests.batched())
     share = full / np.mean(alone)
-    print(f"saturated by {CLIENTS} clients: {full:.2f} documents a second ({outcomes}); the model in this process, in "
-          f"batches of 32: {alone[0]:.2f} before and {alone[1]:.2f} after; {share:.0%}")
+    print(
+        f"saturated by {CLIENTS} clients: {full:.2f} documents a second ({outcomes}); the model in this process, in "
+        f"batches of 32: {alone[0]:.2f} before and {alone[1]:.2f} after; {share:.0%}"
+    )
     right = all(one.outcome == "ok" for one in sent) and outcomes == {"ok"}
-    return 0 if right and share >= 0.8 and np.percentile([one.seconds for one in sent], 99) < SLOWEST else 1
+    return (
+        0
+        if right and share >= 0.8 and np.percentile([one.seconds for one in sent], 99) < SLOWEST
+        else 1
+    )
 
 
 def compare(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
-    kinds: dict[str, Callable[[], Running]] = {"tfsum serve": lambda: tfsum_server(folder, options.serve)}
+    kinds: dict[str, Callable[[], Running]] = {
+        "tfsum serve": lambda: tfsum_server(folder, options.serve)
+    }
     if importlib.util.find_spec("granian"):
-        kinds["tfsum serve's application on granian"] = lambda: granian_server(folder, options.serve)
+        kinds["tfsum serve's application on granian"] = lambda: granian_server(
+            folder, options.serve
+        )
     if importlib.util.find_spec("litserve"):
         kinds["LitServe"] = lambda: other_server("litserve_server.py")
     kinds["one request at a time"] = lambda: other_server("plain_server.py")
@@ -321,19 +373,28 @@ def compare(requests: Requests, folder: pathlib.Path, options: argparse.Namespac
                 run = asyncio.Runner()
                 run.run(saturated(server.http, requests, 10))
                 full, outcomes = run.run(saturated(server.http, requests, options.seconds))
-                sent = run.run(open_load(server.http, requests, options.rate, options.seconds, turn))
+                sent = run.run(
+                    open_load(server.http, requests, options.rate, options.seconds, turn)
+                )
                 results[name].append((full, sent))
-                print(f"round {turn + 1}, {name}: saturated {full:.2f} documents a second {outcomes}; at "
-                      f"{options.rate:g} a second: {described(sent, options.seconds)}; {server.memory():.0f} MB",
-                      flush=True)
+                print(
+                    f"round {turn + 1}, {name}: saturated {full:.2f} documents a second {outcomes}; at "
+                    f"{options.rate:g} a second: {described(sent, options.seconds)}; {server.memory():.0f} MB",
+                    flush=True,
+                )
             finally:
                 server.end()
-        print(f"round {turn + 1}, the model in this process, in batches of 32: {requests.batched():.2f} documents a "
-              "second", flush=True)
+        print(
+            f"round {turn + 1}, the model in this process, in batches of 32: {requests.batched():.2f} documents a "
+            "second",
+            flush=True,
+        )
     for name, rounds in results.items():
         latency = [one.seconds for _, sent in rounds for one in sent]
-        print(f"{name}: saturated {np.median([full for full, _ in rounds]):.2f} documents a second; p50 "
-              f"{np.percentile(latency, 50):.3f} s, p99 {np.percentile(latency, 99):.3f} s")
+        print(
+            f"{name}: saturated {np.median([full for full, _ in rounds]):.2f} documents a second; p50 "
+            f"{np.percentile(latency, 50):.3f} s, p99 {np.percentile(latency, 99):.3f} s"
+        )
     return 0
 
 
@@ -341,15 +402,21 @@ def version(requests: Requests, folder: pathlib.Path, options: argparse.Namespac
     server = tfsum_server(folder, options.serve)
 
     def states() -> dict:
-        with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/v1/models/{MODEL}", timeout=30) as answer:
-            return {one["version"]: one["state"] for one in json.load(answer)["model_version_status"]}
+        with urllib.request.urlopen(
+            f"http://127.0.0.1:{server.port}/v1/models/{MODEL}", timeout=30
+        ) as answer:
+            return {
+                one["version"]: one["state"] for one in json.load(answer)["model_version_status"]
+            }
 
     try:
         run, changed = asyncio.Runner(), {}
 
         async def watched() -> list[Sent]:
             begin = time.monotonic()
-            load = asyncio.create_task(open_load(server.http, requests, options.rate, 2 * options.seconds))
+            load = asyncio.create_task(
+                open_load(server.http, requests, options.rate, 2 * options.seconds)
+            )
             await asyncio.sleep(options.seconds / 2)
             changed["copied"] = time.monotonic() - begin
             await asyncio.to_thread(shutil.copytree, folder / MODEL / "1", folder / MODEL / "2")
@@ -362,11 +429,19 @@ def version(requests: Requests, folder: pathlib.Path, options: argparse.Namespac
 
         run.run(saturated(server.http, requests, 10))
         sent = run.run(watched())
-        during = [one for one in sent if changed["copied"] - 1 <= one.due <= changed.get("done", np.inf) + 1]
-        print(f"version 2 was copied after {changed['copied']:.1f} s; version 1 was unloaded after "
-              f"{changed.get('done', np.nan):.1f} s; {states()}")
+        during = [
+            one
+            for one in sent
+            if changed["copied"] - 1 <= one.due <= changed.get("done", np.inf) + 1
+        ]
+        print(
+            f"version 2 was copied after {changed['copied']:.1f} s; version 1 was unloaded after "
+            f"{changed.get('done', np.nan):.1f} s; {states()}"
+        )
         print(f"all: {described(sent, 2 * options.seconds)}")
-        print(f"during the change: {described(during, changed.get('done', np.nan) - changed['copied'] + 2)}")
+        print(
+            f"during the change: {described(during, changed.get('done', np.nan) - changed['copied'] + 2)}"
+        )
         failed = sum(one.outcome != "ok" for one in sent)
         print(f"{failed} of {len(sent)} requests failed")
     finally:
@@ -422,32 +497,49 @@ def start(requests: Requests, folder: pathlib.Path, options: argparse.Namespace)
             try:
                 loaded = time.monotonic() - server.begun
                 outcomes.add(asyncio.run(server.http.ask(requests, 0)))
-                print(f"models: {count}, turn {turn + 1}: loaded after {loaded:.1f} s, the first "
-                      f"answer after {time.monotonic() - server.begun:.1f} s, {server.memory():.0f} MB", flush=True)
+                print(
+                    f"models: {count}, turn {turn + 1}: loaded after {loaded:.1f} s, the first "
+                    f"answer after {time.monotonic() - server.begun:.1f} s, {server.memory():.0f} MB",
+                    flush=True,
+                )
             finally:
                 server.end()
     return 0 if outcomes == {"ok"} else 1
 
 
 MODES: dict[str, Callable[[Requests, pathlib.Path, Any], int]] = {
-    "find": find, "steady": steady, "compare": compare, "version": version, "kill": kill, "stop": stop,
-    "start": start}
+    "find": find,
+    "steady": steady,
+    "compare": compare,
+    "version": version,
+    "kill": kill,
+    "stop": stop,
+    "start": start,
+}
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus", help="JSON lines with `text`")
     parser.add_argument("mode", choices=MODES)
-    parser.add_argument("--rate", type=float, default=2.0, help="requests a second; in `find` the first")
+    parser.add_argument(
+        "--rate", type=float, default=2.0, help="requests a second; in `find` the first"
+    )
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--probes", type=int, default=6)
     parser.add_argument("--documents", type=int, default=200)
-    parser.add_argument("--serve", nargs=argparse.REMAINDER, default=[], help="options of `tfsum serve`, at the end")
+    parser.add_argument(
+        "--serve", nargs=argparse.REMAINDER, default=[], help="options of `tfsum serve`, at the end"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return MODES[options.mode](Requests(options.corpus, options.documents), models(folder), options)
+        return MODES[options.mode](
+            Requests(options.corpus, options.documents), models(folder), options
+        )
 
 
 if __name__ == "__main__":

@@ -76,11 +76,17 @@ class Maker:
         return "".join(chr(point) for point in points if not 0xD800 <= point < 0xE000)
 
     def value(self, text: str) -> Any:
-        return {"b64": base64.b64encode(text.encode()).decode()} if self.random.random() < 0.2 else text
+        return (
+            {"b64": base64.b64encode(text.encode()).decode()}
+            if self.random.random() < 0.2
+            else text
+        )
 
     def body(self) -> bytes:
         """A correct body."""
-        values = [self.value(self.text()) for _ in range(self.random.integers(1, self.one_of(2, 5, 40)))]
+        values = [
+            self.value(self.text()) for _ in range(self.random.integers(1, self.one_of(2, 5, 40)))
+        ]
         if self.random.random() < 0.5:
             rows = [{"text": value} for value in values] if self.random.random() < 0.3 else values
             made: dict[str, Any] = {"instances": rows}
@@ -90,7 +96,9 @@ class Maker:
             made["signature_name"] = "serving_default"
         if self.random.random() < 0.2:
             made[self.text()[:20] or "other"] = self.json(3)
-        written = json.dumps(made, ensure_ascii=bool(self.random.integers(2)), indent=self.one_of(None, 1))
+        written = json.dumps(
+            made, ensure_ascii=bool(self.random.integers(2)), indent=self.one_of(None, 1)
+        )
         return written.encode("utf-8", "surrogatepass")
 
     def json(self, depth: int) -> Any:
@@ -99,9 +107,24 @@ class Maker:
             return [self.json(depth - 1) for _ in range(self.random.integers(0, 4))]
         if kind == 7:
             names = ("instances", "inputs", "text", "b64", "signature_name", "", "x")
-            return {self.one_of(*names): self.json(depth - 1) for _ in range(self.random.integers(0, 4))}
-        return self.one_of(None, True, 1, -0.5, 1e308, float("nan"), "", "a", "\ud800", "serving_default", "AA==",
-                           10**400, self.text()[:9])
+            return {
+                self.one_of(*names): self.json(depth - 1) for _ in range(self.random.integers(0, 4))
+            }
+        return self.one_of(
+            None,
+            True,
+            1,
+            -0.5,
+            1e308,
+            float("nan"),
+            "",
+            "a",
+            "\ud800",
+            "serving_default",
+            "AA==",
+            10**400,
+            self.text()[:9],
+        )
 
     def mutated(self, body: bytes) -> bytes:
         """A body with a few bytes changed, removed, repeated or put in."""
@@ -117,25 +140,46 @@ class Maker:
                 case 2:
                     made[place:place] = made[place : place + size]
                 case 3:
-                    made[place:place] = self.one_of(b'"', b"{", b"}", b"[", b"]", b",", b":", b"\\", b"\\ud800", b"\0",
-                                                    b"null", b"1e999", b"\xff", b"NaN", b"-")
+                    made[place:place] = self.one_of(
+                        b'"',
+                        b"{",
+                        b"}",
+                        b"[",
+                        b"]",
+                        b",",
+                        b":",
+                        b"\\",
+                        b"\\ud800",
+                        b"\0",
+                        b"null",
+                        b"1e999",
+                        b"\xff",
+                        b"NaN",
+                        b"-",
+                    )
                 case 4:
                     del made[place:]
         return bytes(made)
 
     def request(self) -> tuple[str, bytes]:
         """A kind of body, and the body."""
-        kind = self.one_of("correct", "correct", "mutated", "mutated", "json", "json", "bytes", "deep")
+        kind = self.one_of(
+            "correct", "correct", "mutated", "mutated", "json", "json", "bytes", "deep"
+        )
         if kind == "mutated":
             return kind, self.mutated(self.body())
         if kind == "json":
             made = self.json(4)
-            return kind, json.dumps(made if self.random.integers(2) else {"instances": made}).encode()
+            return kind, json.dumps(
+                made if self.random.integers(2) else {"instances": made}
+            ).encode()
         if kind == "bytes":
             return kind, self.random.bytes(self.random.integers(0, 300))
         if kind == "deep":
             deep = self.one_of(b"[", b'{"a":') * int(self.random.integers(1, 100_000))
-            return kind, self.one_of(deep, b'{"instances":' + deep, b'{"instances":["a"],"x":' + deep)
+            return kind, self.one_of(
+                deep, b'{"instances":' + deep, b'{"instances":["a"],"x":' + deep
+            )
         return kind, self.body()
 
 
@@ -172,7 +216,11 @@ def right_answer(body: bytes) -> Any:
             return NO_BODY
     shown = [text.decode("utf-8", "replace") for text in texts]
     if rows:
-        return {"predictions": [{"length": len(text), "summary": said} for text, said in zip(texts, shown)]}
+        return {
+            "predictions": [
+                {"length": len(text), "summary": said} for text, said in zip(texts, shown)
+            ]
+        }
     return {"outputs": {"length": [len(text) for text in texts], "summary": shown}}
 
 
@@ -190,7 +238,12 @@ def read_answer(stream: Any) -> Answer | None:
 
 
 def head(path: str, size: int | None, *headers: str, method: str = "POST") -> bytes:
-    lines = [f"{method} {path} HTTP/1.1", "Host: a", *headers, *([] if size is None else [f"Content-Length: {size}"])]
+    lines = [
+        f"{method} {path} HTTP/1.1",
+        "Host: a",
+        *headers,
+        *([] if size is None else [f"Content-Length: {size}"]),
+    ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
@@ -198,8 +251,21 @@ def send(port: int, seed: int) -> tuple[str, str]:
     """Sends one random request: (its kind, what became of it)."""
     maker = Maker(seed)
     kind, body = maker.request()
-    way = maker.one_of("plain", "plain", "plain", "gzip", "broken gzip", "chunks", "slowly", "half closed", "dropped",
-                       "stalled", "two at once", "mutated head", "random path")
+    way = maker.one_of(
+        "plain",
+        "plain",
+        "plain",
+        "gzip",
+        "broken gzip",
+        "chunks",
+        "slowly",
+        "half closed",
+        "dropped",
+        "stalled",
+        "two at once",
+        "mutated head",
+        "random path",
+    )
     if way == "stalled" and maker.random.random() < 0.9:  # each takes the server's whole timeout
         way = "plain"
     right, answers = right_answer(body), 1
@@ -211,8 +277,12 @@ def send(port: int, seed: int) -> tuple[str, str]:
         parts, headers, right = [packed], ["Content-Encoding: gzip"], None
     elif way == "chunks":
         cuts = sorted(maker.random.integers(0, len(body) + 1, 3))
-        pieces = [piece for piece in (body[: cuts[0]], body[cuts[0] : cuts[1]], body[cuts[1] :]) if piece]
-        parts = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces] + [b"0\r\n\r\n"]
+        pieces = [
+            piece for piece in (body[: cuts[0]], body[cuts[0] : cuts[1]], body[cuts[1] :]) if piece
+        ]
+        parts = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in pieces] + [
+            b"0\r\n\r\n"
+        ]
         headers = ["Transfer-Encoding: chunked"]
     elif way == "slowly":
         parts, wait = [body[len(body) * i // 4 : len(body) * (i + 1) // 4] for i in range(4)], 0.05
@@ -221,7 +291,11 @@ def send(port: int, seed: int) -> tuple[str, str]:
     size = None if way == "chunks" else sum(map(len, parts))
     sent = head(PATH, size, *headers)
     if way in ("dropped", "stalled"):
-        parts, right, answers = [body[: int(maker.random.integers(len(body) + 1))]], None, way != "dropped"
+        parts, right, answers = (
+            [body[: int(maker.random.integers(len(body) + 1))]],
+            None,
+            way != "dropped",
+        )
         sent = head(PATH, len(body) + 1)
     elif way == "two at once":
         parts, answers = [body, sent, body], 2
@@ -229,7 +303,14 @@ def send(port: int, seed: int) -> tuple[str, str]:
         sent, right, answers = maker.mutated(sent), None, 0
     elif way == "random path":
         path = "".join(map(chr, maker.random.integers(33, 127, maker.random.integers(1, 40))))
-        sent, right = head(f"/v1/models/{path}".replace("#", ""), size, method=maker.one_of("GET", "POST", "PUT")), None
+        sent, right = (
+            head(
+                f"/v1/models/{path}".replace("#", ""),
+                size,
+                method=maker.one_of("GET", "POST", "PUT"),
+            ),
+            None,
+        )
     kind = f"{kind}, {way}"
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as connection:
@@ -282,7 +363,9 @@ def resident(process: int) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--requests", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--clients", type=int, default=16)
@@ -292,11 +375,27 @@ def main() -> int:
         log = pathlib.Path(folder) / "log"
         with open(log, "w", encoding="utf-8") as stream:
             process = subprocess.Popen(
-                [sys.executable, "-c", START, "serve", f"{folder}/models", "--port", "0", "--no-access-log",
-                 "--timeout", str(TIMEOUT)], stderr=stream,
-                env={**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[1])})
+                [
+                    sys.executable,
+                    "-c",
+                    START,
+                    "serve",
+                    f"{folder}/models",
+                    "--port",
+                    "0",
+                    "--no-access-log",
+                    "--timeout",
+                    str(TIMEOUT),
+                ],
+                stderr=stream,
+                env={**os.environ, "PYTHONPATH": str(pathlib.Path(__file__).resolve().parents[1])},
+            )
         try:
-            while not (found := re.search(r"http://[^:]+:(\d+) answers for text", log.read_text(encoding="utf-8"))):
+            while not (
+                found := re.search(
+                    r"http://[^:]+:(\d+) answers for text", log.read_text(encoding="utf-8")
+                )
+            ):
                 if process.poll() is not None:
                     raise SystemExit(log.read_text(encoding="utf-8"))
                 time.sleep(0.1)
@@ -305,8 +404,12 @@ def main() -> int:
             begin, memory = time.monotonic(), []
             with ThreadPoolExecutor(options.clients) as pool:
                 for first in range(0, options.requests, 1000):
-                    seeds = range(options.seed + first, options.seed + min(first + 1000, options.requests))
-                    for seed, (kind, outcome) in zip(seeds, pool.map(lambda seed: send(port, seed), seeds)):
+                    seeds = range(
+                        options.seed + first, options.seed + min(first + 1000, options.requests)
+                    )
+                    for seed, (kind, outcome) in zip(
+                        seeds, pool.map(lambda seed: send(port, seed), seeds)
+                    ):
                         counts[outcome] += 1
                         if outcome in ("crash", "hang", "wrong", "lost", "refused"):
                             examples[outcome].append(seed)
@@ -321,9 +424,11 @@ def main() -> int:
         process.send_signal(signal.SIGTERM)
         status = process.wait(60)
         print(f"{options.requests} requests in {time.monotonic() - begin:.0f} s: {dict(counts)}")
-        print(f"memory: {memory[0]:.0f} MB after the first 1,000, {memory[len(memory) // 2]:.0f} MB in the middle, "
-              f"{memory[-1]:.0f} MB at last; exceptions in the log: {said.count('Traceback')}; "
-              f"{'it ran' if alive else 'it had ended'}, exit status {status}")
+        print(
+            f"memory: {memory[0]:.0f} MB after the first 1,000, {memory[len(memory) // 2]:.0f} MB in the middle, "
+            f"{memory[-1]:.0f} MB at last; exceptions in the log: {said.count('Traceback')}; "
+            f"{'it ran' if alive else 'it had ended'}, exit status {status}"
+        )
         if "Traceback" in said:
             print(said[said.index("Traceback") - 200 :][:3000])
     return 0 if alive and not status and not examples and "Traceback" not in said else 1

@@ -49,24 +49,37 @@ def verdict(status: int, checkpoints: int, samples: np.ndarray) -> tuple[int, st
     return 0 if good else 1, (
         f"{samples[-1, 0] - samples[0, 0]:.0f} minutes counted, {len(samples)} samples: {samples[0, 1]:.0f} MB at "
         f"first, {samples[-1, 1]:.0f} MB at last, {samples[:, 1].max():.0f} MB at the most; {growth:+.3f} MB a minute "
-        f"(aim: below {MOST:.0f})")
+        f"(aim: below {MOST:.0f})"
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("recipe")
     parser.add_argument("--minutes", type=float, default=120)
-    parser.add_argument("--warm-up", type=float, default=10, help="minutes that are not counted; default 10")
+    parser.add_argument(
+        "--warm-up", type=float, default=10, help="minutes that are not counted; default 10"
+    )
     parser.add_argument("--set", action="append", default=[], dest="overrides")
     parser.add_argument("--log", help="CSV of minutes and MB")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        sets = [f"train.folder={folder}/run", "train.steps=10000000", "train.checkpoint_minutes=1", "train.patience=0",
-                *arguments.overrides]
+        sets = [
+            f"train.folder={folder}/run",
+            "train.steps=10000000",
+            "train.checkpoint_minutes=1",
+            "train.patience=0",
+            *arguments.overrides,
+        ]
         words = [sys.executable, "-c", START, "train", arguments.recipe]
         with open(f"{folder}/log", "w", encoding="utf-8") as log:
-            process = subprocess.Popen([*words, *(word for text in sets for word in ("--set", text))], stderr=log,
-                                       stdout=log)
+            process = subprocess.Popen(
+                [*words, *(word for text in sets for word in ("--set", text))],
+                stderr=log,
+                stdout=log,
+            )
             samples, begin, checkpoints = [], time.monotonic(), set()
             while process.poll() is None and time.monotonic() - begin < 60 * arguments.minutes:
                 time.sleep(EVERY)
@@ -74,14 +87,18 @@ def main() -> int:
                     samples.append(((time.monotonic() - begin) / 60, resident(process.pid)))
                 except (OSError, StopIteration):  # it has ended
                     break
-                checkpoints |= {path.name for path in pathlib.Path(folder).glob("run/checkpoints/ckpt-*.json")}
+                checkpoints |= {
+                    path.name for path in pathlib.Path(folder).glob("run/checkpoints/ckpt-*.json")
+                }
                 if arguments.log:
                     with open(arguments.log, "a", encoding="ascii") as table:
                         table.write("{:.2f},{:.1f}\n".format(*samples[-1]))
             process.send_signal(signal.SIGTERM)
             status = process.wait()
         last = pathlib.Path(f"{folder}/log").read_text(encoding="utf-8").splitlines()[-3:]
-    counted = np.array([sample for sample in samples if sample[0] > arguments.warm_up]).reshape(-1, 2)
+    counted = np.array([sample for sample in samples if sample[0] > arguments.warm_up]).reshape(
+        -1, 2
+    )
     print("\n".join(last))
     print(f"exit status {status} after SIGTERM; {len(checkpoints)} checkpoints seen")
     result, line = verdict(status, len(checkpoints), counted)

@@ -49,9 +49,17 @@ def classifier():
     """The model, built."""
     from tfsum.models import BertClassifier
 
-    model = BertClassifier({"vocab_size": VOCABULARY, "hidden_size": 128, "num_hidden_layers": 2,
-                            "num_attention_heads": 2, "intermediate_size": 512, "max_position_embeddings": 64},
-                           ["a", "b"])
+    model = BertClassifier(
+        {
+            "vocab_size": VOCABULARY,
+            "hidden_size": 128,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 2,
+            "intermediate_size": 512,
+            "max_position_embeddings": 64,
+        },
+        ["a", "b"],
+    )
     model.build()
     return model
 
@@ -65,30 +73,40 @@ def saving(rounds: int) -> int:
 
     model, optimizer = classifier(), keras.optimizers.Adam()
     optimizer.build(model.trainable_variables)
-    groups = {"model": model.variables, "optimizer": optimizer.variables,
-              "average": WeightAverage(model, optimizer, 0.99).variables}
+    groups = {
+        "model": model.variables,
+        "optimizer": optimizer.variables,
+        "average": WeightAverage(model, optimizer, 0.99).variables,
+    }
     variables = [variable for group in groups.values() for variable in group]
     times: dict[str, list[float]] = {"copy": [], "save": [], "write": []}
     with tempfile.TemporaryDirectory() as folder:
         checkpoints = Checkpoints(folder, groups)
         for step in range(rounds + 1):
             moments = [time.perf_counter()]
-            for work in (lambda: [variable.numpy() for variable in variables],
-                         functools.partial(checkpoints.save, step, {}), checkpoints.wait):
+            for work in (
+                lambda: [variable.numpy() for variable in variables],
+                functools.partial(checkpoints.save, step, {}),
+                checkpoints.wait,
+            ):
                 work()
                 moments.append(time.perf_counter())
             for name, begin, end in zip(times, moments, moments[1:]):
                 times[name].append(1000 * (end - begin))
     size = sum(variable.numpy().nbytes for variable in variables) / 2**20
     copy, save, write = (statistics.median(found[1:]) for found in times.values())
-    print(f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the "
-          f"pause of training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms "
-          "(medians)")
+    print(
+        f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the "
+        f"pause of training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms "
+        "(medians)"
+    )
     return 0
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--devices", type=int, default=1, choices=(1, 2))
     parser.add_argument("--rounds", type=int, default=40, help="6 or more; default 40")
     parser.add_argument("--steps", type=int, default=10, help="of a round; default 10")
@@ -99,9 +117,11 @@ def main() -> int:
 
     import keras
     import tensorflow as tf
+
     if arguments.devices == 2:
-        tf.config.set_logical_device_configuration(tf.config.list_physical_devices("CPU")[0],
-                                                   [tf.config.LogicalDeviceConfiguration()] * 2)
+        tf.config.set_logical_device_configuration(
+            tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+        )
     from tfsum.training.environment import strategy_of
 
     strategy = strategy_of("mirrored" if arguments.devices == 2 else "one")
@@ -147,37 +167,50 @@ def main() -> int:
         x, y = batch
         each = keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction="none")
         with tf.GradientTape() as tape:
-            value = tf.nn.compute_average_loss(each(y, theirs(x, training=True)), global_batch_size=ROWS)
-        gradients = tape.gradient(value, [v.value for v in theirs.trainable_variables],
-                                  unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            value = tf.nn.compute_average_loss(
+                each(y, theirs(x, training=True)), global_batch_size=ROWS
+            )
+        gradients = tape.gradient(
+            value,
+            [v.value for v in theirs.trainable_variables],
+            unconnected_gradients=tf.UnconnectedGradients.ZERO,
+        )
         optimizer.apply(gradients, theirs.trainable_variables)
         return value
 
     @tf.function(autograph=False)
     def distributed_step(batch):
-        return strategy.reduce(tf.distribute.ReduceOp.SUM, strategy.run(replica_step, args=(batch,)), axis=None)
+        return strategy.reduce(
+            tf.distribute.ReduceOp.SUM, strategy.run(replica_step, args=(batch,)), axis=None
+        )
 
     def loop_steps(steps):
         batches = iter(strategy.experimental_distribute_dataset(their_data()))
         for _ in range(steps):
             distributed_step(next(batches)).numpy()
 
-    systems = {"tfsum": our_steps, "Keras" if arguments.devices == 1 else "loop": (
-        keras_steps if arguments.devices == 1 else loop_steps)}
+    systems = {
+        "tfsum": our_steps,
+        "Keras" if arguments.devices == 1 else "loop": (
+            keras_steps if arguments.devices == 1 else loop_steps
+        ),
+    }
     for run in systems.values():
         run(3)  # traces
     times: dict[str, list[float]] = {name: [] for name in systems}
     for number in range(arguments.rounds):
-        for name in (list(systems) if number % 2 else list(systems)[::-1]):
+        for name in list(systems) if number % 2 else list(systems)[::-1]:
             begin = time.perf_counter()
             systems[name](arguments.steps)
             times[name].append((time.perf_counter() - begin) / arguments.steps)
     ours_times, (name, theirs_times) = times["tfsum"], list(times.items())[1]
     middle, low, high = interval([a / b for a, b in zip(ours_times, theirs_times)])
     medians = [1000 * statistics.median(found) for found in (ours_times, theirs_times)]
-    print(f"{arguments.devices} device(s), {arguments.rounds} rounds of {arguments.steps} steps: tfsum "
-          f"{medians[0]:.1f} ms a step, {name} {medians[1]:.1f} ms (medians); ratio {middle:.3f}, 95 % interval "
-          f"{low:.3f} to {high:.3f} (aim: below {MOST})")
+    print(
+        f"{arguments.devices} device(s), {arguments.rounds} rounds of {arguments.steps} steps: tfsum "
+        f"{medians[0]:.1f} ms a step, {name} {medians[1]:.1f} ms (medians); ratio {middle:.3f}, 95 % interval "
+        f"{low:.3f} to {high:.3f} (aim: below {MOST})"
+    )
     return exit_status(high)
 
 

@@ -52,7 +52,10 @@ def answer(model_folder: str, storage: str, texts: list[str]) -> Answers:
         scores, summaries = [], []
         for group in groups(texts):
             given = tf.constant([text.encode() for text in group])
-            every, short = model.signatures["score"](text=given), model.signatures["serving_default"](text=given)
+            every, short = (
+                model.signatures["score"](text=given),
+                model.signatures["serving_default"](text=given),
+            )
             scores.append(tf.boolean_mask(every["score"], tf.sequence_mask(every["count"])).numpy())
             summaries += sentences_of(short)
     return Answers(np.concatenate(scores), summaries, size)
@@ -74,12 +77,20 @@ def compare(plain: Answers, small: Answers, storage: str, references: list[str])
     rouge = {metric: table[storage][metric]["difference"] for metric in METRICS}
     changed = sum(map(list.__ne__, plain.summaries, small.summaries))
     within = gap <= SCORE_LIMIT and all(abs(points) <= ROUGE_LIMIT for points in rouge.values())
-    print(json.dumps({
-        "documents": len(references), "sentences": len(plain.scores), "largest_score_difference": gap,
-        "mean_score_difference": float(np.abs(plain.scores - small.scores).mean()), "summaries_changed": changed,
-        "rouge_difference": {metric: round(points, 4) for metric, points in rouge.items()},
-        "bytes_ratio": round(small.size / plain.size, 3), "within_limits": within,
-    }))
+    print(
+        json.dumps(
+            {
+                "documents": len(references),
+                "sentences": len(plain.scores),
+                "largest_score_difference": gap,
+                "mean_score_difference": float(np.abs(plain.scores - small.scores).mean()),
+                "summaries_changed": changed,
+                "rouge_difference": {metric: round(points, 4) for metric, points in rouge.items()},
+                "bytes_ratio": round(small.size / plain.size, 3),
+                "within_limits": within,
+            }
+        )
+    )
     return within
 
 
@@ -88,13 +99,30 @@ def main() -> int:
     parser.add_argument("model", help="a model folder, such as `best` of a training run")
     parser.add_argument("corpus", help="documents with summaries, in a format of `tfsum evaluate`")
     parser.add_argument("--documents", type=int, help="use only the first N documents")
-    parser.add_argument("--storage", choices=("float16", "small"), default="small", help="to compare (default small)")
+    parser.add_argument(
+        "--storage",
+        choices=("float16", "small"),
+        default="small",
+        help="to compare (default small)",
+    )
     options = parser.parse_args()
     documents = list(itertools.islice(read_corpus(options.corpus), options.documents))
     texts = [document["text"] for document in documents]
-    print(json.dumps({"machine": platform.machine(), "processors": os.cpu_count(), "tensorflow": tf.__version__}))
+    print(
+        json.dumps(
+            {
+                "machine": platform.machine(),
+                "processors": os.cpu_count(),
+                "tensorflow": tf.__version__,
+            }
+        )
+    )
     plain, small = (answer(options.model, storage, texts) for storage in (PLAIN, options.storage))
-    return 0 if compare(plain, small, options.storage, [document["summary"] for document in documents]) else 1
+    return (
+        0
+        if compare(plain, small, options.storage, [document["summary"] for document in documents])
+        else 1
+    )
 
 
 if __name__ == "__main__":

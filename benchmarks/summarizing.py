@@ -43,10 +43,18 @@ def windows_of(summarizer: Summarizer, texts: list[str]) -> list[np.ndarray]:
     settings = summarizer.description["text"]
     split = SentenceSplitter(settings["newline"]).split(texts)["sentences"]
     word_piece = WordPiece.from_file(
-        str(summarizer.path / "assets" / "vocab.txt"), lowercase=settings["lowercase"],
-        strip_accents=settings["strip_accents"], ops="core")
-    packed = pack_windows(word_piece.tokenize(split.flat_values), split.row_lengths(), settings["window_length"],
-                          word_piece.cls_id, word_piece.sep_id)
+        str(summarizer.path / "assets" / "vocab.txt"),
+        lowercase=settings["lowercase"],
+        strip_accents=settings["strip_accents"],
+        ops="core",
+    )
+    packed = pack_windows(
+        word_piece.tokenize(split.flat_values),
+        split.row_lengths(),
+        settings["window_length"],
+        word_piece.cls_id,
+        word_piece.sep_id,
+    )
     return np.split(packed["token_ids"].numpy(), np.cumsum(packed["windows_per_document"])[:-1])
 
 
@@ -55,8 +63,12 @@ def torch_encoder(config: dict, windows: list[np.ndarray]) -> Contestant:
     import torch
     import transformers
 
-    config = {name: value for name, value in config.items() if name not in ("model_type", "bert_sum_ext")}
-    model = transformers.BertModel(transformers.BertConfig(**config), add_pooling_layer=False).eval()
+    config = {
+        name: value for name, value in config.items() if name not in ("model_type", "bert_sum_ext")
+    }
+    model = transformers.BertModel(
+        transformers.BertConfig(**config), add_pooling_layer=False
+    ).eval()
     torch.set_num_threads(os.cpu_count())
 
     def encode(documents: slice) -> None:
@@ -71,11 +83,14 @@ def torch_encoder(config: dict, windows: list[np.ndarray]) -> Contestant:
     return encode
 
 
-def contestants(summarizers: list[Summarizer], texts: list[str], windows: list[np.ndarray]) -> dict[str, Contestant]:
+def contestants(
+    summarizers: list[Summarizer], texts: list[str], windows: list[np.ndarray]
+) -> dict[str, Contestant]:
     """Name -> function to measure; prints why the reference is skipped, if it is."""
     made = {
-        f"{'/'.join(model.path.parts[-2:])}, ops={model.description['ops']}":
-            lambda documents, model=model: model(texts[documents])
+        f"{'/'.join(model.path.parts[-2:])}, ops={model.description['ops']}": lambda documents, model=model: (
+            model(texts[documents])
+        )
         for model in summarizers
     }
     missing = [name for name in TORCH if importlib.util.find_spec(name) is None]
@@ -87,7 +102,9 @@ def contestants(summarizers: list[Summarizer], texts: list[str], windows: list[n
     return made
 
 
-def measure(made: dict[str, Contestant], documents: int, sizes: list[int], runs: int) -> dict[tuple, list[float]]:
+def measure(
+    made: dict[str, Contestant], documents: int, sizes: list[int], runs: int
+) -> dict[tuple, list[float]]:
     """Seconds of (name, batch size) for all documents in each run, measured alternately after a warm-up batch."""
     seconds = {(name, size): [] for name in made for size in sizes}
     for name, size in seconds:
@@ -106,11 +123,17 @@ def report(seconds: dict[tuple, list[float]], documents: int, tokens: int) -> No
     for (name, size), values in seconds.items():
         speeds = [documents / value for value in values]
         median = statistics.median(speeds)
-        print(json.dumps({
-            "who": name, "batch": size, "documents_a_second": round(median, 2),
-            "range": [round(min(speeds), 2), round(max(speeds), 2)],
-            "tokens_a_second": round(median * tokens / documents),
-        }))
+        print(
+            json.dumps(
+                {
+                    "who": name,
+                    "batch": size,
+                    "documents_a_second": round(median, 2),
+                    "range": [round(min(speeds), 2), round(max(speeds), 2)],
+                    "tokens_a_second": round(median * tokens / documents),
+                }
+            )
+        )
 
 
 def machine() -> dict:
@@ -118,25 +141,49 @@ def machine() -> dict:
     there = [name for name in ("tensorflow", *TORCH) if importlib.util.find_spec(name)]
     versions = {name: importlib.metadata.version(name) for name in there}
     load = round(os.getloadavg()[0], 2)
-    return {"machine": platform.machine(), "processors": os.cpu_count(), "load": load,
-            "tfsum": tfsum.__version__, **versions}
+    return {
+        "machine": platform.machine(),
+        "processors": os.cpu_count(),
+        "load": load,
+        "tfsum": tfsum.__version__,
+        **versions,
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("models", nargs="*", help="exports NAME/VERSION of one model; default: the included model")
-    parser.add_argument("--corpus", required=True, help="documents to summarize, in a format of `tfsum prepare`")
-    parser.add_argument("--documents", type=int, default=64, help="number of documents (default 64)")
-    parser.add_argument("--batches", type=int, nargs="+", default=[1, 8, 32], help="batch sizes (default 1 8 32)")
+    parser.add_argument(
+        "models", nargs="*", help="exports NAME/VERSION of one model; default: the included model"
+    )
+    parser.add_argument(
+        "--corpus", required=True, help="documents to summarize, in a format of `tfsum prepare`"
+    )
+    parser.add_argument(
+        "--documents", type=int, default=64, help="number of documents (default 64)"
+    )
+    parser.add_argument(
+        "--batches", type=int, nargs="+", default=[1, 8, 32], help="batch sizes (default 1 8 32)"
+    )
     parser.add_argument("--runs", type=int, default=5, help="measured rounds (default 5)")
     options = parser.parse_args()
     facts = machine()
     summarizers = [tfsum.load(path) for path in options.models or [shipped_model()]]
-    texts = [row["text"] for row in itertools.islice(read_corpus(options.corpus), options.documents)]
+    texts = [
+        row["text"] for row in itertools.islice(read_corpus(options.corpus), options.documents)
+    ]
     windows = windows_of(summarizers[0], texts)
     tokens = sum(map(np.count_nonzero, windows))
-    print(json.dumps({**facts, "documents": len(texts), "tokens_a_document": round(tokens / len(texts), 1),
-                      "windows_a_document": round(sum(map(len, windows)) / len(texts), 2), "runs": options.runs}))
+    print(
+        json.dumps(
+            {
+                **facts,
+                "documents": len(texts),
+                "tokens_a_document": round(tokens / len(texts), 1),
+                "windows_a_document": round(sum(map(len, windows)) / len(texts), 2),
+                "runs": options.runs,
+            }
+        )
+    )
     made = contestants(summarizers, texts, windows)
     report(measure(made, len(texts), options.batches, options.runs), len(texts), tokens)
 

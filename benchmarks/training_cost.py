@@ -11,7 +11,10 @@ import pathlib
 import tomllib
 
 RECIPES = ("bert_sum_ext_cnndm", "bert_sum_abs_cnndm")
-GPUS = {"A100": (312e12, 0.3), "H100": (989e12, 0.2)}  # operations a second, and the share of them assumed
+GPUS = {
+    "A100": (312e12, 0.3),
+    "H100": (989e12, 0.2),
+}  # operations a second, and the share of them assumed
 WIDTH, FEED_FORWARD, LAYERS, VOCABULARY, POSITIONS = 768, 3072, 12, 30522, 512
 SUMMARY, DECODER_FEED_FORWARD, DECODER_LAYERS = 75, 2048, 6
 
@@ -26,7 +29,9 @@ def decoder() -> tuple[float, float]:
     """Those of the decoder for one source token, its keys and values, and for one summary token."""
     weights = 6 * WIDTH**2 + 2 * WIDTH * DECODER_FEED_FORWARD
     attention = 4 * WIDTH * (POSITIONS + SUMMARY)
-    return DECODER_LAYERS * 4 * WIDTH**2, DECODER_LAYERS * (2 * weights + attention) + 2 * WIDTH * VOCABULARY
+    return DECODER_LAYERS * 4 * WIDTH**2, DECODER_LAYERS * (
+        2 * weights + attention
+    ) + 2 * WIDTH * VOCABULARY
 
 
 def step(train: dict, abstractive: bool) -> float:
@@ -45,10 +50,14 @@ def main() -> None:
         train = tomllib.loads((folder / f"{name}.toml").read_text())["train"]
         operations = step(train, "abs" in name)
         total = operations * train["steps"]
-        hours = [f"{gpu} at {share:.0%}: {total / (speed * share) / 3600:.1f} h"
-                 for gpu, (speed, share) in GPUS.items()]
-        print(f"{name}: {operations / 1e12:.1f} TFLOP a step, {total:.1e} FLOP in {train['steps']:,} steps; "
-              + ", ".join(hours))
+        hours = [
+            f"{gpu} at {share:.0%}: {total / (speed * share) / 3600:.1f} h"
+            for gpu, (speed, share) in GPUS.items()
+        ]
+        print(
+            f"{name}: {operations / 1e12:.1f} TFLOP a step, {total:.1e} FLOP in {train['steps']:,} steps; "
+            + ", ".join(hours)
+        )
 
 
 if __name__ == "__main__":

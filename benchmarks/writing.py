@@ -43,15 +43,21 @@ def novel_bigrams(text: str, source: str) -> tuple[int, int]:
 def absent(text: str, source: str) -> tuple[int, int]:
     """The numbers, and the capitalized words that begin no line, that the source does not have; and all of them."""
     known = set(words(source))
-    found = [word.lower() for line in text.split("\n") for place, word in enumerate(WORD.findall(line))
-             if any(map(str.isdigit, word)) or (place and word[0].isupper())]
+    found = [
+        word.lower()
+        for line in text.split("\n")
+        for place, word in enumerate(WORD.findall(line))
+        if any(map(str.isdigit, word)) or (place and word[0].isupper())
+    ]
     return sum(word not in known for word in found), len(found)
 
 
 def first_sentences(sources: list[str]) -> list[str]:
     """The first three sentences of each text, a line each."""
-    return ["\n".join(sentence.decode() for sentence in sentences[:3])
-            for sentences in SentenceSplitter().split(sources)["sentences"].to_list()]
+    return [
+        "\n".join(sentence.decode() for sentence in sentences[:3])
+        for sentences in SentenceSplitter().split(sources)["sentences"].to_list()
+    ]
 
 
 def extracts(sources: list[str], sentences: int) -> list[str]:
@@ -66,13 +72,17 @@ def share(texts: list[str], sources: list[str], count) -> str:
     samples = counts[random.integers(0, len(counts), (1000, len(counts)))].sum(1)
     shares = 100 * samples[:, 0] / np.maximum(samples[:, 1], 1)
     low, high = np.percentile(shares, [2.5, 97.5])
-    return f"{100 * counts[:, 0].sum() / max(counts[:, 1].sum(), 1):.1f} % ({low:.1f} to {high:.1f})"
+    return (
+        f"{100 * counts[:, 0].sum() / max(counts[:, 1].sum(), 1):.1f} % ({low:.1f} to {high:.1f})"
+    )
 
 
 def read_pairs(corpus: str, limit: int | None) -> tuple[list[str], list[str]]:
     """The texts and the summaries of a corpus's first documents."""
     documents = list(itertools.islice(read_corpus(corpus), limit))
-    return [document["text"] for document in documents], [document["summary"] for document in documents]
+    return [document["text"] for document in documents], [
+        document["summary"] for document in documents
+    ]
 
 
 def rouge(texts: list[str], references: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -84,18 +94,27 @@ def rouge(texts: list[str], references: list[str]) -> tuple[np.ndarray, np.ndarr
 def row(name: str, texts: list[str], references: list[str]) -> np.ndarray:
     """Prints the scores of texts, and returns those of each."""
     scores, low, high = rouge(texts, references)
-    cells = "  ".join(f"{metric} {mean:.2f} ({a:.2f} to {b:.2f})"
-                      for metric, mean, a, b in zip(METRICS, scores.mean(0), low, high))
+    cells = "  ".join(
+        f"{metric} {mean:.2f} ({a:.2f} to {b:.2f})"
+        for metric, mean, a, b in zip(METRICS, scores.mean(0), low, high)
+    )
     print(f"{name:<28}{cells}  {np.mean([len(words(text)) for text in texts]):.1f} words")
     return scores
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model")
     parser.add_argument("corpus")
     parser.add_argument("--limit", type=int, help="only the first documents")
-    parser.add_argument("--extract", type=int, metavar="N", help="read only N sentences, selected by the shipped model")
+    parser.add_argument(
+        "--extract",
+        type=int,
+        metavar="N",
+        help="read only N sentences, selected by the shipped model",
+    )
     parser.add_argument("--show", type=int, default=3, help="summaries to show")
     options = parser.parse_args()
     sources, references = read_pairs(options.corpus, options.limit)
@@ -108,11 +127,18 @@ def main() -> int:
     control = row("model, another source", shuffled, references)
     for name, other in (("lead-3", first), ("another source", control)):
         low, high = bootstrap_intervals(model - other, 1000, 0)
-        print(f"model - {name}: " + "  ".join(f"{metric} {mean:+.2f} ({a:+.2f} to {b:+.2f})" for metric, mean, a, b
-                                              in zip(METRICS, (model - other).mean(0), low, high)))
+        print(
+            f"model - {name}: "
+            + "  ".join(
+                f"{metric} {mean:+.2f} ({a:+.2f} to {b:+.2f})"
+                for metric, mean, a, b in zip(METRICS, (model - other).mean(0), low, high)
+            )
+        )
     for name, written in (("model", texts), ("references", references), ("lead-3", lead)):
-        print(f"{name}: bigrams that the source lacks {share(written, sources, novel_bigrams)}; numbers and names that "
-              f"it lacks {share(written, sources, absent)}")
+        print(
+            f"{name}: bigrams that the source lacks {share(written, sources, novel_bigrams)}; numbers and names that "
+            f"it lacks {share(written, sources, absent)}"
+        )
     for text, reference in zip(texts[: options.show], references):
         print(f"\n{text}\n-- reference:\n{reference}")
     return 0

@@ -18,7 +18,16 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from writing import absent, extracts, first_sentences, novel_bigrams, read_pairs, rouge, share, words
+from writing import (
+    absent,
+    extracts,
+    first_sentences,
+    novel_bigrams,
+    read_pairs,
+    rouge,
+    share,
+    words,
+)
 
 import tfsum
 from tfsum.decoding import BeamSearch, Greedy
@@ -40,8 +49,13 @@ def loss(folder: str) -> str:
     return f"{json.loads(history.read_text())['best']['loss']:.2f}" if history.exists() else ""
 
 
-def measure(folder: str, options: dict[str, Any], reads: dict[str, list[str]], sources: list[str],
-            references: list[str]) -> None:
+def measure(
+    folder: str,
+    options: dict[str, Any],
+    reads: dict[str, list[str]],
+    sources: list[str],
+    references: list[str],
+) -> None:
     """Exports a model folder, and prints a row for each name and what the model reads under it."""
     with tempfile.TemporaryDirectory() as served:
         write = tfsum.load(tfsum.export_model(folder, f"{served}/writer/1", **options))
@@ -49,25 +63,40 @@ def measure(folder: str, options: dict[str, Any], reads: dict[str, list[str]], s
             row(name, loss(folder), [answer.summary for answer in write(read)], sources, references)
 
 
-def row(name: str, of_a_token: str, texts: list[str], sources: list[str], references: list[str]) -> None:
+def row(
+    name: str, of_a_token: str, texts: list[str], sources: list[str], references: list[str]
+) -> None:
     """Prints a row of the table."""
     scores, low, high = rouge(texts, references)
-    points = " | ".join(f"{mean:.1f} ({a:.1f} to {b:.1f})" for mean, a, b in zip(scores.mean(0), low, high))
-    print(f"| {name} | {of_a_token} | {points} | {np.mean([len(words(text)) for text in texts]):.1f} | "
-          f"{share(texts, sources, novel_bigrams)} | {share(texts, sources, absent)} |", flush=True)
+    points = " | ".join(
+        f"{mean:.1f} ({a:.1f} to {b:.1f})" for mean, a, b in zip(scores.mean(0), low, high)
+    )
+    print(
+        f"| {name} | {of_a_token} | {points} | {np.mean([len(words(text)) for text in texts]):.1f} | "
+        f"{share(texts, sources, novel_bigrams)} | {share(texts, sources, absent)} |",
+        flush=True,
+    )
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
-    parser.add_argument("models", nargs="+", metavar="NAME=FOLDER", help="the first one under other searches too")
+    parser.add_argument(
+        "models", nargs="+", metavar="NAME=FOLDER", help="the first one under other searches too"
+    )
     parser.add_argument("--limit", type=int, help="only the first documents")
     options = parser.parse_args()
     if wrong := [model for model in options.models if "=" not in model]:
-        parser.error(f"found {wrong[0]!r}; expected NAME=FOLDER, the name of a row and its model folder")
+        parser.error(
+            f"found {wrong[0]!r}; expected NAME=FOLDER, the name of a row and its model folder"
+        )
     sources, references = read_pairs(options.corpus, options.limit)
-    print(f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words | bigrams that the source "
-          "lacks | numbers and names that it lacks |\n|---|---|---|---|---|---|---|---|")
+    print(
+        f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words | bigrams that the source "
+        "lacks | numbers and names that it lacks |\n|---|---|---|---|---|---|---|---|"
+    )
     for place, (name, folder) in enumerate(model.split("=", 1) for model in options.models):
         selected = {} if place else {"- reads four selected sentences": extracts(sources, 4)}
         measure(folder, CHOSEN, {name: sources, **selected}, sources, references)

@@ -13,8 +13,15 @@ import pytest
 gc.set_threshold(100_000, 50, 100)
 
 # Fixtures that tests of several folders share; each is a file of tests/fixtures/.
-pytest_plugins = ("exported_models", "model_folders", "pages", "pipelines", "processes", "raising_models",
-                  "training_runs")
+pytest_plugins = (
+    "exported_models",
+    "model_folders",
+    "pages",
+    "pipelines",
+    "processes",
+    "raising_models",
+    "training_runs",
+)
 
 SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 
@@ -23,7 +30,9 @@ SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 def shared() -> pathlib.Path:
     """The folder of corpora and reference outputs beside the checkout; the test skips without it."""
     if not SHARED.is_dir():
-        pytest.skip("the shared corpora and reference outputs are not beside this checkout (../shared)")
+        pytest.skip(
+            "the shared corpora and reference outputs are not beside this checkout (../shared)"
+        )
     return SHARED
 
 

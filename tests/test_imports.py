@@ -46,7 +46,9 @@ EXCEPTIONS = {
     # A user's own compile and fit reach the exact step, and only TensorFlow's backend needs it.
     ("models", "training"),
 }
-TASKS = sorted(path.name for path in (PACKAGE / "tasks").iterdir() if (path / "__init__.py").is_file())
+TASKS = sorted(
+    path.name for path in (PACKAGE / "tasks").iterdir() if (path / "__init__.py").is_file()
+)
 
 
 def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
@@ -60,10 +62,14 @@ def imports_of(path: pathlib.Path) -> list[tuple[str, bool, int]]:
             if isinstance(child, ast.Import):
                 found.extend((alias.name, lazy, child.lineno) for alias in child.names)
             elif isinstance(child, ast.ImportFrom):
-                assert child.level == 0, f"{path}:{child.lineno}: write imports in full, not relative"
+                assert child.level == 0, (
+                    f"{path}:{child.lineno}: write imports in full, not relative"
+                )
                 found.append((child.module, lazy, child.lineno))
                 if child.module == "tfsum":
-                    found.extend((f"tfsum.{alias.name}", lazy, child.lineno) for alias in child.names)
+                    found.extend(
+                        (f"tfsum.{alias.name}", lazy, child.lineno) for alias in child.names
+                    )
             walk(child, inside)
 
     walk(tree, False)
@@ -101,7 +107,9 @@ def test_rooms_import_only_the_libraries_they_promise(path):
     for module, _, line in imports_of(path):
         top = module.split(".")[0]
         assert top not in NEVER, f"{name_of(path)}:{line}: the package never imports {top}"
-        assert top not in FORBIDDEN.get(room, ()), f"{name_of(path)}:{line}: tfsum/{room} does without {top}"
+        assert top not in FORBIDDEN.get(room, ()), (
+            f"{name_of(path)}:{line}: tfsum/{room} does without {top}"
+        )
 
 
 @pytest.mark.parametrize("path", sorted((PACKAGE / "tasks").rglob("*.py")), ids=name_of)

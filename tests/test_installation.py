@@ -13,11 +13,23 @@ from tfsum.cli.main import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ARTICLE = ROOT / "examples" / "article.txt"
-LEFT_BEHIND = (".git", ".venv", "build", "dist", "runs", "records", "*.egg-info", "__pycache__", ".*_cache")
+LEFT_BEHIND = (
+    ".git",
+    ".venv",
+    "build",
+    "dist",
+    "runs",
+    "records",
+    "*.egg-info",
+    "__pycache__",
+    ".*_cache",
+)
 
 
 def run(*words, **options) -> str:
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **options)
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, check=False, **options
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
@@ -41,25 +53,53 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
     python = clean / "bin" / "python"
     purelib = run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
     pathlib.Path(purelib, "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    run(sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index",
-        "--ignore-installed", wheel)
-    assert run(python, "-P", "-c", "import tfsum; print(tfsum.__file__)", cwd=tmp_path).startswith(purelib)
+    run(
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        python,
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--no-index",
+        "--ignore-installed",
+        wheel,
+    )
+    assert run(python, "-P", "-c", "import tfsum; print(tfsum.__file__)", cwd=tmp_path).startswith(
+        purelib
+    )
     found = run(clean / "bin" / "tfsum", "summarize", ARTICLE, cwd=tmp_path).splitlines()
-    assert len(found) == 3 and all(sentence in ARTICLE.read_text(encoding="utf-8") for sentence in found)
+    assert len(found) == 3 and all(
+        sentence in ARTICLE.read_text(encoding="utf-8") for sentence in found
+    )
 
 
 @pytest.mark.slow  # a whole run; tests/text/test_word_piece.py hides tensorflow-text for the tokenizer alone
-@pytest.mark.parametrize(("task", "verb"), [("extractive", "summarize"), ("abstractive", "summarize"),
-                                            ("classification", "classify")])
-def test_without_tensorflow_text_a_model_is_trained_exported_and_asked(task, verb, tmp_path, monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "tensorflow_text", None)  # as on Windows, for which there is none
-    shutil.copytree(ROOT / "tests" / "fixtures" / "version_0_1_0", tmp_path / "work",
-                    ignore=shutil.ignore_patterns("runs", "records"))
+@pytest.mark.parametrize(
+    ("task", "verb"),
+    [("extractive", "summarize"), ("abstractive", "summarize"), ("classification", "classify")],
+)
+def test_without_tensorflow_text_a_model_is_trained_exported_and_asked(
+    task, verb, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setitem(
+        sys.modules, "tensorflow_text", None
+    )  # as on Windows, for which there is none
+    shutil.copytree(
+        ROOT / "tests" / "fixtures" / "version_0_1_0",
+        tmp_path / "work",
+        ignore=shutil.ignore_patterns("runs", "records"),
+    )
     monkeypatch.chdir(tmp_path / "work")
     assert main(["train", f"{task}.toml"]) == 0
     assert main(["export", f"runs/{task}/best", "served/model"]) == 0
     assert main(["verify", "served/model"]) == 0
     capsys.readouterr()
-    model = ["--model", "served/model", str(ARTICLE)] if verb == "summarize" else ["served/model", str(ARTICLE)]
+    model = (
+        ["--model", "served/model", str(ARTICLE)]
+        if verb == "summarize"
+        else ["served/model", str(ARTICLE)]
+    )
     assert main([verb, *model]) == 0
     assert capsys.readouterr().out.strip()

@@ -13,7 +13,9 @@ from tfsum.moved import MODULES, NAMES
 
 
 def fresh_python(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
 
 
 def test_import_loads_no_heavy_library():
@@ -40,8 +42,12 @@ def test_calling_an_exported_model_loads_neither_models_nor_training():
         "print(json.dumps([name for name in sys.modules if name.startswith('tfsum.')]))"
     )
     loaded = json.loads(fresh_python(code).splitlines()[-1])
-    heavy = [name for name in loaded
-             if name.split(".")[1] in ("models", "layers", "decoding", "training", "export", "conversion")]
+    heavy = [
+        name
+        for name in loaded
+        if name.split(".")[1]
+        in ("models", "layers", "decoding", "training", "export", "conversion")
+    ]
     assert not heavy
 
 
@@ -62,5 +68,11 @@ def test_a_name_that_moved_gives_its_new_one(name):
 
 
 def test_children_of_error():
-    for child in (tfsum.DataError, tfsum.CheckpointError, tfsum.RecipeError, tfsum.ExportError, tfsum.Stopped):
+    for child in (
+        tfsum.DataError,
+        tfsum.CheckpointError,
+        tfsum.RecipeError,
+        tfsum.ExportError,
+        tfsum.Stopped,
+    ):
         assert issubclass(child, tfsum.Error)

@@ -18,7 +18,9 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def blocks(page: pathlib.Path, language: str) -> list[str]:
-    return [code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language]
+    return [
+        code for kind, code in BLOCK.findall(page.read_text(encoding="utf-8")) if kind == language
+    ]
 
 
 def commands(page: pathlib.Path) -> list[list[str]]:
@@ -56,12 +58,16 @@ def test_every_folder_named_in_the_layout_exists(page):
 
 
 def test_both_pages_show_the_same_code():
-    texts = [re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8")) for page in PAGES]  # without comments
+    texts = [
+        re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8")) for page in PAGES
+    ]  # without comments
     english, korean = map(BLOCK.findall, texts)
     assert english == korean
 
 
-@pytest.mark.skipif("bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet")
+@pytest.mark.skipif(
+    "bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet"
+)
 def test_the_client_of_the_readme(capsys):
     from tfsum.serving import Server, ServerSettings
 
@@ -71,7 +77,9 @@ def test_the_client_of_the_readme(capsys):
     assert capsys.readouterr().out == "The bridge was closed on Monday.\n"
 
 
-@pytest.mark.skipif("bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet")
+@pytest.mark.skipif(
+    "bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet"
+)
 @pytest.mark.parametrize("block", [0, 3, 5])
 def test_the_python_blocks_run(block, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
@@ -88,4 +96,7 @@ def test_the_bert_of_the_readme(tmp_path, monkeypatch, capsys):
     assert main(words) == 0
     capsys.readouterr()
     exec(compile(blocks(PAGES[0], "python")[1], "README.md, python block 1", "exec"), {})
-    assert capsys.readouterr().out.strip() == "(1, 9, 384)" and (tmp_path / "attention.png").stat().st_size > 10_000
+    assert (
+        capsys.readouterr().out.strip() == "(1, 9, 384)"
+        and (tmp_path / "attention.png").stat().st_size > 10_000
+    )

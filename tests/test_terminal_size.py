@@ -8,8 +8,10 @@ import pytest
 
 pty = pytest.importorskip("pty", reason="needs pseudo-terminals")
 
-BAR = ("import sys; from tqdm import tqdm; from tfsum.terminal_size import bar_size\n"
-       "with tqdm(total=4, file=sys.stderr, mininterval=0, **bar_size()) as bar: bar.update(2)")
+BAR = (
+    "import sys; from tqdm import tqdm; from tfsum.terminal_size import bar_size\n"
+    "with tqdm(total=4, file=sys.stderr, mininterval=0, **bar_size()) as bar: bar.update(2)"
+)
 
 
 def shown(columns: int, lines: int) -> str:

@@ -69,7 +69,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import the module behind a public name at its first use."""
     if name not in _LAZY:
-        raise AttributeError(f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}"
+        )
     with contextlib.nullcontext() if "tensorflow" in sys.modules else quiet():
         value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value

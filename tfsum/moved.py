@@ -100,7 +100,11 @@ def moved_name(module: str, name: str) -> str:
         'tfsum.export.load is now tfsum.load'
     """
     old = f"{module}.{name}"
-    return f"{old} is now {NAMES[old]}" if old in NAMES else f"module {module!r} has no attribute {name!r}"
+    return (
+        f"{old} is now {NAMES[old]}"
+        if old in NAMES
+        else f"module {module!r} has no attribute {name!r}"
+    )
 
 
 class MovedModules(importlib.abc.MetaPathFinder):
@@ -112,7 +116,9 @@ class MovedModules(importlib.abc.MetaPathFinder):
         ImportError: tfsum.data.pairs is now tfsum.tasks.abstractive.prepare
     """
 
-    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> None:
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> None:
         """Raises ImportError for a module that moved."""
         new = MODULES.get(fullname.removeprefix("tfsum."))
         if new and fullname.startswith("tfsum."):

@@ -1,6 +1,6 @@
 """The application of `tfsum serve` on granian in place of uvicorn.
 
-    python benchmarks/servers/granian_server.py FOLDER --port 8601
+python benchmarks/servers/granian_server.py FOLDER --port 8601
 """
 
 import argparse
@@ -18,10 +18,15 @@ from tfsum.serving import Server, ServerSettings
 async def main(folder: str, port: int) -> None:
     server = Server(folder, ServerSettings(port=0))
     server.versions.scan()
-    granian = Granian(server.application, port=port, interface=Interfaces.ASGINL, backlog=2048, log_enabled=False)
+    granian = Granian(
+        server.application, port=port, interface=Interfaces.ASGINL, backlog=2048, log_enabled=False
+    )
     serving = asyncio.create_task(granian.serve())
     await asyncio.sleep(1.0)
-    print(f"http://127.0.0.1:{port} answers for {', '.join(server.versions.available())} (1)", flush=True)
+    print(
+        f"http://127.0.0.1:{port} answers for {', '.join(server.versions.available())} (1)",
+        flush=True,
+    )
     await serving
 
 

@@ -1,6 +1,6 @@
 """The model behind LitServe, with batches as its documentation describes them.
 
-    python benchmarks/servers/litserve_server.py saved_models/bert_sum_ext_news_en/1 8601
+python benchmarks/servers/litserve_server.py saved_models/bert_sum_ext_news_en/1 8601
 """
 
 import os
@@ -58,4 +58,5 @@ if __name__ == "__main__":
     threading.Thread(target=report, args=[port], daemon=True).start()
     api = Summaries(max_batch_size=8, batch_timeout=0.005)
     litserve.LitServer(api, accelerator="cpu", workers_per_device=1).run(
-        host="127.0.0.1", port=port, log_level="error", generate_client_file=False)
+        host="127.0.0.1", port=port, log_level="error", generate_client_file=False
+    )

@@ -1,6 +1,6 @@
 """The model behind Python's own HTTP server, one request at a time: what a first attempt looks like.
 
-    python benchmarks/servers/plain_server.py saved_models/bert_sum_ext_news_en/1 8601
+python benchmarks/servers/plain_server.py saved_models/bert_sum_ext_news_en/1 8601
 """
 
 import http.server
@@ -23,11 +23,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["inputs"]["text"]
         summaries = self.server.serve(text=tf.constant(texts))["summary"].numpy()
-        body = json.dumps({"outputs": {"summary": [summary.decode() for summary in summaries]}}).encode()
+        body = json.dumps(
+            {"outputs": {"summary": [summary.decode() for summary in summaries]}}
+        ).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("Connection", "close")  # with one thread, a connection that stays open keeps others out
+        self.send_header(
+            "Connection", "close"
+        )  # with one thread, a connection that stays open keeps others out
         self.end_headers()
         self.wfile.write(body)
         self.close_connection = True

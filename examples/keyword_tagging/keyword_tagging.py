@@ -30,14 +30,30 @@ from tfsum.training.optimizer import Adam, WarmUp
 from tfsum.training.recipe_file import keys_of
 
 HERE = pathlib.Path(__file__).parent
-WHAT, ANSWERS = "A keyword tagger for TensorFlow", "words with their probabilities"  # for the model card
-MODEL_KIND, EXPORT_KIND, VERB = "keyword_tagger", "keyword_tagging", None  # [model] kind, kind of exports, CLI verb
-requests, signatures, warmup = golden.requests, golden.signatures, golden.warmup  # of an export that takes `text` alone
-NONE, OTHER, KEYWORD = range(3)  # labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
+WHAT, ANSWERS = (
+    "A keyword tagger for TensorFlow",
+    "words with their probabilities",
+)  # for the model card
+MODEL_KIND, EXPORT_KIND, VERB = (
+    "keyword_tagger",
+    "keyword_tagging",
+    None,
+)  # [model] kind, kind of exports, CLI verb
+requests, signatures, warmup = (
+    golden.requests,
+    golden.signatures,
+    golden.warmup,
+)  # of an export that takes `text` alone
+NONE, OTHER, KEYWORD = range(
+    3
+)  # labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
 HEAD = [(f"classifier.{name}", path, transposed) for name, path, transposed in weight_names.DENSE]
 
 
-def owns(config): return "KeywordTagger" in (config.get("architectures") or [])  # a config.json of this task's model
+def owns(config):
+    return "KeywordTagger" in (
+        config.get("architectures") or []
+    )  # a config.json of this task's model
 
 
 class KeywordTagger(Model):
@@ -54,17 +70,24 @@ class KeywordTagger(Model):
         return keras.ops.cast(self.classifier(vectors)[..., 0], "float32")
 
     def summed_loss(self, x, y, training):
-        logits, target = self(x, training=training), keras.ops.cast(x["labels"] == KEYWORD, "float32")
+        logits, target = (
+            self(x, training=training),
+            keras.ops.cast(x["labels"] == KEYWORD, "float32"),
+        )
         loss = keras.ops.binary_crossentropy(target, logits, from_logits=True)
         return keras.ops.sum(keras.ops.where(x["labels"] == NONE, 0.0, loss))
 
-    def loss_weight(self, x, y): return keras.ops.sum(keras.ops.cast(x["labels"] != NONE, "float32"))
+    def loss_weight(self, x, y):
+        return keras.ops.sum(keras.ops.cast(x["labels"] != NONE, "float32"))
 
-    def folder_config(self): return {"model_type": "bert", "architectures": ["KeywordTagger"], **self.bert.config}
+    def folder_config(self):
+        return {"model_type": "bert", "architectures": ["KeywordTagger"], **self.bert.config}
 
     def tensors(self):  # model.safetensors
         head = weight_names.variables_by_path(self.classifier)
-        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(head, HEAD)
+        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(
+            head, HEAD
+        )
 
 
 def lay_out(words, word_piece, length):
@@ -78,23 +101,39 @@ def read_tagged(length, corpus: str, validation_share: float = 0.2):
     marked = tf.strings.split(list(readers.read_lines(corpus)))
     words = marked.with_values(tf.strings.regex_replace(marked.values, r"^\*(.+)\*$", r"\1"))
     labels = marked.with_values(tf.where(words.values == marked.values, OTHER, KEYWORD))
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *sorted({word.decode() for word in words.values.numpy()})]
-    rows = {"token_ids": lay_out(words, WordPiece(vocabulary), length), "labels": pack(labels, length, NONE, NONE)}
+    vocabulary = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        *sorted({word.decode() for word in words.values.numpy()}),
+    ]
+    rows = {
+        "token_ids": lay_out(words, WordPiece(vocabulary), length),
+        "labels": pack(labels, length, NONE, NONE),
+    }
     rows = {name: packed["token_ids"].numpy() for name, packed in rows.items()}
     held = int(len(rows["labels"]) * validation_share)
-    train, validation = ({name: row[part] for name, row in rows.items()} for part in (slice(held, None), slice(held)))
+    train, validation = (
+        {name: row[part] for name, row in rows.items()} for part in (slice(held, None), slice(held))
+    )
     return {"train": train, "validation": validation, "vocabulary": vocabulary}
 
 
 class TaggedBatcher(Batcher):  # texts of like length in a budget of padded tokens
-    row, signature = "text", dict.fromkeys(("token_ids", "labels"), tf.TensorSpec((None, None), tf.int32))
+    row, signature = (
+        "text",
+        dict.fromkeys(("token_ids", "labels"), tf.TensorSpec((None, None), tf.int32)),
+    )
 
     def __init__(self, texts, tokens_per_batch):
         super().__init__(np.count_nonzero(texts["token_ids"], axis=1), tokens_per_batch)
         self._texts = texts
 
     def assemble(self, rows, epoch=0):
-        return {name: values[rows, : self.length[rows].max()] for name, values in self._texts.items()}
+        return {
+            name: values[rows, : self.length[rows].max()] for name, values in self._texts.items()
+        }
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -104,23 +143,33 @@ class TrainSettings(run_settings.RunSettings):
 
 
 def schema():  # what a recipe may say: the arguments of what its sections configure
-    return {"data": keys_of(read_tagged, "length"), "model": keys_of(Bert, "vocab_size", "name"),
-            "train": keys_of(TrainSettings)}
+    return {
+        "data": keys_of(read_tagged, "length"),
+        "model": keys_of(Bert, "vocab_size", "name"),
+        "train": keys_of(TrainSettings),
+    }
 
 
-def prepare_data(recipe): return read_tagged(recipe["model"]["max_position_embeddings"], **recipe["data"])
+def prepare_data(recipe):
+    return read_tagged(recipe["model"]["max_position_embeddings"], **recipe["data"])
 
 
 def build_model(recipe, data):  # `data` is what the stage before it, `prepare_data`, returned
     sizes = {name: value for name, value in recipe["model"].items() if name != "kind"}
-    return KeywordTagger(Bert(len(data["vocabulary"]), **sizes))  # or load_bert(...), for a pretrained encoder
+    return KeywordTagger(
+        Bert(len(data["vocabulary"]), **sizes)
+    )  # or load_bert(...), for a pretrained encoder
 
 
-class TaggingRun(run.Run):  # has checkpoints, resume, signals and the log; a task adds what is read, measured and kept
+class TaggingRun(
+    run.Run
+):  # has checkpoints, resume, signals and the log; a task adds what is read, measured and kept
     def __init__(self, recipe, data, model):
         self.recipe, self.data, settings = recipe, data, TrainSettings(**recipe["train"])
         with model.distribute_strategy.scope():  # where the model's variables are
-            optimizer = Adam(WarmUp(settings.learning_rate, 20, settings.steps), global_clipnorm=1.0)
+            optimizer = Adam(
+                WarmUp(settings.learning_rate, 20, settings.steps), global_clipnorm=1.0
+            )
         super().__init__(model, optimizer, settings)
 
     def batches(self, done):  # a pure function of `done`, so that a run can resume
@@ -129,32 +178,48 @@ class TaggingRun(run.Run):  # has checkpoints, resume, signals and the log; a ta
 
     def measure(self):
         texts = self.data["validation"]
-        true, found = texts["labels"] == KEYWORD, (self.model(texts).numpy() > 0) & (texts["labels"] != NONE)
+        true, found = (
+            texts["labels"] == KEYWORD,
+            (self.model(texts).numpy() > 0) & (texts["labels"] != NONE),
+        )
         return {"f1": 200.0 * float((true & found).sum() / max(1, true.sum() + found.sum()))}
 
-    def selection_score(self, scores): return scores["f1"]
+    def selection_score(self, scores):
+        return scores["f1"]
 
     def save_best(self, folder):
-        self.model.save_pretrained(folder, self.data["vocabulary"],
-                                   {"recipe": self.recipe, "validation": self.state["best"]})
+        self.model.save_pretrained(
+            folder,
+            self.data["vocabulary"],
+            {"recipe": self.recipe, "validation": self.state["best"]},
+        )
 
 
 class TextTagger(tf.Module):  # the exported graph: raw strings in, words with probabilities out
     def __init__(self, model, word_piece):
         super().__init__()
         self.word_piece, self.length = word_piece, model.bert.config["max_position_embeddings"]
-        self.weights = stored_weights.StoredWeights(model)  # the Keras model itself would be stored a second time
+        self.weights = stored_weights.StoredWeights(
+            model
+        )  # the Keras model itself would be stored a second time
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
     def serve(self, text):
         words = tf.strings.split(text)
         rows = lay_out(words, self.word_piece, self.length)
         with self.weights.model(self.weights.read()) as model:
-            probability = tf.sigmoid(model({"token_ids": rows["token_ids"]}, training=False))[:, 1:-1]
-        return {"words": words.to_tensor(""), "probability": probability, "cut": rows["pieces_cut"],
-                "count": tf.cast(words.row_lengths(), tf.int32) - rows["pieces_cut"]}
+            probability = tf.sigmoid(model({"token_ids": rows["token_ids"]}, training=False))[
+                :, 1:-1
+            ]
+        return {
+            "words": words.to_tensor(""),
+            "probability": probability,
+            "cut": rows["pieces_cut"],
+            "count": tf.cast(words.row_lengths(), tf.int32) - rows["pieces_cut"],
+        }
 
-    def signatures(self): return {"serving_default": self.serve}
+    def signatures(self):
+        return {"serving_default": self.serve}
 
 
 def export_model(folder, destination, ops="core"):
@@ -163,23 +228,34 @@ def export_model(folder, destination, ops="core"):
     model = KeywordTagger(open_folder.load_bert(Bert, stored, {}))
     assign_weights.assign_head(model.classifier, HEAD, stored)
     module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
-    return saved_model.write_export(task("keyword_tagging"), module, source, destination, settings,
-                                    {"ops": ops, "storage": "float32", "text": settings["text"]})
+    return saved_model.write_export(
+        task("keyword_tagging"),
+        module,
+        source,
+        destination,
+        settings,
+        {"ops": ops, "storage": "float32", "text": settings["text"]},
+    )
 
 
-def ask(model, requests):  # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
-    given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests]))
+def ask(
+    model, requests
+):  # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
+    given = model.signatures["serving_default"](
+        text=tf.constant([request["text"] for request in requests])
+    )
     rows = zip(*(given[name].numpy() for name in ("probability", "count", "cut")))
     return [{"probability": row[:count].tolist(), "cut": int(cut)} for row, count, cut in rows]
 
 
-def table(description, weights): return f"| stored as | {description['storage']}; {weights:,} numbers |"
+def table(description, weights):
+    return f"| stored as | {description['storage']}; {weights:,} numbers |"
 
 
 class Tagger(ExportedModel):  # texts in, the (word, probability) pairs of each out
     def __call__(self, texts):
         rows = self._ask("serving_default", {"text": check_texts(texts)})
-        rows = [zip(row["words"][:row["count"]], row["probability"]) for row in rows]
+        rows = [zip(row["words"][: row["count"]], row["probability"]) for row in rows]
         return [[(word.decode(), float(probability)) for word, probability in row] for row in rows]
 
 
@@ -189,10 +265,19 @@ register("keyword_tagging", sys.modules[__name__])  # the one call that makes it
 
 def main(folder):
     overrides = [f"data.corpus={HERE / 'corpus.txt'}", f"train.folder={folder}/run"]
-    exported = tfsum.export_model(tfsum.train(HERE / "recipe.toml", overrides), f"{folder}/keywords")
+    exported = tfsum.export_model(
+        tfsum.train(HERE / "recipe.toml", overrides), f"{folder}/keywords"
+    )
     tagger = tfsum.load(exported)
-    print(tfsum.verify(exported), f"validation F1: {tagger.description['validation']['f1']:.1f}", sep="\n")
-    print(*(f"{p:.2f} {word}" for word, p in tagger(["no ferry was near the bridge of the town"])[0]), sep="\n")
+    print(
+        tfsum.verify(exported),
+        f"validation F1: {tagger.description['validation']['f1']:.1f}",
+        sep="\n",
+    )
+    print(
+        *(f"{p:.2f} {word}" for word, p in tagger(["no ferry was near the bridge of the town"])[0]),
+        sep="\n",
+    )
 
 
 if __name__ == "__main__":

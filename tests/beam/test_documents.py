@@ -33,7 +33,9 @@ def read(run_pipeline):
 
 
 def write(path, *rows) -> None:
-    content = b"".join(row if isinstance(row, bytes) else json.dumps(row).encode() + b"\n" for row in rows)
+    content = b"".join(
+        row if isinstance(row, bytes) else json.dumps(row).encode() + b"\n" for row in rows
+    )
     path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
 
 
@@ -43,8 +45,12 @@ def test_documents_of_several_files(tmp_path, read):
     (tmp_path / "c.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "Five."}')
     (tmp_path / "empty.jsonl").touch()
     documents, failed = read(tmp_path / "*.jsonl*")
-    places = {f"{tmp_path}/a.jsonl:1": "One.", f"{tmp_path}/a.jsonl:3": "Two.\nThree.",
-              f"{tmp_path}/b.jsonl.gz:1": "Four.", f"{tmp_path}/c.jsonl:1": "Five."}
+    places = {
+        f"{tmp_path}/a.jsonl:1": "One.",
+        f"{tmp_path}/a.jsonl:3": "Two.\nThree.",
+        f"{tmp_path}/b.jsonl.gz:1": "Four.",
+        f"{tmp_path}/c.jsonl:1": "Five.",
+    }
     assert dict(documents) == places and len(documents) == 4 and not failed
 
 
@@ -54,7 +60,12 @@ def test_gzip_is_known_by_its_content(tmp_path, read):
 
 
 def test_a_field_becomes_the_key(tmp_path, read):
-    write(tmp_path / "a.jsonl", {"text": "One.", "id": "x"}, {"text": "Two.", "id": 7}, {"text": "Three."})
+    write(
+        tmp_path / "a.jsonl",
+        {"text": "One.", "id": "x"},
+        {"text": "Two.", "id": 7},
+        {"text": "Three."},
+    )
     documents, failed = read(tmp_path / "a.jsonl", id_field="id")
     assert sorted(documents) == [("7", "Two."), ("x", "One.")]
     assert "field 'id': found fields text, expected a text" in failed[f"{tmp_path}/a.jsonl:3"]
@@ -95,30 +106,47 @@ def test_a_file_that_ends_early_is_read_as_far_as_it_goes(tmp_path, read):
     documents, failed = read(tmp_path / "*.jsonl*")
     assert 100 < len(documents) < 2000 and (f"{tmp_path}/b.jsonl:1", rows[0]["text"]) in documents
     (error,) = failed.values()
-    assert f"a.jsonl.gz: cannot be read after line {len(documents) - 1} (Compressed file ended" in error
+    assert (
+        f"a.jsonl.gz: cannot be read after line {len(documents) - 1} (Compressed file ended"
+        in error
+    )
 
 
 def test_a_file_that_is_gone_is_reported(tmp_path, read, monkeypatch):
     write(tmp_path / "a.jsonl", {"text": "One."})
     from tfsum.beam import documents
 
-    monkeypatch.setattr(documents.FileSystems, "open", lambda *_, **__: (_ for _ in ()).throw(OSError("no rights")))
+    monkeypatch.setattr(
+        documents.FileSystems, "open", lambda *_, **__: (_ for _ in ()).throw(OSError("no rights"))
+    )
     found = list(documents._ReadFile("text", None, 100).process("a.jsonl"))
-    assert found[0].value.error == ("a.jsonl: cannot be read after line 0 (no rights); fetch it again, or look at its "
-                                    "rights")
+    assert found[0].value.error == (
+        "a.jsonl: cannot be read after line 0 (no rights); fetch it again, or look at its rights"
+    )
 
 
 def test_a_document_of_50_megabytes_is_passed_over(tmp_path, read):
     write(tmp_path / "a.jsonl", {"text": "It rained. " * 4_600_000}, {"text": "It rained."})
     documents, failed = read(tmp_path / "a.jsonl")
     assert documents == [(f"{tmp_path}/a.jsonl:2", "It rained.")]
-    assert "50600000 characters, and 1000000 are allowed (max_characters)" in failed[f"{tmp_path}/a.jsonl:1"]
+    assert (
+        "50600000 characters, and 1000000 are allowed (max_characters)"
+        in failed[f"{tmp_path}/a.jsonl:1"]
+    )
 
 
 def test_a_line_beyond_the_limit_is_never_held(tmp_path):
     whole = b"z" * 99 + b"\n"
-    (tmp_path / "a.jsonl").write_bytes(b"x" * 10_000 + b"\nshort\n" + whole + b"z" + whole + b"y" * 99)
-    assert list(lines(str(tmp_path / "a.jsonl"), longest=100)) == [None, b"short\n", whole, None, b"y" * 99]
+    (tmp_path / "a.jsonl").write_bytes(
+        b"x" * 10_000 + b"\nshort\n" + whole + b"z" + whole + b"y" * 99
+    )
+    assert list(lines(str(tmp_path / "a.jsonl"), longest=100)) == [
+        None,
+        b"short\n",
+        whole,
+        None,
+        b"y" * 99,
+    ]
 
 
 def test_a_line_beyond_the_limit_is_a_dead_letter(tmp_path, read, monkeypatch):
@@ -126,12 +154,16 @@ def test_a_line_beyond_the_limit_is_a_dead_letter(tmp_path, read, monkeypatch):
     write(tmp_path / "a.jsonl", {"text": "It rained. " * 300}, {"text": "It rained."})
     documents, failed = read(tmp_path / "a.jsonl", max_characters=100)
     assert documents == [(f"{tmp_path}/a.jsonl:2", "It rained.")]
-    assert failed == {f"{tmp_path}/a.jsonl:1": f"{tmp_path}/a.jsonl:1: longer than 2000 bytes; divide the document, or "
-                                               "raise max_characters"}
+    assert failed == {
+        f"{tmp_path}/a.jsonl:1": f"{tmp_path}/a.jsonl:1: longer than 2000 bytes; divide the document, or "
+        "raise max_characters"
+    }
 
 
 def test_errors_name_the_place():
     with pytest.raises(DataError, match="a:1: not JSON .*; expected one object a line"):
         json_row("a:1", b"{")
-    with pytest.raises(DataError, match="a:1: field 'text': found dict {}, expected a text; fill it in"):
+    with pytest.raises(
+        DataError, match="a:1: field 'text': found dict {}, expected a text; fill it in"
+    ):
         text_field("a:1", {"text": {}}, "text")

@@ -19,7 +19,10 @@ from tfsum.beam import Summarize, summarize_files
 from tfsum.beam.worker_processes import descendants
 from tfsum.errors import DataError, Error, ExportError
 
-TEXTS = [f"The bridge was closed {i} times. The rain fell in town. It was said on night {i}." for i in range(30)]
+TEXTS = [
+    f"The bridge was closed {i} times. The rain fell in town. It was said on night {i}."
+    for i in range(30)
+]
 COMMAND = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 
 
@@ -36,8 +39,16 @@ def folder(tmp_path) -> pathlib.Path:
 
 def answers(output: pathlib.Path) -> dict:
     """Key -> answer of all files; a key is there once."""
-    rows = [json.loads(line) for file in output.glob("answers-*.jsonl") for line in file.read_text().splitlines()]
-    rows += [row for file in output.glob("answers-*.parquet") for row in parquet.read_table(file).to_pylist()]
+    rows = [
+        json.loads(line)
+        for file in output.glob("answers-*.jsonl")
+        for line in file.read_text().splitlines()
+    ]
+    rows += [
+        row
+        for file in output.glob("answers-*.parquet")
+        for row in parquet.read_table(file).to_pylist()
+    ]
     found = {row.pop("key"): row for row in rows}
     assert len(found) == len(rows), "a document is there twice"
     return found
@@ -51,8 +62,14 @@ def dead_letters(output: pathlib.Path) -> dict:
 @pytest.mark.parametrize("output_format", ["parquet", "jsonl"])
 def test_every_document_has_an_answer_or_a_dead_letter(transformer, folder, output_format):
     out = folder / "out"
-    counts = summarize_files(str(folder / "*.gz"), str(out), model=transformer.folder, output_format=output_format,
-                             shards=3, sentences=1)
+    counts = summarize_files(
+        str(folder / "*.gz"),
+        str(out),
+        model=transformer.folder,
+        output_format=output_format,
+        shards=3,
+        sentences=1,
+    )
     assert counts == {"documents": 32, "answers": 30, "dead_letters": 2}
     assert counts == json.loads((out / "counts.json").read_text())
     places = [f"{folder}/{i // 10}.jsonl.gz:{i % 10 + 1}" for i in range(30)]
@@ -88,7 +105,10 @@ def test_answers_of_other_settings_are_not_mixed_in(transformer, folder):
     options = {"model": transformer.folder, "output_format": "jsonl", "sentences": 1}
     summarize_files(str(folder / "0*.gz"), str(folder / "out"), shards=3, **options)
     before = answers(folder / "out")
-    with pytest.raises(Error, match="answers-0000.-of-00003.jsonl: is of another run, with another number of shards"):
+    with pytest.raises(
+        Error,
+        match="answers-0000.-of-00003.jsonl: is of another run, with another number of shards",
+    ):
         summarize_files(str(folder / "0*.gz"), str(folder / "out"), shards=2, **options)
     assert answers(folder / "out") == before and (folder / "out" / "counts.json").is_file()
 
@@ -97,19 +117,43 @@ def test_a_killed_run_is_made_up_for(transformer, folder):
     out = folder / "out"
     with (folder / "large.jsonl").open("w") as file:
         file.writelines(json.dumps({"text": text}) + "\n" for text in TEXTS * 20)
-    words = ["pipeline", "summarize", "--input", str(folder / "large.jsonl"), "--output", str(out), "--model",
-             str(transformer.folder), "--output-format", "jsonl", "--shards", "4", "-n", "1"]
-    process = subprocess.Popen([sys.executable, "-c", COMMAND, *words], start_new_session=True,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                               env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])})
+    words = [
+        "pipeline",
+        "summarize",
+        "--input",
+        str(folder / "large.jsonl"),
+        "--output",
+        str(out),
+        "--model",
+        str(transformer.folder),
+        "--output-format",
+        "jsonl",
+        "--shards",
+        "4",
+        "-n",
+        "1",
+    ]
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, *words],
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])},
+    )
     while process.poll() is None and not list(out.glob("beam-temp-answers-*/*")):
         time.sleep(0.01)
     assert process.poll() is None, "it ended before it could be killed"
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     assert not (out / "counts.json").exists()
-    counts = summarize_files(str(folder / "large.jsonl"), str(out), model=transformer.folder, output_format="jsonl",
-                             shards=4, sentences=1)
+    counts = summarize_files(
+        str(folder / "large.jsonl"),
+        str(out),
+        model=transformer.folder,
+        output_format="jsonl",
+        shards=4,
+        sentences=1,
+    )
     assert counts == {"documents": 600, "answers": 600, "dead_letters": 0}
     assert answers(out).keys() == {f"{folder}/large.jsonl:{i}" for i in range(1, 601)}
     assert not list(out.glob("beam-temp-*"))
@@ -121,12 +165,35 @@ def test_a_worker_that_is_killed_ends_the_run(transformer, folder):
     out = folder / "out"
     with (folder / "large.jsonl").open("w") as file:
         file.writelines(json.dumps({"text": " ".join(TEXTS) * 20}) + "\n" for _ in range(2000))
-    words = [sys.executable, "-c", COMMAND, "pipeline", "summarize", "--input", str(folder / "large.jsonl"), "--output",
-             str(out), "--model", str(transformer.folder), "--output-format", "jsonl", "--shards", "4", "--",
-             "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    words = [
+        sys.executable,
+        "-c",
+        COMMAND,
+        "pipeline",
+        "summarize",
+        "--input",
+        str(folder / "large.jsonl"),
+        "--output",
+        str(out),
+        "--model",
+        str(transformer.folder),
+        "--output-format",
+        "jsonl",
+        "--shards",
+        "4",
+        "--",
+        "--direct_num_workers=2",
+        "--direct_running_mode=multi_processing",
+    ]
     environment = {**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])}
-    process = subprocess.Popen(words, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                               text=True, env=environment)
+    process = subprocess.Popen(
+        words,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
     while len(started := descendants(process.pid)) < 4:  # two shells, and a worker of each
         assert process.poll() is None, process.stderr.read()
         time.sleep(0.5)
@@ -135,19 +202,34 @@ def test_a_worker_that_is_killed_ends_the_run(transformer, folder):
     _, said = process.communicate(timeout=500)
     assert not [number for number in started if pathlib.Path(f"/proc/{number}").exists()]
     assert process.returncode == 1, said
-    assert said.splitlines()[-1].startswith("tfsum: error: the pipeline failed: ") and "A worker process ended" in said
+    assert (
+        said.splitlines()[-1].startswith("tfsum: error: the pipeline failed: ")
+        and "A worker process ended" in said
+    )
     assert not (out / "counts.json").exists() and not list(out.glob("answers-*"))
-    counts = summarize_files(str(folder / "*.gz"), str(out), model=transformer.folder, output_format="jsonl", shards=4)
+    counts = summarize_files(
+        str(folder / "*.gz"), str(out), model=transformer.folder, output_format="jsonl", shards=4
+    )
     assert counts["answers"] == len(answers(out)) == 30
 
 
 def test_an_abstractive_model_generates(beam_writer, folder):
-    counts = summarize_files(str(folder / "0*.gz"), str(folder / "out"), model=beam_writer.folder, shards=1)
+    counts = summarize_files(
+        str(folder / "0*.gz"), str(folder / "out"), model=beam_writer.folder, shards=1
+    )
     assert counts["answers"] == 10
     assert set(next(iter(answers(folder / "out").values()))) == {
-        "summary", "log_probability", "coverage", "ended", "warnings", "model"}
+        "summary",
+        "log_probability",
+        "coverage",
+        "ended",
+        "warnings",
+        "model",
+    }
     with pytest.raises(Error, match="sentences: .* is not extractive: it generates its answer"):
-        summarize_files(str(folder / "0*.gz"), str(folder / "out"), model=beam_writer.folder, sentences=1)
+        summarize_files(
+            str(folder / "0*.gz"), str(folder / "out"), model=beam_writer.folder, sentences=1
+        )
 
 
 def test_what_is_not_there_is_named_before_anything_runs(folder):
@@ -161,33 +243,68 @@ def test_what_is_not_there_is_named_before_anything_runs(folder):
         summarize_files(str(folder / "*.gz"), str(folder / "out"), output_format="csv")
     with pytest.raises(Error, match="--runner NoRunner: "):
         summarize_files(str(folder / "*.gz"), str(folder / "out"), runner="NoRunner")
-    with pytest.raises(Error, match="--direct_num_worker, --paralelism: no option of Beam; expected such as --direct_"):
-        summarize_files(str(folder / "*.gz"), str(folder / "out"),
-                        pipeline_options=["--direct_num_worker=2", "--paralelism", "4"])
+    with pytest.raises(
+        Error,
+        match="--direct_num_worker, --paralelism: no option of Beam; expected such as --direct_",
+    ):
+        summarize_files(
+            str(folder / "*.gz"),
+            str(folder / "out"),
+            pipeline_options=["--direct_num_worker=2", "--paralelism", "4"],
+        )
     with pytest.raises(Error, match="no://files: .*no://files"):
         summarize_files("no://files", str(folder / "out"))
     with pytest.raises(Error, match="no://out: .*no://out"):
         summarize_files(str(folder / "*.gz"), "no://out")
-    with pytest.raises(Error, match="gs://models/news: a model is read from a worker's own disk; expected a folder"):
+    with pytest.raises(
+        Error, match="gs://models/news: a model is read from a worker's own disk; expected a folder"
+    ):
         Summarize("gs://models/news")
     assert not (folder / "out").exists()
 
 
 def test_two_processes_share_one_model(transformer, folder):
     """In processes of their own, as a user starts them."""
-    words = ["pipeline", "summarize", "--input", str(folder / "*.gz"), "--output", str(folder / "out"), "--model",
-             str(transformer.folder), "--output-format", "jsonl", "-n", "1", "--format", "json", "--",
-             "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
-    done = subprocess.run([sys.executable, "-c", COMMAND, *words], capture_output=True, text=True, timeout=500,
-                          env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])}, check=False)
+    words = [
+        "pipeline",
+        "summarize",
+        "--input",
+        str(folder / "*.gz"),
+        "--output",
+        str(folder / "out"),
+        "--model",
+        str(transformer.folder),
+        "--output-format",
+        "jsonl",
+        "-n",
+        "1",
+        "--format",
+        "json",
+        "--",
+        "--direct_num_workers=2",
+        "--direct_running_mode=multi_processing",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", COMMAND, *words],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        env={**os.environ, "PYTHONPATH": str(pathlib.Path(tfsum.__file__).parents[1])},
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {"documents": 32, "answers": 30, "dead_letters": 2}
     found = answers(folder / "out")
     for number, result in enumerate(tfsum.load(transformer.folder)(TEXTS, sentences=1)):
-        assert found[f"{folder}/{number // 10}.jsonl.gz:{number % 10 + 1}"]["summary"] == result.summary
+        assert (
+            found[f"{folder}/{number // 10}.jsonl.gz:{number % 10 + 1}"]["summary"]
+            == result.summary
+        )
 
 
 def test_a_pipeline_that_fails_says_why(transformer, folder):
     with pytest.raises(Error, match="the pipeline failed: .*sentences=99: expected a whole number"):
-        summarize_files(str(folder / "*.gz"), str(folder / "out"), model=transformer.folder, sentences=99)
+        summarize_files(
+            str(folder / "*.gz"), str(folder / "out"), model=transformer.folder, sentences=99
+        )
     assert not (folder / "out" / "counts.json").exists()

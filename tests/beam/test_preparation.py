@@ -20,9 +20,21 @@ TEXT = "The cat sat on the mat. A dog ran far away."
 @pytest.fixture
 def corpus(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
-    rows = [{"id": str(i), "text": TEXT + " The cats sat." * i, "summary": "a dog ran", "source": TEXT * (1 + i % 3),
-             "target": f"a dog ran {'far ' * i}"} for i in range(11)]
-    rows += [dict(rows[0], id="again"), dict(rows[0], text=" ", source=" "), dict(rows[0], summary="", target="")]
+    rows = [
+        {
+            "id": str(i),
+            "text": TEXT + " The cats sat." * i,
+            "summary": "a dog ran",
+            "source": TEXT * (1 + i % 3),
+            "target": f"a dog ran {'far ' * i}",
+        }
+        for i in range(11)
+    ]
+    rows += [
+        dict(rows[0], id="again"),
+        dict(rows[0], text=" ", source=" "),
+        dict(rows[0], summary="", target=""),
+    ]
     (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return tmp_path / "corpus.jsonl"
 
@@ -31,18 +43,24 @@ def content(folder) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-@pytest.mark.parametrize("task, options", [
-    ("extractive", {"shards": 3}),
-    ("extractive", {"shards": 20, "labels": "soft"}),  # some without a document
-    ("abstractive", {"shards": 4, "max_source_length": 20}),
-    ("pretraining", {"shards": 2, "max_length": 24, "duplicates": 2}),
-])
+@pytest.mark.parametrize(
+    "task, options",
+    [
+        ("extractive", {"shards": 3}),
+        ("extractive", {"shards": 20, "labels": "soft"}),  # some without a document
+        ("abstractive", {"shards": 4, "max_source_length": 20}),
+        ("pretraining", {"shards": 2, "max_length": 24, "duplicates": 2}),
+    ],
+)
 def test_records_and_manifest_are_those_of_one_process(corpus, tmp_path, task, options):
     counts = tfsum.prepare(corpus, tmp_path / "one", tmp_path, task, progress=False, **options)
     assert prepare(corpus, tmp_path / "beam", tmp_path, task, **options) == counts
     assert content(tmp_path / "beam") == content(tmp_path / "one")
     # Either finds the other's folder finished.
-    assert tfsum.prepare(corpus, tmp_path / "beam", tmp_path, task, progress=False, **options) == counts
+    assert (
+        tfsum.prepare(corpus, tmp_path / "beam", tmp_path, task, progress=False, **options)
+        == counts
+    )
     assert prepare(corpus, tmp_path / "one", tmp_path, task, **options) == counts
 
 
@@ -53,16 +71,34 @@ def test_a_stopped_pipeline_is_continued(corpus, tmp_path, monkeypatch):
     def stop(work, runner, pipeline_options):
         """Ends as a killed one does: two shards are written, and nobody has collected their counts."""
         with module.running("DirectRunner", [], []) as pipeline:
-            _ = (pipeline | beam.Create([None]) | "Read" >> beam.FlatMap(module._numbered, work, [0, 2])
-                 | beam.GroupByKey() | beam.ParDo(module._WriteShard(work)))
+            _ = (
+                pipeline
+                | beam.Create([None])
+                | "Read" >> beam.FlatMap(module._numbered, work, [0, 2])
+                | beam.GroupByKey()
+                | beam.ParDo(module._WriteShard(work))
+            )
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        tfsum.prepare(corpus, tmp_path / "out", tmp_path, shards=4, progress=False, run=lambda work: stop(work, "", []))
+        tfsum.prepare(
+            corpus,
+            tmp_path / "out",
+            tmp_path,
+            shards=4,
+            progress=False,
+            run=lambda work: stop(work, "", []),
+        )
     before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "out").glob("*.tfrecord")}
     assert len(before) == 2
-    monkeypatch.setattr(module, "_numbered", lambda _, work, shards, real=module._numbered: (
-        written.extend(shards), real(None, work, shards))[1])
+    monkeypatch.setattr(
+        module,
+        "_numbered",
+        lambda _, work, shards, real=module._numbered: (
+            written.extend(shards),
+            real(None, work, shards),
+        )[1],
+    )
     assert prepare(corpus, tmp_path / "out", tmp_path, shards=4) == wanted
     assert content(tmp_path / "out") == content(tmp_path / "one")
     after = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "out").glob("*.tfrecord")}
@@ -72,9 +108,12 @@ def test_a_stopped_pipeline_is_continued(corpus, tmp_path, monkeypatch):
 def test_shards_of_other_settings_are_not_taken_over(corpus, tmp_path):
     wanted = prepare(corpus, tmp_path / "one", tmp_path, shards=2)
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / "documents-00000-of-00002.tfrecord").write_bytes(b"of a pipeline with other settings")
+    (tmp_path / "out" / "documents-00000-of-00002.tfrecord").write_bytes(
+        b"of a pipeline with other settings"
+    )
     (tmp_path / "out" / ".documents-00000-of-00002.tfrecord.counts.json").write_text(
-        json.dumps(["another hash", {"documents": 5, "read": 5}]))
+        json.dumps(["another hash", {"documents": 5, "read": 5}])
+    )
     assert prepare(corpus, tmp_path / "out", tmp_path, shards=2) == wanted
     assert content(tmp_path / "out") == content(tmp_path / "one")
 
@@ -92,7 +131,11 @@ def test_errors_are_those_of_prepare(corpus, tmp_path):
 def test_the_news_corpus(shared, tmp_path):
     vocabulary = shipped_model() / "assets" / "vocab.txt"
     corpus = shared / "data" / "news" / "validation.jsonl.gz"
-    counts = tfsum.prepare(corpus, tmp_path / "one", vocabulary, processes=2, shards=5, progress=False)
+    counts = tfsum.prepare(
+        corpus, tmp_path / "one", vocabulary, processes=2, shards=5, progress=False
+    )
     options = ["--direct_num_workers=2", "--direct_running_mode=multi_processing"]
-    assert prepare(corpus, tmp_path / "beam", vocabulary, shards=5, pipeline_options=options) == counts
+    assert (
+        prepare(corpus, tmp_path / "beam", vocabulary, shards=5, pipeline_options=options) == counts
+    )
     assert content(tmp_path / "beam") == content(tmp_path / "one")

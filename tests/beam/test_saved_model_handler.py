@@ -30,7 +30,12 @@ def test_answers_stand_in_the_order_of_their_documents(model):
     found = SavedModelHandler(sentences=1).run_inference(batch, model)
     assert [result.example for result in found] == batch
     assert [type(result.inference).__name__ for result in found] == [
-        "SummaryRow", "FailedDocument", "FailedDocument", "SummaryRow", "SummaryRow"]
+        "SummaryRow",
+        "FailedDocument",
+        "FailedDocument",
+        "SummaryRow",
+        "SummaryRow",
+    ]
     assert [result.model_id for result in found] == ["news/1", None, None, "news/1", "news/1"]
 
 
@@ -38,14 +43,20 @@ def test_it_works_with_beams_own_keys(transformer):
     with beam.Pipeline(runner="FnApiRunner") as pipeline:
         handler = KeyedModelHandler(SavedModelHandler(transformer.folder, sentences=1))
         found = pipeline | beam.Create([("a", TEXT)]) | RunInference(handler)
-        _ = found | beam.MapTuple(lambda key, result: (key, result.inference.model)) | beam.Map(
-            lambda pair: None if pair == ("a", "news/1") else 1 / 0)
+        _ = (
+            found
+            | beam.MapTuple(lambda key, result: (key, result.inference.model))
+            | beam.Map(lambda pair: None if pair == ("a", "news/1") else 1 / 0)
+        )
 
 
-@pytest.mark.parametrize("options, message", [
-    ({"batch_characters": 0}, "batch_characters is 0; expected 1 or more"),
-    ({"max_characters": 0}, "max_characters is 0; expected 1 or more"),
-])
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"batch_characters": 0}, "batch_characters is 0; expected 1 or more"),
+        ({"max_characters": 0}, "max_characters is 0; expected 1 or more"),
+    ],
+)
 def test_limits_are_checked(options, message):
     with pytest.raises(Error, match=message):
         SavedModelHandler(**options)
@@ -107,23 +118,36 @@ def test_an_update_is_known_by_its_path_and_the_call():
     path = "/models/100%/news-2/saved_model.pb"
     found = SavedModelHandler(sentences=1).update_id(path)
     assert "/" not in found and found != SavedModelHandler(sentences=2).update_id(path)
-    assert found == SavedModelHandler(sentences=1).update_id(path) and SavedModelHandler().update_id("") == ""
+    assert (
+        found == SavedModelHandler(sentences=1).update_id(path)
+        and SavedModelHandler().update_id("") == ""
+    )
     handler = SavedModelHandler(sentences=1)
     handler.update_model_path(found)
     assert handler._update == "/models/100%/news-2"
-    with pytest.raises(Error, match="the path of a newer model, its special characters escaped, has 4.. characters"):
+    with pytest.raises(
+        Error, match="the path of a newer model, its special characters escaped, has 4.. characters"
+    ):
         handler.update_id("/models" * 50)
 
 
 def test_steps_with_other_options_share_no_update(transformer, tmp_path):
     shutil.copytree(transformer.folder, tmp_path / "news" / "7")
     with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        updates = pipeline | "Updates" >> beam.Create([ModelMetadata(str(tmp_path / "news" / "7"), "news")])
+        updates = pipeline | "Updates" >> beam.Create(
+            [ModelMetadata(str(tmp_path / "news" / "7"), "news")]
+        )
         documents = pipeline | beam.Create([("a", TEXT)])
         for sentences in (1, 2):
-            found = documents | f"{sentences}" >> Summarize(transformer.folder, sentences, model_updates=updates)
+            found = documents | f"{sentences}" >> Summarize(
+                transformer.folder, sentences, model_updates=updates
+            )
             _ = found.answers | f"Keep {sentences}" >> beam.Map(
-                lambda pair, wanted: (len(pair[1].sentences), pair[1].model) == (wanted, "news/7") or 1 / 0, sentences)
+                lambda pair, wanted: (
+                    (len(pair[1].sentences), pair[1].model) == (wanted, "news/7") or 1 / 0
+                ),
+                sentences,
+            )
     assert sorted(path.name for path in (tmp_path / "news" / "7").parent.iterdir()) == ["7"]
 
 
@@ -141,7 +165,9 @@ def test_updates_reach_a_running_pipeline(transformer, tmp_path, run_pipeline):
 
 
 def test_one_model_is_loaded_for_all_batches(transformer, run_pipeline):
-    run_pipeline([("a", TEXT), ("b", TEXT), ("c", TEXT)], Summarize(transformer.folder, batch_characters=1))
+    run_pipeline(
+        [("a", TEXT), ("b", TEXT), ("c", TEXT)], Summarize(transformer.folder, batch_characters=1)
+    )
     assert run_pipeline.metrics["load_model_latency_milli_secs"].count == 1
     assert run_pipeline.metrics["batch_documents"].count == 3
     assert SavedModelHandler().share_model_across_processes()

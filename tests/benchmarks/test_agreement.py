@@ -17,10 +17,20 @@ def test_the_largest_difference_of_all(capsys):
     assert title == "title" and line.split() == ["two", "3", "1.00e-05", "2e-05", "ok"]
 
 
-@pytest.mark.parametrize("wrong", [row([1.0], [1.001]), row([0.0, 0.0], [0.0]), row([np.nan], [1.0]),
-                                   row([1.0], [np.nan]), row(1, 0, tolerance=0.0)])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        row([1.0], [1.001]),
+        row([0.0, 0.0], [0.0]),
+        row([np.nan], [1.0]),
+        row([1.0], [np.nan]),
+        row(1, 0, tolerance=0.0),
+    ],
+)
 def test_one_that_is_over(wrong, capsys):
-    assert not show("title", [("fine", [row([1.0], [1.0], "y")]), ("all", [row([1.0], [1.0], "y"), wrong])])
+    assert not show(
+        "title", [("fine", [row([1.0], [1.0], "y")]), ("all", [row([1.0], [1.0], "y"), wrong])]
+    )
     fine, line = capsys.readouterr().out.strip().split("\n")[2:]
     assert fine.endswith(" ok") and line.endswith(" NOT OK: x")
 

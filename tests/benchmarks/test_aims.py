@@ -6,8 +6,17 @@ import soak
 import step_cost
 
 
-@pytest.mark.parametrize(("status", "checkpoints", "growth", "expected"), [
-    (75, 9, 0.9, 0), (75, 9, -3.0, 0), (75, 9, 1.0, 1), (75, 9, 1.5, 1), (1, 9, 0.1, 1), (75, 0, 0.1, 1)])
+@pytest.mark.parametrize(
+    ("status", "checkpoints", "growth", "expected"),
+    [
+        (75, 9, 0.9, 0),
+        (75, 9, -3.0, 0),
+        (75, 9, 1.0, 1),
+        (75, 9, 1.5, 1),
+        (1, 9, 0.1, 1),
+        (75, 0, 0.1, 1),
+    ],
+)
 def test_memory_that_grows_is_a_failure(status, checkpoints, growth, expected):
     minutes = np.arange(10.0, 20.0, 0.5)
     samples = np.stack([minutes, 1000 + (growth + 1e-9) * minutes], 1)

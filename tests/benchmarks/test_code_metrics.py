@@ -44,10 +44,12 @@ def load():
     "tfsum/tasks/extractive/__init__.py": "",
     "tfsum/tasks/extractive/train.py": (
         f"import tfsum.training.run\nfirst = 0\n{SAME.replace('c =', '# between' + chr(10) + chr(10) + 'c  =')}"
-        "run(**options)\nrun(a, *b, **c)\nrun(a=1)\n"),
+        "run(**options)\nrun(a, *b, **c)\nrun(a=1)\n"
+    ),
     "tfsum/training/__init__.py": "",
     "tfsum/training/run.py": "\n".join(
-        ["def run(*a, **b):", *(f"    call({i})" for i in range(40)), "", "", "run(*run.x)", ""]),
+        ["def run(*a, **b):", *(f"    call({i})" for i in range(40)), "", "", "run(*run.x)", ""]
+    ),
     "tests/test_imports.py": 'EXCEPTIONS = {\n    # why\n    ("models", "text"),\n}\n',
 }
 
@@ -95,21 +97,30 @@ def test_spaces_comments_and_breaks_between_lines_do_not_hide_a_copy():
     assert list(code_of("f( a,b )  # why\n").values()) == list(code_of("\n\nf(a, b)\n").values())
 
 
-@pytest.mark.parametrize(("one", "other", "found"), [
-    (SAME, SAME, 1),
-    (SAME, "x = 1\n" + SAME + "y = 1\n", 1),
-    (SAME + "x = 1\n", SAME + "x = 1\n", 1),  # a longer run, once
-    (SAME, SAME + "x = 1\n" + SAME, 1),  # three times, one block
-    (SAME, SAME.replace("c = c", "c = d"), 0),
-    ("import a\n" * 9, "import a\n" * 9, 0),
-    (SAME[:-10], SAME[:-10], 0),  # five lines
-    ("x = 1\n" * 20, "y = 1\n", 1),  # one line again and again
-    (SAME + "x = 1\n", SAME + "x = 1\ny = 1\n" + SAME, 1),  # the third is a part of the first two
-])
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (SAME, SAME, 1),
+        (SAME, "x = 1\n" + SAME + "y = 1\n", 1),
+        (SAME + "x = 1\n", SAME + "x = 1\n", 1),  # a longer run, once
+        (SAME, SAME + "x = 1\n" + SAME, 1),  # three times, one block
+        (SAME, SAME.replace("c = c", "c = d"), 0),
+        ("import a\n" * 9, "import a\n" * 9, 0),
+        (SAME[:-10], SAME[:-10], 0),  # five lines
+        ("x = 1\n" * 20, "y = 1\n", 1),  # one line again and again
+        (
+            SAME + "x = 1\n",
+            SAME + "x = 1\ny = 1\n" + SAME,
+            1,
+        ),  # the third is a part of the first two
+    ],
+)
 def test_blocks_that_stand_twice(tmp_path, one, other, found):
     for name, text in (("one.py", one), ("other.py", other)):
         (tmp_path / name).write_text(text)
-    blocks = code_metrics.duplicated([code_metrics.read(path, tmp_path) for path in sorted(tmp_path.iterdir())])
+    blocks = code_metrics.duplicated(
+        [code_metrics.read(path, tmp_path) for path in sorted(tmp_path.iterdir())]
+    )
     assert len(blocks) == found
 
 
@@ -122,10 +133,16 @@ def test_two_trees_stand_side_by_side_and_no_tensorflow_is_needed(tree, tmp_path
     other = tmp_path / "other"
     (other / "tfsum" / "serving").mkdir(parents=True)
     (other / "tfsum" / "serving" / "server.py").write_text("x = 1\n")
-    alone = ("import runpy, sys; sys.modules['tensorflow'] = None; sys.argv = sys.argv[1:]; "
-             "runpy.run_path(sys.argv[0], run_name='__main__')")
-    done = subprocess.run([sys.executable, "-c", alone, pathlib.Path(code_metrics.__file__), tree, other],
-                          capture_output=True, text=True, check=True)
+    alone = (
+        "import runpy, sys; sys.modules['tensorflow'] = None; sys.argv = sys.argv[1:]; "
+        "runpy.run_path(sys.argv[0], run_name='__main__')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", alone, pathlib.Path(code_metrics.__file__), tree, other],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     lines = {line[:28].strip(): line for line in done.stdout.splitlines()}
     assert lines["tfsum/serving"].split()[1:] == ["-", "1", "files", "1", "lines", "1", "code"]
     assert lines["tfsum/text"].split()[-1] == "-"

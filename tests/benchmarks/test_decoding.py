@@ -44,19 +44,40 @@ def test_weights_of_a_step(decoding):
     D, F, V = size.width, size.feed_forward, size.vocabulary
     attention = 6 * (D * D + D)  # of 8 projections, the keys and values of the source are made once
     layer = attention + D * F + F + F * D + D + 3 * 2 * D
-    assert decoding.weights_of_a_step(decoding.our_model(size, 5)) == 4 * (size.layers * layer + V * D + V)
+    assert decoding.weights_of_a_step(decoding.our_model(size, 5)) == 4 * (
+        size.layers * layer + V * D + V
+    )
 
 
 @pytest.mark.slow  # compiles every strategy; no part of the package
 def test_it_goes_through_and_says_what_it_leaves_out(decoding, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["decoding.py", "--size", "tiny", "--tokens", "4", "--rounds", "1", "--batches",
-                                      "1", "9", "--only", "tfsum", "uncached", "marian"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        [
+            "decoding.py",
+            "--size",
+            "tiny",
+            "--tokens",
+            "4",
+            "--rounds",
+            "1",
+            "--batches",
+            "1",
+            "9",
+            "--only",
+            "tfsum",
+            "uncached",
+            "marian",
+        ],
+    )
     decoding.main()
     lines = capsys.readouterr().out.splitlines()
     facts = [json.loads(line) for line in lines if line.startswith("{")]
     assert [fact["skipped"] for fact in facts if "skipped" in fact] == ["marian"]
     assert [fact["measured"] for fact in facts if "measured" in fact] == [
-        {"batch": batch, "beams": beams} for beams in (1, 4) for batch in (1, 9)]
+        {"batch": batch, "beams": beams} for beams in (1, 4) for batch in (1, 9)
+    ]
     heads, floor, ours, uncached = lines[-4:]
     assert "greedy, batch 9" in heads and "beam 4, batch 1" in heads
     assert floor.split()[0] == "floor" and ours.split()[2::2] == ["(1.00)"] * 4
@@ -66,7 +87,11 @@ def test_it_goes_through_and_says_what_it_leaves_out(decoding, monkeypatch, caps
 def test_the_ratio_is_of_medians(decoding):
     seconds = {("tfsum", 8, 1): [1.0, 2.0, 9.0], ("marian", 8, 1): [4.0, 5.0, 6.0]}
     rows = [line.split() for line in decoding.table(seconds, 10, 0.1).splitlines()]
-    assert rows[1:] == [["floor", "80", "(0.50)"], ["tfsum", "40", "(1.00)"], ["marian", "16", "(2.50)"]]
+    assert rows[1:] == [
+        ["floor", "80", "(0.50)"],
+        ["tfsum", "40", "(1.00)"],
+        ["marian", "16", "(2.50)"],
+    ]
 
 
 def test_a_program_that_ends_says_so(decoding):

@@ -16,7 +16,10 @@ def stored(shared):
 
 def test_every_difference_is_explained(stored):
     """With the last row all pairs have the same precision, recall and F to 5 digits."""
-    wrong = {row: np.abs(differences(stored["pairs"], score)).max((1, 2)) > 1.5e-5 for row, score in ROWS.items()}
+    wrong = {
+        row: np.abs(differences(stored["pairs"], score)).max((1, 2)) > 1.5e-5
+        for row, score in ROWS.items()
+    }
     assert wrong["brackets"].sum() == 5 and not wrong["irregular words"].any()
 
 

@@ -19,8 +19,13 @@ def model(tmp_path, monkeypatch):
     def answer(text):
         loud = "fire" in text.lower()
         probabilities = {"calm": 1 - 0.9 * loud, "alarm": 0.9 * loud}
-        return types.SimpleNamespace(label=LABELS[loud], probability=max(probabilities.values()), coverage=0.5 + 0.5 * (
-            len(text) < 50), probabilities=probabilities, warnings=["cut"] if len(text) >= 50 else [])
+        return types.SimpleNamespace(
+            label=LABELS[loud],
+            probability=max(probabilities.values()),
+            coverage=0.5 + 0.5 * (len(text) < 50),
+            probabilities=probabilities,
+            warnings=["cut"] if len(text) >= 50 else [],
+        )
 
     def classify(texts, pairs=None):
         assert (pairs is not None) == classify.description["text"]["pair"]
@@ -51,7 +56,10 @@ def test_json_from_standard_input(model, monkeypatch, capsys):
     assert main(["classify", model.folder, "--format", "json"]) == 0
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["line"] for row in rows] == list(range(1, 302))
-    assert rows[299]["label"] == "alarm" and rows[300]["probabilities"] == {"calm": 1.0, "alarm": 0.0}
+    assert rows[299]["label"] == "alarm" and rows[300]["probabilities"] == {
+        "calm": 1.0,
+        "alarm": 0.0,
+    }
 
 
 def test_pairs_have_a_tab_between_them(model, tmp_path, capsys):
@@ -59,7 +67,9 @@ def test_pairs_have_a_tab_between_them(model, tmp_path, capsys):
     assert main(["classify", model.folder, write(tmp_path, "a\tb", "a cat\ta fire")]) == 0
     assert capsys.readouterr().out == "calm\t1.0000\nalarm\t0.9000\n"
     assert main(["classify", model.folder, write(tmp_path, "a\tb", "alone")]) == 1
-    assert "texts.txt:2: found 1 texts, expected 2 with a tab between them" in capsys.readouterr().err
+    assert (
+        "texts.txt:2: found 1 texts, expected 2 with a tab between them" in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv.gz", "a.tsv"])
@@ -80,22 +90,36 @@ def test_wrong_calls(model, tmp_path, capsys):
     assert "is extractive, no classifier; use `tfsum summarize`" in capsys.readouterr().err
 
 
-ROWS = ["a cat sat\tcalm", "fire in town\talarm", "all is well\talarm", "the fire is out\tcalm", "fire! fire!\talarm"]
+ROWS = [
+    "a cat sat\tcalm",
+    "fire in town\talarm",
+    "all is well\talarm",
+    "the fire is out\tcalm",
+    "fire! fire!\talarm",
+]
 
 
 def test_evaluate_gives_accuracy_and_f1_with_intervals(model, tmp_path, capsys):
     path = write(tmp_path, *ROWS, name="test.tsv")
     columns = ["--text", "1", "--label", "2"]
-    assert main(["evaluate", model.folder, path, *columns, "--format", "json", "--samples", "50"]) == 0
+    assert (
+        main(["evaluate", model.folder, path, *columns, "--format", "json", "--samples", "50"]) == 0
+    )
     report = json.loads(capsys.readouterr().out)
     scores = report["systems"]["model"]
     assert report["texts"] == 5 and report["label_names"] == LABELS
-    assert scores["accuracy"]["value"] == pytest.approx(60) and scores["f1"]["value"] == pytest.approx(100 * 4 / 6)
+    assert scores["accuracy"]["value"] == pytest.approx(60) and scores["f1"][
+        "value"
+    ] == pytest.approx(100 * 4 / 6)
     assert scores["accuracy"]["low"] <= 60 <= scores["accuracy"]["high"]
     model.description["recipe"] = {"data": {"text": "1", "label": "2", "text_pair": None}}
     assert main(["evaluate", model.folder, path, "--limit", "2", "--samples", "10"]) == 0
     out, err = capsys.readouterr()
-    assert "accuracy (95 %)" in out and out.rstrip().endswith("2 texts; samples 10, seed 0") and "cut" not in err
+    assert (
+        "accuracy (95 %)" in out
+        and out.rstrip().endswith("2 texts; samples 10, seed 0")
+        and "cut" not in err
+    )
 
 
 def test_evaluate_tells_how_many_were_cut_and_which_labels_are_strange(model, tmp_path, capsys):
@@ -103,6 +127,10 @@ def test_evaluate_tells_how_many_were_cut_and_which_labels_are_strange(model, tm
     path = write(tmp_path, "long " * 20 + "\tcalm", "fire\talarm", name="test.tsv")
     assert main(["evaluate", model.folder, path, *columns]) == 0
     assert f"tfsum: {path}: 1 of 2 texts were cut" in capsys.readouterr().err
-    assert main(["evaluate", model.folder, write(tmp_path, "a\tloud", name="test.tsv"), *columns]) == 1
-    told = "1 of 1 texts have labels outside the list, the first is text 1: 'loud' (1) (a header line?"
+    assert (
+        main(["evaluate", model.folder, write(tmp_path, "a\tloud", name="test.tsv"), *columns]) == 1
+    )
+    told = (
+        "1 of 1 texts have labels outside the list, the first is text 1: 'loud' (1) (a header line?"
+    )
     assert told in capsys.readouterr().err

@@ -14,7 +14,9 @@ def called(monkeypatch):
     pytest.importorskip("tensorflow")
     calls = []
     monkeypatch.setattr(convert, "load_tensorflow", lambda: None)
-    monkeypatch.setitem(vars(tfsum), "convert", lambda *arguments: calls.append(arguments) or ["left out 1 tensor"])
+    monkeypatch.setitem(
+        vars(tfsum), "convert", lambda *arguments: calls.append(arguments) or ["left out 1 tensor"]
+    )
     return calls
 
 
@@ -41,15 +43,44 @@ def test_the_formats_are_those_of_the_library():
 
 def test_what_a_checkpoint_does_not_contain(monkeypatch, called, capsys):
     calls = []
-    monkeypatch.setitem(vars(tfsum), "convert", lambda *arguments, **more: calls.append((arguments, more)) or [])
-    assert main(["convert", "a.pt", "out", "--to", "tfsum", "--vocabulary", "vocab.txt", "--heads", "4", "--head-heads",
-                 "2", "--legacy"]) == 0
-    assert calls == [(("a.pt", "out", "tfsum", None, "vocab.txt", {"num_attention_heads": 4}),
-                      {"head_heads": 2, "legacy": True})]
+    monkeypatch.setitem(
+        vars(tfsum), "convert", lambda *arguments, **more: calls.append((arguments, more)) or []
+    )
+    assert (
+        main(
+            [
+                "convert",
+                "a.pt",
+                "out",
+                "--to",
+                "tfsum",
+                "--vocabulary",
+                "vocab.txt",
+                "--heads",
+                "4",
+                "--head-heads",
+                "2",
+                "--legacy",
+            ]
+        )
+        == 0
+    )
+    assert calls == [
+        (
+            ("a.pt", "out", "tfsum", None, "vocab.txt", {"num_attention_heads": 4}),
+            {"head_heads": 2, "legacy": True},
+        )
+    ]
 
 
-@pytest.mark.parametrize("words", [["convert", "a", "b"], ["convert", "a", "b", "--to", "onnx"],
-                                   ["convert", "a", "b", "--to", "tfsum", "--cased", "--uncased"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["convert", "a", "b"],
+        ["convert", "a", "b", "--to", "onnx"],
+        ["convert", "a", "b", "--to", "tfsum", "--cased", "--uncased"],
+    ],
+)
 def test_wrong_calls(words):
     assert main(words) == 2
 

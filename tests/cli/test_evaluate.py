@@ -44,7 +44,12 @@ def test_all_four_systems_by_rouge_score(model, corpus, capsys):
     assert main(["evaluate", model, corpus, "-n", "1", "--format", "json", "--samples", "50"]) == 0
     out, err = capsys.readouterr()
     report = json.loads(out)
-    assert report["documents"] == 2 and set(report["systems"]) == {"model", "lead", "random", "oracle"}
+    assert report["documents"] == 2 and set(report["systems"]) == {
+        "model",
+        "lead",
+        "random",
+        "oracle",
+    }
     assert "left out 1 without_summary" in err
     scorer = RougeScorer(["rouge1"], use_stemmer=True)
     for system, chosen in {
@@ -52,7 +57,13 @@ def test_all_four_systems_by_rouge_score(model, corpus, capsys):
         "lead": ["A ferry stopped.", "Rain fell on Monday."],
     }.items():
         pairs = zip(DOCUMENTS, chosen)
-        mean = sum(scorer.score(document["summary"], text)["rouge1"].fmeasure for document, text in pairs) / 2
+        mean = (
+            sum(
+                scorer.score(document["summary"], text)["rouge1"].fmeasure
+                for document, text in pairs
+            )
+            / 2
+        )
         assert report["systems"][system]["rouge1"]["f"] == pytest.approx(100 * mean)
 
 
@@ -61,7 +72,9 @@ def test_chosen_as_the_originals_choose(model, corpus, capsys, monkeypatch):
 
     def score(text):
         sentences = [part.strip(". ") + "." for part in text.split(". ")]
-        return types.SimpleNamespace(sentences=sentences, scores=[0.1, 0.9, 0.2, 0.3][: len(sentences)])
+        return types.SimpleNamespace(
+            sentences=sentences, scores=[0.1, 0.9, 0.2, 0.3][: len(sentences)]
+        )
 
     monkeypatch.setattr(loaded.load(model), "score", score, raising=False)
     systems = {}
@@ -69,7 +82,11 @@ def test_chosen_as_the_originals_choose(model, corpus, capsys, monkeypatch):
         options = ["--selection", selection, "--format", "json", "--samples", "10"]
         assert main(["evaluate", model, corpus, *options]) == 0
         report = json.loads(capsys.readouterr().out)
-        assert report["settings"]["selection"] == selection and set(report["systems"]) == {"model", "lead", "oracle"}
+        assert report["settings"]["selection"] == selection and set(report["systems"]) == {
+            "model",
+            "lead",
+            "oracle",
+        }
         systems[selection] = report["systems"]["model"]
     assert systems["bertsum"]["sentences"] == 3 and systems["bertsum_recall"]["sentences"] < 3
 
@@ -84,7 +101,10 @@ def test_a_corpus_without_summaries_is_an_error_with_the_cure(model, tmp_path, c
     path = tmp_path / "bare.jsonl"
     path.write_text('{"text": "One.", "summary": ""}\n')
     assert main(["evaluate", model, str(path)]) == 1
-    assert "no document has a text and a summary in its fields text and summary; name" in capsys.readouterr().err
+    assert (
+        "no document has a text and a summary in its fields text and summary; name"
+        in capsys.readouterr().err
+    )
 
 
 def test_what_is_missing_is_a_wrong_call(model, capsys):
@@ -97,16 +117,24 @@ def writer(tmp_path, monkeypatch):
     """An abstractive model that writes its source in lower case, and cuts long ones."""
 
     def write(texts):
-        return [types.SimpleNamespace(summary=text.lower(), coverage=0.5 if len(text) > 40 else 1.0,
-                                      ended=len(text) != 12) for text in texts]
+        return [
+            types.SimpleNamespace(
+                summary=text.lower(), coverage=0.5 if len(text) > 40 else 1.0, ended=len(text) != 12
+            )
+            for text in texts
+        ]
 
     write.description, write.path = {"kind": "abstractive"}, tmp_path
     monkeypatch.setattr(loaded, "load", lambda path: write)
     return str(tmp_path)
 
 
-PAIRS = [("The cat sat on the mat today", "the cat sat on a mat today"), ("IT IS A DOG.", "it is a dog."),
-         ("A LONG LINE OF WORDS THAT DOES NOT FIT IN THE MODEL", "one long line of words"), ("no target", "")]
+PAIRS = [
+    ("The cat sat on the mat today", "the cat sat on a mat today"),
+    ("IT IS A DOG.", "it is a dog."),
+    ("A LONG LINE OF WORDS THAT DOES NOT FIT IN THE MODEL", "one long line of words"),
+    ("no target", ""),
+]
 
 
 @pytest.mark.parametrize("form", ["table", "parallel files"])
@@ -123,23 +151,55 @@ def test_a_model_that_writes_by_bleu_and_rouge(writer, form, tmp_path, capsys):
     report = json.loads(out)
     assert "left out 1 pairs without a text" in err
     assert report["texts"] == 3 and report["settings"]["cut"] == report["settings"]["unended"] == 1
-    answers, references = [source.lower() for source, _ in PAIRS[:3]], [target for _, target in PAIRS[:3]]
-    assert report["bleu"]["score"] == pytest.approx(sacrebleu.corpus_bleu(answers, [references]).score)
-    assert report["bleu"]["signature"].startswith("nrefs:1|bs:20|") and "tok:13a" in report["bleu"]["signature"]
+    answers, references = (
+        [source.lower() for source, _ in PAIRS[:3]],
+        [target for _, target in PAIRS[:3]],
+    )
+    assert report["bleu"]["score"] == pytest.approx(
+        sacrebleu.corpus_bleu(answers, [references]).score
+    )
+    assert (
+        report["bleu"]["signature"].startswith("nrefs:1|bs:20|")
+        and "tok:13a" in report["bleu"]["signature"]
+    )
     assert report["bleu"]["low"] <= report["bleu"]["high"]
     scorer = RougeScorer(["rougeLsum"], use_stemmer=True)
     mean = sum(scorer.score(b, a)["rougeLsum"].fmeasure for a, b in zip(answers, references)) / 3
     assert report["rouge"]["rougeLsum"]["f"] == pytest.approx(100 * mean)
     assert main(["evaluate", writer, *words, "--samples", "20", "--limit", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("BLEU") and lines[1].startswith("rouge1 F") and lines[-1].startswith("2 texts; words")
+    assert (
+        lines[0].startswith("BLEU")
+        and lines[1].startswith("rouge1 F")
+        and lines[-1].startswith("2 texts; words")
+    )
 
 
-@pytest.mark.parametrize("asked, trained, kept", [(["--target-lines", "1"], None, 1), ([], 1, 1), ([], None, 2)])
+@pytest.mark.parametrize(
+    "asked, trained, kept", [(["--target-lines", "1"], None, 1), ([], 1, 1), ([], None, 2)]
+)
 def test_the_first_lines_of_a_target(writer, tmp_path, monkeypatch, capsys, asked, trained, kept):
-    (tmp_path / "pairs.jsonl").write_text(json.dumps({"source": "ONE TWO", "target": "one two\nthree"}) + "\n")
-    monkeypatch.setitem(loaded.load(writer).description, "recipe", {"data": {"target_lines": trained}})
-    assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), *asked, "--format", "json", "--samples", "2"]) == 0
+    (tmp_path / "pairs.jsonl").write_text(
+        json.dumps({"source": "ONE TWO", "target": "one two\nthree"}) + "\n"
+    )
+    monkeypatch.setitem(
+        loaded.load(writer).description, "recipe", {"data": {"target_lines": trained}}
+    )
+    assert (
+        main(
+            [
+                "evaluate",
+                writer,
+                str(tmp_path / "pairs.jsonl"),
+                *asked,
+                "--format",
+                "json",
+                "--samples",
+                "2",
+            ]
+        )
+        == 0
+    )
     found = json.loads(capsys.readouterr().out)["rouge"]["rouge1"]
     assert found["recall"] == pytest.approx(100 * 2 / (1 + kept))  # of two words, or of three
     assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), "--target-lines", "0"]) == 2

@@ -16,8 +16,10 @@ TEXT = "One came. Two <b>went</b>. Three stayed."
 class Lead:
     """Chooses the first sentences."""
 
-    path, description = pathlib.Path("models/lead/1"), {"kind": "extractive", "selection": "score",
-                                                        "block_trigrams": False}
+    path, description = (
+        pathlib.Path("models/lead/1"),
+        {"kind": "extractive", "selection": "score", "block_trigrams": False},
+    )
 
     def score(self, text):
         from tfsum.tasks.extractive.summarizer import Summary
@@ -30,7 +32,9 @@ class Lead:
         import dataclasses
 
         every = self.score(text)
-        cut = {name: getattr(every, name)[:sentences] for name in ("sentences", "scores", "offsets")}
+        cut = {
+            name: getattr(every, name)[:sentences] for name in ("sentences", "scores", "offsets")
+        }
         return dataclasses.replace(every, **cut)
 
 
@@ -69,10 +73,13 @@ def test_a_report_that_cannot_be_written_is_one_line(asked, tmp_path, capsys):
     assert out == "" and err.startswith("tfsum: error: ") and err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("argv", "words"), [
-    (["absent.txt"], "no such file: absent.txt"),
-    (["-n", "0"], "--sentences 0: expected at least 1"),
-])
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["absent.txt"], "no such file: absent.txt"),
+        (["-n", "0"], "--sentences 0: expected at least 1"),
+    ],
+)
 def test_wrong_calls(asked, argv, words, capsys):
     assert main(["explain", *argv]) == 2
     assert words in capsys.readouterr().err and not asked
@@ -95,7 +102,9 @@ class Writer:
         return CrossAttention([4], words, [5], words, np.ones((1, 1), np.float32))
 
 
-def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(asked, tmp_path, monkeypatch, capsys):
+def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(
+    asked, tmp_path, monkeypatch, capsys
+):
     monkeypatch.setitem(vars(tfsum), "load", lambda path=None: Writer())
     article = tmp_path / "article.txt"
     article.write_text(TEXT)

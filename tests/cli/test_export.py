@@ -38,20 +38,54 @@ def test_export_passes_on_what_was_given_and_prints_the_folder(called, tmp_path,
     assert main(["export", str(tmp_path), "served/news"]) == 0
     assert called == [((str(tmp_path), "served/news"), {})]
     assert capsys.readouterr().out == "served/news/1\n"
-    main(["export", str(tmp_path), "x", "--ops", "text", "--storage", "small", "-n", "2", "--keep-repeats",
-          "--selection", "expected_rouge"])
-    assert called[1][1] == {"ops": "text", "storage": "small", "sentences": 2, "selection": "expected_rouge",
-                            "block_trigrams": False}
+    main(
+        [
+            "export",
+            str(tmp_path),
+            "x",
+            "--ops",
+            "text",
+            "--storage",
+            "small",
+            "-n",
+            "2",
+            "--keep-repeats",
+            "--selection",
+            "expected_rouge",
+        ]
+    )
+    assert called[1][1] == {
+        "ops": "text",
+        "storage": "small",
+        "sentences": 2,
+        "selection": "expected_rouge",
+        "block_trigrams": False,
+    }
 
 
 def test_a_search_becomes_a_strategy(called, tmp_path, capsys):
-    main(["export", str(tmp_path), "x", "--width", "5", "--no-repeat-ngram", "3", "--max-length", "9"])
+    main(
+        [
+            "export",
+            str(tmp_path),
+            "x",
+            "--width",
+            "5",
+            "--no-repeat-ngram",
+            "3",
+            "--max-length",
+            "9",
+        ]
+    )
     words = "--search sampling --temperature 0.7 --top-k 5 --search-seed 3 --max-source-length 8"
     main(["export", str(tmp_path), "x", *words.split()])
     assert called[0][1] == {"strategy": BeamSearch(5, no_repeat_ngram=3), "max_length": 9}
     assert called[1][1] == {"strategy": Sampling(0.7, top_k=5, seed=3), "max_source_length": 8}
     assert main(["export", str(tmp_path), "x", "--search", "greedy", "--width", "5"]) == 1
-    assert "search 'greedy' has no option width; it has min_length, no_repeat_ngram" in capsys.readouterr().err
+    assert (
+        "search 'greedy' has no option width; it has min_length, no_repeat_ngram"
+        in capsys.readouterr().err
+    )
 
 
 def test_every_option_of_export_is_an_argument_of_a_function():
@@ -60,7 +94,9 @@ def test_every_option_of_export_is_an_argument_of_a_function():
     options = vars(parse(words))
     assert take_search(options) == {}
     given = options.keys() - {"run", "parser", "model", "destination"}
-    assert given <= set(inspect.signature(task("extractive").part("export").export_model).parameters)
+    assert given <= set(
+        inspect.signature(task("extractive").part("export").export_model).parameters
+    )
     every = "--search beam --width 2 --length-penalty 1 --normalization length --max-length 5 --max-source-length 7"
     options = vars(parse(["export", "m", "d", *every.split()]))
     export = task("abstractive").part("export").export_model

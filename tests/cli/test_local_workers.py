@@ -16,7 +16,9 @@ from tfsum.cli.main import main
 from tfsum.training.run_settings import RunSettings
 
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
-INDEX = "import json, os, signal, sys, time; i = json.loads(os.environ['TF_CONFIG'])['task']['index']; "
+INDEX = (
+    "import json, os, signal, sys, time; i = json.loads(os.environ['TF_CONFIG'])['task']['index']; "
+)
 # A worker that stops on SIGTERM and on Ctrl-C, its state saved.
 STOPS = "[signal.signal(n, lambda *_: os._exit(75)) for n in (2, 15)]; print('ready', file=sys.stderr, flush=True); "
 FOLLOWS = "from tfsum.cli.local_workers import end_with_launcher; end_with_launcher(); "
@@ -34,13 +36,16 @@ def launch(monkeypatch):
     return run
 
 
-@pytest.mark.parametrize(("program", "status"), [
-    ("sys.exit(0)", 0),
-    ("sys.exit(75)", 75),
-    ("sys.exit(2 if i else 0)", 2),
-    ("print('no corpus', file=sys.stderr) if i else None; sys.exit(1 if i else 75)", 75),
-    ("os.kill(os.getpid(), signal.SIGKILL) if i else sys.exit(1)", None),
-])
+@pytest.mark.parametrize(
+    ("program", "status"),
+    [
+        ("sys.exit(0)", 0),
+        ("sys.exit(75)", 75),
+        ("sys.exit(2 if i else 0)", 2),
+        ("print('no corpus', file=sys.stderr) if i else None; sys.exit(1 if i else 75)", 75),
+        ("os.kill(os.getpid(), signal.SIGKILL) if i else sys.exit(1)", None),
+    ],
+)
 def test_the_status_is_that_of_the_first_that_failed(launch, program, status):
     assert launch(program) in ((status,) if status is not None else (1, 137))
 
@@ -49,19 +54,34 @@ def test_a_dead_worker_ends_all_with_its_error_and_status(launch, monkeypatch, c
     """The other does not notice, and is killed when it has had its time: [train] worker_timeout and the grace."""
     monkeypatch.setattr(local_workers, "GRACE", 0.5)
     begin = time.monotonic()
-    assert launch("print('no corpus', file=sys.stderr) or sys.exit(3) if i else time.sleep(600)", timeout=1) == 3
+    assert (
+        launch(
+            "print('no corpus', file=sys.stderr) or sys.exit(3) if i else time.sleep(600)",
+            timeout=1,
+        )
+        == 3
+    )
     assert 1.5 <= time.monotonic() - begin < 60
     assert "[worker 1] no corpus" in capfd.readouterr().err
-    assert launch("os.kill(os.getpid(), signal.SIGKILL) if i else time.sleep(600)", timeout=0) == 128 + signal.SIGKILL
+    assert (
+        launch("os.kill(os.getpid(), signal.SIGKILL) if i else time.sleep(600)", timeout=0)
+        == 128 + signal.SIGKILL
+    )
     assert "worker 1 was ended by SIGKILL; waiting for the others" in capfd.readouterr().err
 
 
 def launcher(program):
     """A launcher in a process of its own, whose two workers are ready."""
-    code = ("import sys; from tfsum.cli import local_workers; local_workers.START = sys.argv[1]; "
-            "sys.exit(local_workers.run_workers(2, []))")
-    process = subprocess.Popen([sys.executable, "-c", code, program], stderr=subprocess.PIPE, text=True,
-                               env={**os.environ, "PYTHONPATH": OURS})
+    code = (
+        "import sys; from tfsum.cli import local_workers; local_workers.START = sys.argv[1]; "
+        "sys.exit(local_workers.run_workers(2, []))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, program],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": OURS},
+    )
     ready = [process.stderr.readline() for _ in range(2)]
     assert sorted(ready) == ["[worker 0] ready\n", "[worker 1] ready\n"]
     return process
@@ -78,7 +98,9 @@ def test_a_signal_to_the_launcher_ends_all(number):
 def test_workers_stop_where_their_launcher_is_killed(tmp_path):
     """SIGKILL leaves no time to pass on anything: the workers notice that their standard input has ended."""
     files = tmp_path / "ended-"
-    stops = STOPS.replace("os._exit(75)", f"(open({str(files)!r} + str(i), 'w').close(), os._exit(75))")
+    stops = STOPS.replace(
+        "os._exit(75)", f"(open({str(files)!r} + str(i), 'w').close(), os._exit(75))"
+    )
     process = launcher(INDEX + FOLLOWS + stops + "time.sleep(600)")
     process.kill()
     process.wait()
@@ -88,8 +110,15 @@ def test_workers_stop_where_their_launcher_is_killed(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["ended-0", "ended-1"]
 
 
-@pytest.mark.parametrize(("sets", "expected"), [
-    ([], 300), (["train.worker_timeout=7"], 7), (["train.worker_timeout="], 60), (["train.worker_timeout=soon"], 60)])
+@pytest.mark.parametrize(
+    ("sets", "expected"),
+    [
+        ([], 300),
+        (["train.worker_timeout=7"], 7),
+        (["train.worker_timeout="], 60),
+        (["train.worker_timeout=soon"], 60),
+    ],
+)
 def test_the_launcher_waits_longer_than_the_workers(monkeypatch, tmp_path, sets, expected):
     (tmp_path / "news.toml").write_text("[train]\nworker_timeout = 300\n")
     called = []

@@ -64,7 +64,10 @@ def test_an_error_is_told_on_stderr_without_a_traceback(doctor_does, capsys, err
 def test_a_run_that_was_stopped_is_75_and_no_error(doctor_does, capsys):
     doctor_does(raiser(Stopped("stopped after step 7 of 9; the same command goes on from there")))
     assert main(["doctor"]) == 75
-    assert capsys.readouterr().err == "tfsum: stopped after step 7 of 9; the same command goes on from there\n"
+    assert (
+        capsys.readouterr().err
+        == "tfsum: stopped after step 7 of 9; the same command goes on from there\n"
+    )
 
 
 def test_a_stranger_error_is_not_hidden(doctor_does):
@@ -96,7 +99,9 @@ def test_a_wrong_call_is_2_and_says_what_is_right(capsys, argv, words):
 
 
 def test_help_lists_every_verb_and_loads_none(capsys):
-    code = "import sys, tfsum.cli.main as m; m.main(['--help']); print(*sys.modules, file=sys.stderr)"
+    code = (
+        "import sys, tfsum.cli.main as m; m.main(['--help']); print(*sys.modules, file=sys.stderr)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert re.findall(r"^    (\w+)\b", done.stdout, re.MULTILINE) == list(VERBS)
     loaded = done.stderr.split()
@@ -125,6 +130,6 @@ def test_version(capsys):
 
 def test_output_cut_off_by_its_reader_is_quiet():
     code = "import sys; from tfsum.cli.main import main; sys.exit(main(['doctor', '--help']))"
-    command = f"{sys.executable} -c \"{code}\" | true"
+    command = f'{sys.executable} -c "{code}" | true'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr

@@ -29,22 +29,66 @@ def called(monkeypatch):
 
 def test_summarize(called, capsys):
     assert main(["pipeline", "summarize", "--input", "docs/*.jsonl.gz", "--output", "out"]) == 0
-    (arguments, options), = called.calls
+    ((arguments, options),) = called.calls
     assert arguments == ("docs/*.jsonl.gz", "out")
-    assert options == {"field": "text", "id_field": None, "output_format": "parquet", "shards": 8, "model": None,
-                       "max_characters": 1_000_000, "runner": "DirectRunner", "pipeline_options": []}
+    assert options == {
+        "field": "text",
+        "id_field": None,
+        "output_format": "parquet",
+        "shards": 8,
+        "model": None,
+        "max_characters": 1_000_000,
+        "runner": "DirectRunner",
+        "pipeline_options": [],
+    }
     assert capsys.readouterr().out.splitlines()[0].split() == ["documents", "12,000"]
 
 
 def test_summarize_with_all_options(called, capsys):
-    words = ["--input", "a", "--output", "b", "--field", "body", "--id", "url", "--output-format", "jsonl", "--shards",
-             "2", "--model", "m", "-n", "5", "--newline", "space", "--max-characters", "10", "--runner", "FlinkRunner",
-             "--format", "json", "--", "--parallelism=4", "--model", "x"]
+    words = [
+        "--input",
+        "a",
+        "--output",
+        "b",
+        "--field",
+        "body",
+        "--id",
+        "url",
+        "--output-format",
+        "jsonl",
+        "--shards",
+        "2",
+        "--model",
+        "m",
+        "-n",
+        "5",
+        "--newline",
+        "space",
+        "--max-characters",
+        "10",
+        "--runner",
+        "FlinkRunner",
+        "--format",
+        "json",
+        "--",
+        "--parallelism=4",
+        "--model",
+        "x",
+    ]
     assert main(["pipeline", "summarize", *words]) == 0
-    (_, options), = called.calls
-    assert options == {"field": "body", "id_field": "url", "output_format": "jsonl", "shards": 2, "model": "m",
-                       "max_characters": 10, "runner": "FlinkRunner", "sentences": 5, "newline": "space",
-                       "pipeline_options": ["--parallelism=4", "--model", "x"]}
+    ((_, options),) = called.calls
+    assert options == {
+        "field": "body",
+        "id_field": "url",
+        "output_format": "jsonl",
+        "shards": 2,
+        "model": "m",
+        "max_characters": 10,
+        "runner": "FlinkRunner",
+        "sentences": 5,
+        "newline": "space",
+        "pipeline_options": ["--parallelism=4", "--model", "x"],
+    }
     assert json.loads(capsys.readouterr().out) == called.counts
 
 
@@ -58,27 +102,74 @@ def test_the_exit_status_says_whether_anything_was_answered(called):
 
 def test_prepare(called, tmp_path, capsys):
     (tmp_path / "c.jsonl").touch()
-    words = ["pipeline", "prepare", str(tmp_path / "c.jsonl"), "--output", "out", "--vocabulary", "v", "--shards", "64",
-             "--runner", "SparkRunner", "--text", "body", "--format", "json", "--", "--parallelism=4"]
+    words = [
+        "pipeline",
+        "prepare",
+        str(tmp_path / "c.jsonl"),
+        "--output",
+        "out",
+        "--vocabulary",
+        "v",
+        "--shards",
+        "64",
+        "--runner",
+        "SparkRunner",
+        "--text",
+        "body",
+        "--format",
+        "json",
+        "--",
+        "--parallelism=4",
+    ]
     assert main(words) == 0
-    (arguments, options), = called.calls
+    ((arguments, options),) = called.calls
     assert arguments == (str(tmp_path / "c.jsonl"), "out", "v", "extractive")
-    assert options == {"runner": "SparkRunner", "pipeline_options": ["--parallelism=4"], "shards": 64,
-                       "columns": {"text": "body"}}
+    assert options == {
+        "runner": "SparkRunner",
+        "pipeline_options": ["--parallelism=4"],
+        "shards": 64,
+        "columns": {"text": "body"},
+    }
     assert json.loads(capsys.readouterr().out) == called.counts
 
 
-@pytest.mark.parametrize("words, message", [
-    (["pipeline"], "the following arguments are required: PIPELINE"),
-    (["pipeline", "sum"], "invalid choice: 'sum'"),
-    (["pipeline", "summarize", "--output", "b"], "the following arguments are required: --input"),
-    (["pipeline", "summarize", "--input", "a", "--output", "b", "--paralelism=4"],
-     "unrecognized arguments: --paralelism=4"),
-    (["pipeline", "prepare", "recipe.toml", "--output", "b", "--vocabulary", "v"], "recipe.toml: is a recipe"),
-    (["pipeline", "prepare", "c.jsonl", "--output", "b", "--vocabulary", "v", "--processes", "2"],
-     "unrecognized arguments: --processes 2"),
-    (["pipeline", "prepare", "none.jsonl", "--output", "b", "--vocabulary", "v"], "no such file: none.jsonl"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["pipeline"], "the following arguments are required: PIPELINE"),
+        (["pipeline", "sum"], "invalid choice: 'sum'"),
+        (
+            ["pipeline", "summarize", "--output", "b"],
+            "the following arguments are required: --input",
+        ),
+        (
+            ["pipeline", "summarize", "--input", "a", "--output", "b", "--paralelism=4"],
+            "unrecognized arguments: --paralelism=4",
+        ),
+        (
+            ["pipeline", "prepare", "recipe.toml", "--output", "b", "--vocabulary", "v"],
+            "recipe.toml: is a recipe",
+        ),
+        (
+            [
+                "pipeline",
+                "prepare",
+                "c.jsonl",
+                "--output",
+                "b",
+                "--vocabulary",
+                "v",
+                "--processes",
+                "2",
+            ],
+            "unrecognized arguments: --processes 2",
+        ),
+        (
+            ["pipeline", "prepare", "none.jsonl", "--output", "b", "--vocabulary", "v"],
+            "no such file: none.jsonl",
+        ),
+    ],
+)
 def test_wrong_calls(called, capsys, words, message):
     assert main(words) == 2 and message in capsys.readouterr().err
 
@@ -93,4 +184,7 @@ def test_without_apache_beam_the_cure_is_named(monkeypatch, capsys):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(tfsum.beam, "summarize_files", raising=False)
     assert main(["pipeline", "summarize", "--input", "a", "--output", "b"]) == 1
-    assert "pipelines need the package apache_beam; pip install 'tfsum[beam]'" in capsys.readouterr().err
+    assert (
+        "pipelines need the package apache_beam; pip install 'tfsum[beam]'"
+        in capsys.readouterr().err
+    )

@@ -13,8 +13,11 @@ from tfsum.tasks.abstractive import prepare as pairs
 from tfsum.tasks.extractive import prepare as library
 from tfsum.tasks.pretraining import prepare as pretraining
 
-PARAMETERS = {name for function in (library.prepare, pretraining.prepare, pairs.prepare)
-              for name in inspect.signature(function).parameters}
+PARAMETERS = {
+    name
+    for function in (library.prepare, pretraining.prepare, pairs.prepare)
+    for name in inspect.signature(function).parameters
+}
 
 
 @pytest.fixture
@@ -50,12 +53,30 @@ def test_only_what_was_given_is_passed_on(called, corpus, capsys):
     assert capsys.readouterr().out == "documents       12,000\nduplicates           3\n"
 
 
-@pytest.mark.parametrize(("words", "told"), [("", {"lowercase": False, "strip_accents": None}),
-                                            ("--keep-accents", {"lowercase": False, "strip_accents": False}),
-                                            ("--lowercase", {"lowercase": True})])
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("", {"lowercase": False, "strip_accents": None}),
+        ("--keep-accents", {"lowercase": False, "strip_accents": False}),
+        ("--lowercase", {"lowercase": True}),
+    ],
+)
 def test_a_vocabulary_with_capitals_is_read_with_capitals(called, corpus, tmp_path, words, told):
     (tmp_path / "v.txt").write_text("[PAD]\n[UNK]\nthe\nThe\n")
-    assert main(["prepare", corpus, "--output", "r", "--vocabulary", str(tmp_path / "v.txt"), *words.split()]) == 0
+    assert (
+        main(
+            [
+                "prepare",
+                corpus,
+                "--output",
+                "r",
+                "--vocabulary",
+                str(tmp_path / "v.txt"),
+                *words.split(),
+            ]
+        )
+        == 0
+    )
     assert called[0][1] == {"columns": None, **told}
 
 
@@ -77,8 +98,19 @@ def test_pretraining_has_options_of_its_own(called, corpus, capsys):
     call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "pretraining"]
     words = "--text 1 --max-length 64 --next-sentence none --same-document-share 0.5 --keep-accents --duplicates 10"
     assert main([*call, *words.split()]) == 0
-    assert called == [((corpus, "r", "v.txt"), {"text": "1", "max_length": 64, "next_sentence": "none",
-                                                "same_document_share": 0.5, "strip_accents": False, "duplicates": 10})]
+    assert called == [
+        (
+            (corpus, "r", "v.txt"),
+            {
+                "text": "1",
+                "max_length": 64,
+                "next_sentence": "none",
+                "same_document_share": 0.5,
+                "strip_accents": False,
+                "duplicates": 10,
+            },
+        )
+    ]
     assert main([*call, "--labels", "soft", "--id", "name"]) == 2
     assert "--labels, --id: no option of --task pretraining" in capsys.readouterr().err
     assert main([*call[:-2], "--max-length", "64"]) == 2
@@ -87,10 +119,24 @@ def test_pretraining_has_options_of_its_own(called, corpus, capsys):
 
 def test_pairs_have_options_of_their_own(called, corpus, capsys):
     call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "pairs"]
-    words = "--source 1 --target 2 --cut-sources --target-lines 1 --max-source-length 128 --lowercase"
+    words = (
+        "--source 1 --target 2 --cut-sources --target-lines 1 --max-source-length 128 --lowercase"
+    )
     assert main([*call, *words.split(), "--target-corpus", corpus]) == 0
-    assert called == [((corpus, "r", "v.txt"), {"source": "1", "target": "2", "cut_sources": True, "target_lines": 1,
-                                                "max_source_length": 128, "lowercase": True, "target_corpus": corpus})]
+    assert called == [
+        (
+            (corpus, "r", "v.txt"),
+            {
+                "source": "1",
+                "target": "2",
+                "cut_sources": True,
+                "target_lines": 1,
+                "max_source_length": 128,
+                "lowercase": True,
+                "target_corpus": corpus,
+            },
+        )
+    ]
     assert main([*call, "--target-corpus", "absent.de"]) == 2
     assert "no such file: absent.de" in capsys.readouterr().err
     assert main([*call, "--labels", "soft"]) == 2
@@ -101,7 +147,10 @@ def test_every_option_is_an_argument_of_the_function(called):
     parser = argparse.ArgumentParser()
     verb.add_arguments(parser)
     names = {action.dest for action in parser._actions}
-    assert names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"} <= PARAMETERS
+    assert (
+        names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"}
+        <= PARAMETERS
+    )
 
 
 def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, capsys):
@@ -115,11 +164,16 @@ def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, caps
 
 
 def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):
-    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false, "strip_accents": true}')
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"do_lower_case": false, "strip_accents": true}'
+    )
     call = ["prepare", corpus, "--output", "r", "--vocabulary", str(tmp_path)]
-    for words, told in (([], {"lowercase": False, "strip_accents": True}), (["--lowercase"], {"lowercase": True}),
-                        (["--keep-accents"], {"lowercase": False, "strip_accents": False}),
-                        (["--task", "pairs"], {})):
+    for words, told in (
+        ([], {"lowercase": False, "strip_accents": True}),
+        (["--lowercase"], {"lowercase": True}),
+        (["--keep-accents"], {"lowercase": False, "strip_accents": False}),
+        (["--task", "pairs"], {}),
+    ):
         assert main([*call, *words]) == 0
         assert {k: v for k, v in called[-1][1].items() if k != "columns"} == told
 
@@ -131,4 +185,7 @@ def test_a_missing_corpus_is_a_wrong_call(called, capsys):
 
 def test_a_recipe_says_the_rest(capsys):
     assert main(["prepare", "news.toml", "--output", "x", "--task", "pairs", "--shards", "3"]) == 2
-    assert "--task, --output, --shards: not with a recipe, which says it; use --set" in capsys.readouterr().err
+    assert (
+        "--task, --output, --shards: not with a recipe, which says it; use --set"
+        in capsys.readouterr().err
+    )

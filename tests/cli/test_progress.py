@@ -26,7 +26,10 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
         if len(text) == progress.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
 
-    with contextlib.redirect_stderr(terminal), progress.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer):
+    with (
+        contextlib.redirect_stderr(terminal),
+        progress.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
+    ):
         assert moved.wait(60)  # while the one call of the graph would run
     assert asked == [progress.TRIAL // 10, progress.TRIAL]
     assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
@@ -34,13 +37,19 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
 
 def test_small_texts_and_other_streams_have_none():
     terminal = Terminal()
-    with contextlib.redirect_stderr(terminal), progress.large_text_bar("a.txt", ["b" * 1000], pytest.fail):
+    with (
+        contextlib.redirect_stderr(terminal),
+        progress.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
+    ):
         pass
     assert terminal.getvalue() == ""
     pipe = io.StringIO()
     large = ["b" * 2_000_000]
-    with contextlib.redirect_stderr(pipe), progress.large_text_bar("war.txt", large, pytest.fail), \
-            progress.documents_bar(3) as bar:
+    with (
+        contextlib.redirect_stderr(pipe),
+        progress.large_text_bar("war.txt", large, pytest.fail),
+        progress.documents_bar(3) as bar,
+    ):
         bar.update()
     assert pipe.getvalue() == ""
 

@@ -42,7 +42,9 @@ def test_a_line_for_each_run(runs, capsys):
 
 
 def test_two_runs_are_compared(runs, capsys):
-    assert main(["runs", "--compare", str(runs / "one"), str(runs / "two"), "--format", "json"]) == 0
+    assert (
+        main(["runs", "--compare", str(runs / "one"), str(runs / "two"), "--format", "json"]) == 0
+    )
     found = json.loads(capsys.readouterr().out)
     assert found["recipes"] == [["[train] seed", 0, 7]]
     assert ["rouge1", 4, None, 50.0] in found["scores"] and len(found["scores"]) == 6

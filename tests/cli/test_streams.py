@@ -14,12 +14,27 @@ COMMAND = f'{sys.executable} -c "import sys; from tfsum.cli.main import main; sy
 
 
 def shell(line: str, **options) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])}
-    return subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True, check=False, **options)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
+    }
+    return subprocess.run(
+        ["bash", "-c", line],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        **options,
+    )
 
 
-@pytest.mark.parametrize(("redirection", "reason"), [
-    ("> /dev/full", "standard output: No space left on device"), (">&-", "standard output is closed")])
+@pytest.mark.parametrize(
+    ("redirection", "reason"),
+    [
+        ("> /dev/full", "standard output: No space left on device"),
+        (">&-", "standard output is closed"),
+    ],
+)
 def test_output_that_cannot_be_written(redirection, reason):
     done = shell(f"{COMMAND} --help {redirection}")
     assert done.returncode == 1 and done.stderr.count("\n") == 1 and reason in done.stderr
@@ -46,10 +61,15 @@ sys.exit(main.main(["doctor"]))
 
 
 def test_ctrl_c_ends_a_call_that_python_cannot_interrupt():
-    process = subprocess.Popen([sys.executable, "-c", BUSY], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": str(ROOT)},
-                               # A shell's job in the background ignores the signal, and its children inherit that.
-                               preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+    process = subprocess.Popen(
+        [sys.executable, "-c", BUSY],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        # A shell's job in the background ignores the signal, and its children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)

@@ -13,7 +13,9 @@ from tfsum.cli import summarize
 from tfsum.cli.main import main
 from tfsum.inference.shipped import shipped_model
 
-Generated = dataclasses.make_dataclass("Generated", ["summary", "log_probability", "coverage", "ended", "warnings"])
+Generated = dataclasses.make_dataclass(
+    "Generated", ["summary", "log_probability", "coverage", "ended", "warnings"]
+)
 
 TEXT = "One came. Two went. Three stayed."
 
@@ -78,7 +80,10 @@ def stdin(monkeypatch, data: bytes):
 
 def test_a_classifier_writes_no_summary(asked, article, capsys):
     assert main(["summarize", "--model", "classifier", str(article)]) == 1
-    assert "classifier: is a classifier, which writes no summary; use `tfsum classify`" in capsys.readouterr().err
+    assert (
+        "classifier: is a classifier, which writes no summary; use `tfsum classify`"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_file_gives_a_sentence_a_line(asked, article, capsys):
@@ -93,14 +98,28 @@ def test_standard_input_and_json(asked, monkeypatch, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer["sentences"] == ["One came.", "Two went."] and asked == ["m/1"]
     assert [TEXT[start:end] for start, end in answer["offsets"]] == answer["sentences"]
-    assert set(answer) == {"file", "summary", "sentences", "scores", "offsets", "coverage", "warnings"}
+    assert set(answer) == {
+        "file",
+        "summary",
+        "sentences",
+        "scores",
+        "offsets",
+        "coverage",
+        "warnings",
+    }
 
 
 def test_a_model_that_writes(asked, article, capsys):
     assert main(["summarize", str(article), "--model", "writer"]) == 0
     assert capsys.readouterr() == (TEXT.upper() + "\n", f"tfsum: {article}: warning: cut\n")
     main(["summarize", str(article), "--model", "writer", "--format", "json"])
-    said = {"file": str(article), "summary": TEXT.upper(), "log_probability": -1.234568, "coverage": 0.5, "ended": True}
+    said = {
+        "file": str(article),
+        "summary": TEXT.upper(),
+        "log_probability": -1.234568,
+        "coverage": 0.5,
+        "ended": True,
+    }
     assert json.loads(capsys.readouterr().out) == {**said, "warnings": ["cut"]}
     assert main(["summarize", str(article), "--model", "writer", "-n", "2"]) == 2
     assert "--sentences 2: writer is not extractive" in capsys.readouterr().err
@@ -110,7 +129,10 @@ def test_several_files_have_headings_and_json_lines(asked, article, tmp_path, ca
     other = tmp_path / "other.txt"
     other.write_text("바다가 보인다. Yes.", encoding="utf-8")
     assert main(["summarize", str(article), str(other), "-n", "1"]) == 0
-    assert capsys.readouterr().out == f"==> {article} <==\nOne came.\n\n==> {other} <==\n바다가 보인다.\n\n"
+    assert (
+        capsys.readouterr().out
+        == f"==> {article} <==\nOne came.\n\n==> {other} <==\n바다가 보인다.\n\n"
+    )
     main(["summarize", str(article), str(other), "--format", "json"])
     lines = capsys.readouterr().out.splitlines()
     assert [json.loads(line)["file"] for line in lines] == [str(article), str(other)]
@@ -122,7 +144,9 @@ def test_more_files_than_a_batch(asked, tmp_path, capsys):
         path.write_text(f"Number {i} came.")
     assert main(["summarize", *map(str, paths), "--format", "json"]) == 0
     answers = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [answer["summary"] for answer in answers] == [f"Number {i} came." for i in range(len(paths))]
+    assert [answer["summary"] for answer in answers] == [
+        f"Number {i} came." for i in range(len(paths))
+    ]
 
 
 def test_warnings_and_broken_bytes_go_to_stderr(asked, monkeypatch, capsys):
@@ -166,13 +190,21 @@ def test_wrong_calls(asked, argv, words, capsys):
 
 
 def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path, capsys):
-    for name, content in (("a.txt", b"One came."), ("deep/b.txt", b"Two went."), ("c.bin", b"\x7fELF" + bytes(9))):
+    for name, content in (
+        ("a.txt", b"One came."),
+        ("deep/b.txt", b"Two went."),
+        ("c.bin", b"\x7fELF" + bytes(9)),
+    ):
         (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "texts" / name).write_bytes(content)
     call = ["summarize", "--recursive", str(tmp_path / "texts"), "--output", str(tmp_path / "out")]
     assert main(call) == 1
     out, err = capsys.readouterr()
-    assert out == "" and "1 of 3 could not be summarized:\n  " in err and "c.bin: is an ELF program" in err
+    assert (
+        out == ""
+        and "1 of 3 could not be summarized:\n  " in err
+        and "c.bin: is an ELF program" in err
+    )
     assert (tmp_path / "out" / "a.txt.txt").read_text() == "One came.\n"
     (tmp_path / "out" / "a.txt.txt").write_text("kept")
     (tmp_path / "out" / "deep" / "b.txt.txt").unlink()
@@ -184,11 +216,19 @@ def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path
 def test_rows_are_read_by_their_field(asked, tmp_path, capsys):
     (tmp_path / "news.jsonl").write_text('{"text": "One came."}\n{"text": "Two went."}\n')
     assert main(["summarize", str(tmp_path / "news.jsonl")]) == 1
-    assert "holds rows (the first has the fields text); `tfsum summarize --field text` reads" in capsys.readouterr().err
-    assert main(["summarize", str(tmp_path / "news.jsonl"), "--field", "text", "--format", "json"]) == 0
+    assert (
+        "holds rows (the first has the fields text); `tfsum summarize --field text` reads"
+        in capsys.readouterr().err
+    )
+    assert (
+        main(["summarize", str(tmp_path / "news.jsonl"), "--field", "text", "--format", "json"])
+        == 0
+    )
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [(row["file"].rpartition("/")[2], row["summary"]) for row in rows] == [("news.jsonl:1", "One came."),
-                                                                               ("news.jsonl:2", "Two went.")]
+    assert [(row["file"].rpartition("/")[2], row["summary"]) for row in rows] == [
+        ("news.jsonl:1", "One came."),
+        ("news.jsonl:2", "Two went."),
+    ]
 
 
 def test_no_control_character_reaches_the_terminal(asked, tmp_path, capsys):
@@ -197,7 +237,11 @@ def test_no_control_character_reaches_the_terminal(asked, tmp_path, capsys):
     for form in ("text", "json"):
         assert main(["summarize", str(path), str(path), "--format", form]) == 0
         out, err = capsys.readouterr()
-        assert not {c for c in out + err if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c == "\u202e"}
+        assert not {
+            c
+            for c in out + err
+            if (ord(c) < 32 and c != "\n") or 127 <= ord(c) < 160 or c == "\u202e"
+        }
     assert json.loads(out.splitlines()[0])["file"] == str(path)
 
 
@@ -205,7 +249,13 @@ def test_two_answers_of_one_name_are_refused(asked, tmp_path, capsys):
     for folder in ("a", "b"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.txt").write_text("One came.")
-    call = ["summarize", str(tmp_path / "a" / "x.txt"), str(tmp_path / "b" / "x.txt"), "-o", str(tmp_path / "out")]
+    call = [
+        "summarize",
+        str(tmp_path / "a" / "x.txt"),
+        str(tmp_path / "b" / "x.txt"),
+        "-o",
+        str(tmp_path / "out"),
+    ]
     assert main(call) == 1
     assert "would both be x.txt; name their folder with --recursive" in capsys.readouterr().err
 

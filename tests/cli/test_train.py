@@ -24,7 +24,9 @@ def recipes(monkeypatch):
 
 
 def test_only_the_folder_goes_to_standard_output(recipes, capsys):
-    assert main(["train", "news.toml", "--set", "train.seed=2", "--set", "model.head=classifier"]) == 0
+    assert (
+        main(["train", "news.toml", "--set", "train.seed=2", "--set", "model.head=classifier"]) == 0
+    )
     assert recipes == [("news.toml", ["train.seed=2", "model.head=classifier"])]
     out, err = capsys.readouterr()
     assert out == "runs/news/best\n" and "epoch 1" in err

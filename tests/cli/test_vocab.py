@@ -41,14 +41,27 @@ def test_files_of_both_kinds_are_read_and_the_file_is_written(called, corpora, t
     assert main(["vocab", *corpora, "--columns", "1,2", "-o", str(out)]) == 0
     texts = ['The "cat"', "Le « chat »", "A dog", "Un chien", "The mat", "A b"]
     assert called == [(texts, 8000, {})]
-    assert out.read_text() == "[PAD]\na\n" and capsys.readouterr().out == f"{out}: 2 pieces; the texts hold no 8000\n"
+    assert (
+        out.read_text() == "[PAD]\na\n"
+        and capsys.readouterr().out == f"{out}: 2 pieces; the texts hold no 8000\n"
+    )
 
 
 def test_options_keep_their_names_and_types(called, corpora, tmp_path):
-    words = "--size 99 --lowercase --keep-accents --plain --character-coverage 0.9 --min-frequency 3"
+    words = (
+        "--size 99 --lowercase --keep-accents --plain --character-coverage 0.9 --min-frequency 3"
+    )
     assert main(["vocab", corpora[1], "-o", str(tmp_path / "v.txt"), *words.split()]) == 0
-    assert called[0][1:] == (99, {"lowercase": True, "strip_accents": False, "reversible": False,
-                                  "character_coverage": 0.9, "min_frequency": 3})
+    assert called[0][1:] == (
+        99,
+        {
+            "lowercase": True,
+            "strip_accents": False,
+            "reversible": False,
+            "character_coverage": 0.9,
+            "min_frequency": 3,
+        },
+    )
 
 
 def test_every_option_is_an_argument_of_the_function():

@@ -35,12 +35,16 @@ def source(tmp_path):
 def full(stored):
     """The tensors of a file as Hugging Face has them."""
     names = weight_names.bert_names(2, "bert.")
-    names += [row for rows in BertForPretraining(stored.config).head_names().values() for row in rows]
+    names += [
+        row for rows in BertForPretraining(stored.config).head_names().values() for row in rows
+    ]
     tensors = {}
     for name, _, transposed in names:
         own, as_stored = stored.name(name, transposed)
         if own in stored.tensors:
-            tensors[name] = stored.tensors[own].T if as_stored != transposed else stored.tensors[own]
+            tensors[name] = (
+                stored.tensors[own].T if as_stored != transposed else stored.tensors[own]
+            )
     return tensors
 
 
@@ -54,8 +58,20 @@ def test_round_trips_through_all_formats(source, tmp_path):
     """Each format follows each: tensors bit by bit, arguments, vocabulary and case come back."""
     first = open_folder(source)
     assert len(full(first)) == 5 + 16 * 2 + 2 + 5 + 2
-    chain = ["google", "hugging-face", "tfsum", "google", "tfsum", "hugging-face", "google", "google", "hugging-face",
-             "hugging-face", "tfsum", "tfsum"]
+    chain = [
+        "google",
+        "hugging-face",
+        "tfsum",
+        "google",
+        "tfsum",
+        "hugging-face",
+        "google",
+        "google",
+        "hugging-face",
+        "hugging-face",
+        "tfsum",
+        "tfsum",
+    ]
     assert set(itertools.pairwise(chain)) == set(itertools.product(FORMATS, FORMATS))
     last = source
     for i, to in enumerate(chain):
@@ -66,13 +82,18 @@ def test_round_trips_through_all_formats(source, tmp_path):
         assert found.config == first.config
         assert (last / "vocab.txt").read_bytes() == (source / "vocab.txt").read_bytes()
         assert [p.name for p in last.parent.iterdir() if p.name.startswith(f"{i}.")] == []
-    assert (last / "model.safetensors").read_bytes() == (tmp_path / "9" / "model.safetensors").read_bytes()
+    assert (last / "model.safetensors").read_bytes() == (
+        tmp_path / "9" / "model.safetensors"
+    ).read_bytes()
 
 
 def test_the_outputs_are_the_same(source, tmp_path):
     convert(source, tmp_path / "google", "google")
     ids = np.arange(1, 15, dtype=np.int32)[None]
-    before, after = (BertForPretraining.from_pretrained(f)({"token_ids": ids}) for f in (source, tmp_path / "google"))
+    before, after = (
+        BertForPretraining.from_pretrained(f)({"token_ids": ids})
+        for f in (source, tmp_path / "google")
+    )
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
 
@@ -96,9 +117,15 @@ def test_what_the_folders_hold(source, tmp_path):
         convert(source, tmp_path / to, to)
     held = {to: sorted(p.name for p in (tmp_path / to).iterdir()) for to in FORMATS}
     assert held == {
-        "google": ["bert_config.json", "bert_model.ckpt.data-00000-of-00001", "bert_model.ckpt.index", "vocab.txt"],
+        "google": [
+            "bert_config.json",
+            "bert_model.ckpt.data-00000-of-00001",
+            "bert_model.ckpt.index",
+            "vocab.txt",
+        ],
         "hugging-face": ["config.json", "model.safetensors", "tokenizer_config.json", "vocab.txt"],
-        "tfsum": ["config.json", "model.safetensors", "tfsum.json", "vocab.txt"]}
+        "tfsum": ["config.json", "model.safetensors", "tfsum.json", "vocab.txt"],
+    }
 
 
 def test_case_is_read_or_given(source, tmp_path):
@@ -113,7 +140,9 @@ def test_an_encoder_alone_stays_one(tmp_path):
     Bert(10, 8, 1, 2, 8, max_position_embeddings=9).save_pretrained(tmp_path / "encoder")
     convert(tmp_path / "encoder", tmp_path / "google", "google")
     convert(tmp_path / "google", tmp_path / "back", "hugging-face")
-    assert (tmp_path / "encoder" / "config.json").read_bytes() == (tmp_path / "back" / "config.json").read_bytes()
+    assert (tmp_path / "encoder" / "config.json").read_bytes() == (
+        tmp_path / "back" / "config.json"
+    ).read_bytes()
     assert not (tmp_path / "back" / "vocab.txt").exists()
     equal(*(load_file(tmp_path / name / "model.safetensors") for name in ("encoder", "back")))
 
@@ -127,14 +156,25 @@ def test_one_head_alone_stays_one(source, tmp_path):
     assert names == {google_name(name, True)[0] for name in alone}
 
 
-@pytest.mark.parametrize(("head", "architecture"), [
-    ("cls.", "BertForPreTraining"), ("cls.predictions", "BertForMaskedLM"),
-    ("cls.seq_relationship", "BertForNextSentencePrediction"), ("no head", "BertModel")])
+@pytest.mark.parametrize(
+    ("head", "architecture"),
+    [
+        ("cls.", "BertForPreTraining"),
+        ("cls.predictions", "BertForMaskedLM"),
+        ("cls.seq_relationship", "BertForNextSentencePrediction"),
+        ("no head", "BertModel"),
+    ],
+)
 def test_the_class_is_named_by_the_heads(source, tmp_path, head, architecture):
     tensors = load_file(source / "model.safetensors")
-    save_file({k: v.copy() for k, v in tensors.items() if k.startswith(("bert.", head))}, source / "model.safetensors")
+    save_file(
+        {k: v.copy() for k, v in tensors.items() if k.startswith(("bert.", head))},
+        source / "model.safetensors",
+    )
     convert(source, tmp_path / "out", "hugging-face")
-    assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == [architecture]
+    assert json.loads((tmp_path / "out" / "config.json").read_text())["architectures"] == [
+        architecture
+    ]
 
 
 def test_a_vocabulary_out_of_tokenizer_json(source, tmp_path):
@@ -149,8 +189,14 @@ def test_a_vocabulary_out_of_tokenizer_json(source, tmp_path):
 
 def test_a_vocabulary_that_marks_spaces_is_told(tmp_path):
     pieces = ["[PAD]", "[UNK]", *PIECES]
-    Bert(vocab_size=len(pieces), hidden_size=8, num_hidden_layers=1, num_attention_heads=2, intermediate_size=12,
-         max_position_embeddings=8).save_pretrained(tmp_path / "source")
+    Bert(
+        vocab_size=len(pieces),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=12,
+        max_position_embeddings=8,
+    ).save_pretrained(tmp_path / "source")
     (tmp_path / "source" / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8")
     for to in FORMATS:
         notes = convert(tmp_path / "source", tmp_path / to, to)
@@ -168,10 +214,15 @@ def test_double_precision_is_rounded_and_told(source, tmp_path):
 
 def test_what_the_reader_is_told(source, tmp_path):
     tensors = {k: v.copy() for k, v in load_file(source / "model.safetensors").items()}
-    more = {"classifier.weight": np.zeros((3, 16), np.float32), "classifier.bias": np.zeros(3, np.float32)}
+    more = {
+        "classifier.weight": np.zeros((3, 16), np.float32),
+        "classifier.bias": np.zeros(3, np.float32),
+    }
     save_file(tensors | more, source / "model.safetensors")
     notes = convert(source, tmp_path / "google", "google")
-    assert notes[0] == "left out 2 tensors of heads of other tasks: classifier.bias, classifier.weight"
+    assert (
+        notes[0] == "left out 2 tensors of heads of other tasks: classifier.bias, classifier.weight"
+    )
     assert "tanh form" in notes[1] and "layer_norm_eps is 1e-07" in notes[2] and len(notes) == 3
     assert convert(tmp_path / "google", tmp_path / "tfsum", "tfsum") == []
 
@@ -192,6 +243,8 @@ def test_a_source_that_does_not_fit_leaves_nothing(source, tmp_path):
     save_file(tensors, source / "model.safetensors")
     with pytest.raises(CheckpointError, match="missing: bert.pooler.dense.bias"):
         convert(source, tmp_path / "out", "google")
-    with pytest.raises(CheckpointError, match="no format 'onnx'; known are google, hugging-face, tfsum"):
+    with pytest.raises(
+        CheckpointError, match="no format 'onnx'; known are google, hugging-face, tfsum"
+    ):
         convert(source, tmp_path / "out", "onnx")
     assert [p.name for p in tmp_path.iterdir()] == ["source"]

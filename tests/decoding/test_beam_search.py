@@ -12,11 +12,18 @@ from tfsum.decoding.beam_search import NORMALIZATIONS
 
 LENGTH = 4
 SOURCES = [[3, 4, 5], [9, 0, 0], [7, 7, 0]]
-WHEN = st.sampled_from(["anywhere", "rarely", "at once", "never", "at the last step", "all together"])
+WHEN = st.sampled_from(
+    ["anywhere", "rarely", "at once", "never", "at the last step", "all together"]
+)
 NORMALIZATION = {"gnmt": lambda n, a: ((5 + n) / 6) ** a, "length": lambda n, a: n**a}
-SEARCHES = st.fixed_dictionaries({
-    "length_penalty": st.sampled_from([0, 0.6, 1.0, 3.0]), "normalization": st.sampled_from(["gnmt", "length"]),
-    "min_length": st.integers(0, LENGTH), "no_repeat_ngram": st.integers(0, 3)})
+SEARCHES = st.fixed_dictionaries(
+    {
+        "length_penalty": st.sampled_from([0, 0.6, 1.0, 3.0]),
+        "normalization": st.sampled_from(["gnmt", "length"]),
+        "min_length": st.integers(0, LENGTH),
+        "no_repeat_ngram": st.integers(0, 3),
+    }
+)
 properties = settings(derandomize=True, deadline=None, max_examples=40)
 
 
@@ -34,26 +41,36 @@ def every_sequence(model, source, search, length, ids=(), log_probability=0.0):
         yield log_probability, ids
         return
     for token, value in model.candidates(source, ids, **rules(search)).items():
-        yield from every_sequence(model, source, search, length, (*ids, token), log_probability + value)
+        yield from every_sequence(
+            model, source, search, length, (*ids, token), log_probability + value
+        )
 
 
 def plain_beam_search(model, source, search, length):
     """(log-probability, ids) of the n best, by a search that never stops early."""
     live, pool = [(0.0, ())], []
     for step in range(length):
-        grown = [(total + value, (*ids, token)) for total, ids in live
-                 for token, value in model.candidates(source, ids, **rules(search)).items()]
+        grown = [
+            (total + value, (*ids, token))
+            for total, ids in live
+            for token, value in model.candidates(source, ids, **rules(search)).items()
+        ]
         grown.sort(key=lambda hypothesis: -hypothesis[0])
-        done = [h for h in grown[:search.width] if h[1][-1] == model.end_id or step + 1 == length]
+        done = [h for h in grown[: search.width] if h[1][-1] == model.end_id or step + 1 == length]
         pool += done
-        live = [h for h in grown if h[1][-1] != model.end_id][:search.width]
-    return sorted(pool, key=lambda h: -score(search, *h))[:search.n_best]
+        live = [h for h in grown if h[1][-1] != model.end_id][: search.width]
+    return sorted(pool, key=lambda h: -score(search, *h))[: search.n_best]
 
 
 def check(model, search, sources, length, expected):
     """Holds the answers against [(log-probability, ids)] of each source, the best first."""
-    ids, log_probabilities, lengths = (np.array(part) for part in search(model, np.array(sources), length))
-    assert ids.shape == (len(sources), search.n_best, length) and ids.dtype == lengths.dtype == np.int32
+    ids, log_probabilities, lengths = (
+        np.array(part) for part in search(model, np.array(sources), length)
+    )
+    assert (
+        ids.shape == (len(sources), search.n_best, length)
+        and ids.dtype == lengths.dtype == np.int32
+    )
     for row, wanted in enumerate(expected):
         found = [tuple(sequence[:n]) for sequence, n in zip(ids[row], lengths[row])]
         assert found == [sequence for _, sequence in wanted] + [()] * (search.n_best - len(wanted))
@@ -64,7 +81,9 @@ def check(model, search, sources, length, expected):
 
 @properties
 @given(seed=st.integers(0, 99), when=WHEN, arguments=SEARCHES, n_best=st.sampled_from([1, 3, 30]))
-def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(toy_model, end_biases, seed, when, arguments, n_best):
+def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(
+    toy_model, end_biases, seed, when, arguments, n_best
+):
     model = toy_model(4, seed, end_biases(LENGTH)[when])
     search = BeamSearch(width=40, n_best=n_best, **arguments)
     expected = []
@@ -76,12 +95,22 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(toy_model, end_biases
 
 
 @properties
-@given(seed=st.integers(0, 99), when=WHEN, arguments=SEARCHES, width=st.integers(2, 6), data=st.data())
-def test_a_narrow_beam_finds_what_a_plain_search_finds(toy_model, end_biases, seed, when, arguments, width, data):
+@given(
+    seed=st.integers(0, 99), when=WHEN, arguments=SEARCHES, width=st.integers(2, 6), data=st.data()
+)
+def test_a_narrow_beam_finds_what_a_plain_search_finds(
+    toy_model, end_biases, seed, when, arguments, width, data
+):
     length = 7
     model = toy_model(6, seed, end_biases(length)[when])
     search = BeamSearch(width, n_best=data.draw(st.integers(1, width)), **arguments)
-    check(model, search, SOURCES, length, [plain_beam_search(model, s, search, length) for s in SOURCES])
+    check(
+        model,
+        search,
+        SOURCES,
+        length,
+        [plain_beam_search(model, s, search, length) for s in SOURCES],
+    )
 
 
 @properties
@@ -89,13 +118,17 @@ def test_a_narrow_beam_finds_what_a_plain_search_finds(toy_model, end_biases, se
 def test_width_1_is_greedy(toy_model, end_biases, seed, when, arguments):
     model = toy_model(6, seed, end_biases(7)[when])
     search = BeamSearch(width=1, **arguments)
-    for found, wanted in zip(search(model, np.array(SOURCES), 7), Greedy(**rules(search))(model, np.array(SOURCES), 7)):
+    for found, wanted in zip(
+        search(model, np.array(SOURCES), 7), Greedy(**rules(search))(model, np.array(SOURCES), 7)
+    ):
         np.testing.assert_array_equal(found, wanted)
 
 
 @properties
 @given(seed=st.integers(0, 99), when=WHEN, n=st.integers(0, 2))
-def test_without_a_penalty_the_beams_themselves_are_greedy_at_width_1(toy_model, end_biases, seed, when, n):
+def test_without_a_penalty_the_beams_themselves_are_greedy_at_width_1(
+    toy_model, end_biases, seed, when, n
+):
     model = toy_model(6, seed, end_biases(7)[when])
     search = BeamSearch(width=1, length_penalty=0, no_repeat_ngram=n)
     ids, total, _ = search._follow_beams(model, np.array(SOURCES, "int32"), 7)
@@ -119,7 +152,9 @@ def test_it_stops_when_nothing_can_get_better_and_not_before(toy_model):
 
 
 def test_more_hypotheses_than_there_are(toy_model):
-    ids, log_probabilities, lengths = BeamSearch(width=8, n_best=8)(toy_model(4, 1), np.array([[5, 6]]), 1)
+    ids, log_probabilities, lengths = BeamSearch(width=8, n_best=8)(
+        toy_model(4, 1), np.array([[5, 6]]), 1
+    )
     assert np.array(lengths).tolist() == [[1, 1, 1, 0, 0, 0, 0, 0]]
     assert np.isfinite(log_probabilities)[0].tolist() == [True] * 3 + [False] * 5
     assert not np.any(np.array(ids)[0, 3:])
@@ -149,5 +184,7 @@ def test_logits_of_half_precision_are_summed_in_float32(toy_model, dtype):
 @pytest.mark.parametrize("length", [1, 2, 7, 200])
 def test_formulas_of_the_length_normalizations(length, alpha):
     # Wu et al. 2016, equation 14: lp(Y) = (5 + |Y|)^alpha / (5 + 1)^alpha
-    np.testing.assert_allclose(NORMALIZATIONS["gnmt"](length, alpha), (5 + length) ** alpha / 6**alpha, rtol=1e-6)
+    np.testing.assert_allclose(
+        NORMALIZATIONS["gnmt"](length, alpha), (5 + length) ** alpha / 6**alpha, rtol=1e-6
+    )
     np.testing.assert_allclose(NORMALIZATIONS["length"](length, alpha), length**alpha, rtol=1e-6)

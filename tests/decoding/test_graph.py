@@ -13,9 +13,11 @@ from tfsum.decoding import BeamSearch, Greedy, Sampling
 from tfsum.decoding.strategy import reorder_rows
 
 SOURCES = np.array([[3, 4, 5], [9, 0, 0], [7, 7, 0]], "int32")
-CASES = {"greedy": Greedy(min_length=3, no_repeat_ngram=2),
-         "beam": BeamSearch(4, n_best=2, min_length=3, no_repeat_ngram=2),
-         "sampling": Sampling(0.9, top_k=6, top_p=0.9, n_samples=3, no_repeat_ngram=2)}
+CASES = {
+    "greedy": Greedy(min_length=3, no_repeat_ngram=2),
+    "beam": BeamSearch(4, n_best=2, min_length=3, no_repeat_ngram=2),
+    "sampling": Sampling(0.9, top_k=6, top_p=0.9, n_samples=3, no_repeat_ngram=2),
+}
 ANY = [tf.TensorSpec([None, None], tf.int32, name="source_ids")]
 
 
@@ -30,11 +32,16 @@ def test_a_graph_of_any_batch_saved_and_loaded(toy_model, tmp_path, strategy):
     model = toy_model(9, 1, (-1.0,))
     wanted = strategy(model, SOURCES, 6)
     module = tf.Module()
-    module.generate = tf.function(lambda source_ids: strategy(model, source_ids, 6), input_signature=ANY)
+    module.generate = tf.function(
+        lambda source_ids: strategy(model, source_ids, 6), input_signature=ANY
+    )
     same(module.generate(SOURCES), wanted)
     graph = module.generate.get_concrete_function().graph.as_graph_def()
-    operations = {node.op for part in (graph, *graph.library.function)
-                  for node in (part.node if part is graph else part.node_def)}
+    operations = {
+        node.op
+        for part in (graph, *graph.library.function)
+        for node in (part.node if part is graph else part.node_def)
+    }
     assert "StatelessWhile" in operations
     assert not {op for op in operations if "Xla" in op or "Random" in op or "PyFunc" in op}
     tf.saved_model.save(module, str(tmp_path / "model"))
@@ -49,7 +56,10 @@ def test_xla(toy_model, strategy):
 
 
 def test_only_what_belongs_to_hypotheses_is_gathered():
-    state = {"hypotheses": {"a": np.arange(6), "b": {"c": np.arange(12).reshape(6, 2)}}, "source": np.arange(3)}
+    state = {
+        "hypotheses": {"a": np.arange(6), "b": {"c": np.arange(12).reshape(6, 2)}},
+        "source": np.arange(3),
+    }
     moved = reorder_rows(state, np.array([1, 1, 3, 2, 4, 4]))
     assert moved["source"] is state["source"]
     np.testing.assert_array_equal(moved["hypotheses"]["a"], [1, 1, 3, 2, 4, 4])

@@ -16,7 +16,10 @@ SETTINGS = ("beam_size", "alpha", "block_trigram", "min_length", "max_length")
 @pytest.fixture(scope="module")
 def model(shared):
     parity = shared / "parity"
-    return read_bertsum(parity / "presumm_abs_step0.pt", json.loads((parity / "bert_config_tiny48.json").read_text()))
+    return read_bertsum(
+        parity / "presumm_abs_step0.pt",
+        json.loads((parity / "bert_config_tiny48.json").read_text()),
+    )
 
 
 @pytest.mark.reference
@@ -24,15 +27,25 @@ def test_the_ids_and_scores_of_the_original(shared, model):
     stored = json.loads((shared / "parity" / "presumm_abs_decode.json").read_text())
     vocabulary = tuple((shared / "parity" / "vocab_tiny48.txt").read_text().splitlines())
     compared = 0
-    for settings in sorted({tuple(result[name] for name in SETTINGS) for result in stored["results"]}):
+    for settings in sorted(
+        {tuple(result[name] for name in SETTINGS) for result in stored["results"]}
+    ):
         beams, alpha, block, shortest, longest = settings
-        search = BeamSearch(beams, length_penalty=alpha, min_length=shortest + 1, no_repeat_ngram=3 if block else 0,
-                            legacy=True, vocabulary=vocabulary)
+        search = BeamSearch(
+            beams,
+            length_penalty=alpha,
+            min_length=shortest + 1,
+            no_repeat_ngram=3 if block else 0,
+            legacy=True,
+            vocabulary=vocabulary,
+        )
         results = [r for r in stored["results"] if tuple(r[name] for name in SETTINGS) == settings]
         sources = [stored["sources"][result["source"]] for result in results]
         width = max(len(source["src"]) for source in sources)
-        rows = {name: np.array([source[file] + [0] * (width - len(source[file])) for source in sources])
-                for name, file in (("source_ids", "src"), ("segment_ids", "segs"))}
+        rows = {
+            name: np.array([source[file] + [0] * (width - len(source[file])) for source in sources])
+            for name, file in (("source_ids", "src"), ("segment_ids", "segs"))
+        }
         ids, log_probability, lengths = model.generate(rows, search, longest)
         for i, result in enumerate(results):
             if result["ambiguous"]:
@@ -55,9 +68,14 @@ def test_hashes_of_words_do_not_depend_on_their_pieces():
     assert len({tuple(row) for row in hashes.piece[[0, 1, 3, 6, 7]].tolist()}) == 5
 
 
-@pytest.mark.parametrize(("arguments", "message"), [
-    ({"n_best": 2}, "n_best is 2 and legacy is true"), ({"no_repeat_ngram": 2}, "no_repeat_ngram is 2"),
-    ({"normalization": "length"}, "normalization is 'length'")])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_best": 2}, "n_best is 2 and legacy is true"),
+        ({"no_repeat_ngram": 2}, "no_repeat_ngram is 2"),
+        ({"normalization": "length"}, "normalization is 'length'"),
+    ],
+)
 def test_what_the_original_does_not_have_is_refused(arguments, message):
     with pytest.raises(Error, match=message):
         BeamSearch(4, legacy=True, **arguments)

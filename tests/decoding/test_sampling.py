@@ -21,7 +21,9 @@ def assert_frequencies(counts, probabilities, draws):
 
 
 def tempered(model, source, ids, temperature=1.0):
-    values = {token: np.exp(value / temperature) for token, value in model.candidates(source, ids).items()}
+    values = {
+        token: np.exp(value / temperature) for token, value in model.candidates(source, ids).items()
+    }
     return {token: value / sum(values.values()) for token, value in values.items()}
 
 
@@ -29,14 +31,18 @@ def tempered(model, source, ids, temperature=1.0):
 def test_sequences_come_as_often_as_they_are_likely(toy_model, temperature):
     model, draws = toy_model(6, 1, spread=1.0), 5000
     ids, _, lengths = Sampling(temperature, seed=11, n_samples=draws)(model, SOURCE, 2)
-    counts = collections.Counter(tuple(s[:n].tolist()) for s, n in zip(np.array(ids)[0], np.array(lengths)[0]))
+    counts = collections.Counter(
+        tuple(s[:n].tolist()) for s, n in zip(np.array(ids)[0], np.array(lengths)[0])
+    )
     expected = {}
     for first, p in tempered(model, SOURCE[0], [], temperature).items():
         if first == model.end_id:
             expected[first,] = p
             continue
-        expected |= {(first, second): p * q
-                     for second, q in tempered(model, SOURCE[0], [first], temperature).items()}
+        expected |= {
+            (first, second): p * q
+            for second, q in tempered(model, SOURCE[0], [first], temperature).items()
+        }
     assert_frequencies(counts, expected, draws)
 
 
@@ -47,7 +53,9 @@ def test_sources_of_a_batch_draw_apart(toy_model):
     sources = np.random.RandomState(0).randint(1, 30000, (draws, 12))
     ids = np.array(Sampling(seed=3)(model, sources, 2)[0])[:, 0]
     for first in (ids[:, 0], ids[ids[:, 0] != model.end_id][:, 1]):
-        assert_frequencies(collections.Counter(first.tolist()), tempered(model, SOURCE[0], []), len(first))
+        assert_frequencies(
+            collections.Counter(first.tolist()), tempered(model, SOURCE[0], []), len(first)
+        )
 
 
 def test_the_seed_fixes_the_samples(toy_model):
@@ -58,7 +66,9 @@ def test_the_seed_fixes_the_samples(toy_model):
     assert len(np.unique(same[0][0], axis=0)) > 1
 
 
-@pytest.mark.parametrize("sampling", [Sampling(top_k=1), Sampling(top_p=1e-6), Sampling(1e-4)], ids=repr)
+@pytest.mark.parametrize(
+    "sampling", [Sampling(top_k=1), Sampling(top_p=1e-6), Sampling(1e-4)], ids=repr
+)
 def test_what_leaves_one_token_is_greedy(toy_model, sampling):
     model = toy_model(9, 3, (-1.0,))
     for found, wanted in zip(sampling(model, SOURCE, 8), Greedy()(model, SOURCE, 8)):
@@ -67,7 +77,9 @@ def test_what_leaves_one_token_is_greedy(toy_model, sampling):
 
 def test_a_token_without_probability_is_never_drawn():
     logs = np.array([[-np.inf, 0, -np.inf, -1, -np.inf]] * 5, "float32")
-    uniform = np.array([0, 0.5, 0.731, 0.732, np.nextafter(np.float32(1), 0)], "float32")  # 1 / (1 + 1/e) = 0.7311
+    uniform = np.array(
+        [0, 0.5, 0.731, 0.732, np.nextafter(np.float32(1), 0)], "float32"
+    )  # 1 / (1 + 1/e) = 0.7311
     assert np.array(draw_tokens(logs, uniform)).tolist() == [1, 1, 1, 3, 3]
 
 
@@ -77,9 +89,9 @@ LOGS[:, 0] = -np.inf
 
 def kept_set(logs, top_k, top_p):
     """The tokens kept of one row: the k likeliest, then the fewest that hold a share p of what these hold."""
-    order = np.argsort(-logs)[:top_k or None]
+    order = np.argsort(-logs)[: top_k or None]
     share = np.cumsum(np.exp(logs[order].astype("float64")))
-    return set(order[:np.searchsorted(share / share[-1], top_p) + 1].tolist())
+    return set(order[: np.searchsorted(share / share[-1], top_p) + 1].tolist())
 
 
 @pytest.mark.parametrize("top_k", [0, 1, 4, 12, 50])
@@ -88,7 +100,11 @@ def test_truncation_keeps_the_sets_of_the_formulas(top_k, top_p):
     found = np.array(truncate(np.array(LOGS), top_k, top_p))
     for row, logs in zip(found, LOGS):
         kept = np.flatnonzero(np.isfinite(row))
-        expected = set(np.flatnonzero(np.isfinite(logs))) if top_p == 1 and not top_k else kept_set(logs, top_k, top_p)
+        expected = (
+            set(np.flatnonzero(np.isfinite(logs)))
+            if top_p == 1 and not top_k
+            else kept_set(logs, top_k, top_p)
+        )
         assert set(kept.tolist()) == {token for token in expected if np.isfinite(logs[token])}
         np.testing.assert_array_equal(row[kept], logs[kept])
 

@@ -9,7 +9,9 @@ from tfsum.decoding import BeamSearch, Greedy, Sampling
 from tfsum.decoding.source_names import SourceNames
 
 V = 14
-RESTRICTED = np.isin(np.arange(V), [6, 7, 8, 11, 12])  # names: 6 7 8 begin a word, 11 12 go on with one
+RESTRICTED = np.isin(
+    np.arange(V), [6, 7, 8, 11, 12]
+)  # names: 6 7 8 begin a word, 11 12 go on with one
 CONTINUES = np.arange(V) >= 10  # 10 and 13 go on with any word
 START, END = 2, 3
 
@@ -20,7 +22,9 @@ class Anything:
     start_id, end_id = START, END
 
     def __init__(self, seed):
-        self._logits = np.random.default_rng(seed).normal(size=(V, V)).astype("float32") * 3 + 4 * RESTRICTED
+        self._logits = (
+            np.random.default_rng(seed).normal(size=(V, V)).astype("float32") * 3 + 4 * RESTRICTED
+        )
 
     def start(self, source, max_length, num_beams):
         from keras import ops
@@ -47,12 +51,16 @@ sources = st.lists(st.lists(st.integers(4, V - 1), min_size=1, max_size=8), min_
 
 
 @settings(max_examples=25, deadline=None)
-@given(sources, st.integers(0, 1000), st.sampled_from([Greedy(), BeamSearch(3), Sampling(n_samples=2)]))
+@given(
+    sources, st.integers(0, 1000), st.sampled_from([Greedy(), BeamSearch(3), Sampling(n_samples=2)])
+)
 def test_every_token_is_allowed(rows, seed, strategy):
     source = np.zeros((len(rows), max(map(len, rows))), np.int32)
     for i, row in enumerate(rows):
         source[i, : len(row)] = row
-    ids, log_probability, lengths = strategy(SourceNames(Anything(seed), RESTRICTED, CONTINUES), source, 6)
+    ids, log_probability, lengths = strategy(
+        SourceNames(Anything(seed), RESTRICTED, CONTINUES), source, 6
+    )
     for answers, many, row in zip(np.asarray(ids), np.asarray(lengths), source.tolist()):
         for answer, length in zip(answers.tolist(), many.tolist()):
             for before, token in zip([START, *answer], answer[:length]):
@@ -66,5 +74,7 @@ def test_probabilities_are_those_of_the_model():
     ids, found, lengths = Greedy()(SourceNames(model, RESTRICTED, CONTINUES), source, 5)
     tokens = np.asarray(ids)[0, 0, : int(np.asarray(lengths)[0, 0])].tolist()
     logits = model._logits.astype("float64")
-    expected = sum(logits[a, b] - np.log(np.exp(logits[a]).sum()) for a, b in zip([START, *tokens], tokens))
+    expected = sum(
+        logits[a, b] - np.log(np.exp(logits[a]).sum()) for a, b in zip([START, *tokens], tokens)
+    )
     assert float(np.asarray(found)[0, 0]) == pytest.approx(expected, abs=1e-4)

@@ -9,8 +9,11 @@ from tfsum.decoding.strategy import forbid_repeated_ngrams
 from tfsum.errors import Error
 
 SOURCES = np.array([[3, 4, 5], [9, 0, 0], [7, 7, 0], [6, 5, 4], [8, 2, 0]])
-CLASSES = {"greedy": Greedy, "beam": lambda **rules: BeamSearch(4, n_best=3, **rules),
-           "sampling": lambda **rules: Sampling(1.3, top_p=0.95, seed=5, n_samples=4, **rules)}
+CLASSES = {
+    "greedy": Greedy,
+    "beam": lambda **rules: BeamSearch(4, n_best=3, **rules),
+    "sampling": lambda **rules: Sampling(1.3, top_p=0.95, seed=5, n_samples=4, **rules),
+}
 each_strategy = pytest.mark.parametrize("make", CLASSES.values(), ids=CLASSES)
 
 
@@ -28,8 +31,13 @@ def test_a_source_alone_in_a_batch_and_padded_further(toy_model, make):
     model, strategy = toy_model(9, 4, (-1.0,)), make(no_repeat_ngram=2)
     together = decode(strategy, model, SOURCES, 8)
     padded = decode(strategy, model, np.pad(SOURCES, ((0, 0), (0, 4)))[::-1], 8)
-    alone = [np.concatenate(parts) for parts in zip(*(decode(strategy, model, source[None], 8) for source in SOURCES))]
-    for tolerance, one, *others in zip((0, 1e-5, 0), together, [part[::-1] for part in padded], alone):
+    alone = [
+        np.concatenate(parts)
+        for parts in zip(*(decode(strategy, model, source[None], 8) for source in SOURCES))
+    ]
+    for tolerance, one, *others in zip(
+        (0, 1e-5, 0), together, [part[::-1] for part in padded], alone
+    ):
         for other in others:
             np.testing.assert_allclose(one, other, rtol=0, atol=tolerance)
 
@@ -37,9 +45,14 @@ def test_a_source_alone_in_a_batch_and_padded_further(toy_model, make):
 @each_strategy
 def test_log_probabilities_are_the_models_own_and_the_best_comes_first(toy_model, make):
     model = toy_model(9, 5, (-1.0,))
-    ids, log_probabilities, lengths = decode(make(min_length=3, no_repeat_ngram=1), model, SOURCES, 8)
+    ids, log_probabilities, lengths = decode(
+        make(min_length=3, no_repeat_ngram=1), model, SOURCES, 8
+    )
     for (row, sequence), found in zip(sequences(ids, lengths), log_probabilities.ravel()):
-        own = sum(model.log_probabilities(SOURCES[row], sequence[:i])[token] for i, token in enumerate(sequence))
+        own = sum(
+            model.log_probabilities(SOURCES[row], sequence[:i])[token]
+            for i, token in enumerate(sequence)
+        )
         np.testing.assert_allclose(found, own, rtol=1e-5)
     score = log_probabilities / ((5 + lengths) / 6) ** (0.6 if make is CLASSES["beam"] else 0)
     assert (np.diff(score, axis=1) <= 0).all()
@@ -63,12 +76,15 @@ def test_no_ngram_comes_twice(toy_model, make, n):
     model, length = toy_model(5, 7, (-3.0,)), 12
     free = [ngrams(s, n) for _, s in sequences(*decode(make(), model, SOURCES, length)[::2])]
     assert any(len(grams) > len(set(grams)) for grams in free)  # the model would repeat itself
-    blocked = [ngrams(s, n) for _, s in sequences(*decode(make(no_repeat_ngram=n), model, SOURCES, length)[::2])]
+    blocked = [
+        ngrams(s, n)
+        for _, s in sequences(*decode(make(no_repeat_ngram=n), model, SOURCES, length)[::2])
+    ]
     assert all(len(grams) == len(set(grams)) for grams in blocked)
 
 
 def ngrams(sequence, n):
-    return [tuple(sequence[i:i + n]) for i in range(len(sequence) - n + 1)]
+    return [tuple(sequence[i : i + n]) for i in range(len(sequence) - n + 1)]
 
 
 @each_strategy
@@ -77,7 +93,9 @@ def test_min_length_holds_until_nothing_but_the_end_is_left(toy_model, make):
     assert decode(make(), model, SOURCES, 9)[2].min() < 6
     assert decode(make(min_length=6), model, SOURCES, 9)[2].min() == 6
     # tokens 1, 3 and 4 once each, then the end
-    assert set(decode(make(min_length=6, no_repeat_ngram=1), model, SOURCES, 9)[2].ravel().tolist()) == {4}
+    assert set(
+        decode(make(min_length=6, no_repeat_ngram=1), model, SOURCES, 9)[2].ravel().tolist()
+    ) == {4}
 
 
 @each_strategy
@@ -98,28 +116,39 @@ def test_max_length_holds_min_length(toy_model):
         Greedy(min_length=4)(toy_model(), SOURCES, 3)
 
 
-@pytest.mark.parametrize(("make", "arguments", "message"), [
-    (Greedy, {"min_length": -1}, "Greedy: min_length is -1; expected a whole number of at least 0"),
-    (Greedy, {"no_repeat_ngram": 1.5}, "no_repeat_ngram is 1.5"),
-    (BeamSearch, {"width": 0}, "BeamSearch: width is 0; expected a whole number of at least 1"),
-    (BeamSearch, {"width": True}, "width is True"),
-    (BeamSearch, {"n_best": 0}, "n_best is 0"),
-    (BeamSearch, {"width": 4, "n_best": 5}, "n_best is 5 and width is 4; .*lower n_best or raise width"),
-    (BeamSearch, {"length_penalty": -0.1}, "length_penalty is -0.1; expected a number from 0"),
-    (BeamSearch, {"length_penalty": 11}, "length_penalty is 11"),
-    (BeamSearch, {"length_penalty": float("nan")}, "length_penalty is nan"),
-    (BeamSearch, {"length_penalty": "0.6"}, "length_penalty is '0.6'"),
-    (BeamSearch, {"normalization": "wu"}, "normalization is 'wu'; known are gnmt, length"),
-    (BeamSearch, {"min_length": "4"}, "BeamSearch: min_length is '4'"),
-    (Sampling, {"temperature": 0}, "temperature is 0; .*Greedy"),
-    (Sampling, {"temperature": 1e-39}, "temperature is 1e-39; expected a number from 0.0001"),
-    (Sampling, {"temperature": float("inf")}, "temperature is inf"),
-    (Sampling, {"top_k": -1}, "top_k is -1"),
-    (Sampling, {"top_p": 0.0}, "top_p is 0.0"),
-    (Sampling, {"top_p": 1.1}, "top_p is 1.1"),
-    (Sampling, {"seed": -1}, "seed is -1; expected a whole number from 0 to 4294967295"),
-    (Sampling, {"n_samples": 0}, "n_samples is 0"),
-])
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (
+            Greedy,
+            {"min_length": -1},
+            "Greedy: min_length is -1; expected a whole number of at least 0",
+        ),
+        (Greedy, {"no_repeat_ngram": 1.5}, "no_repeat_ngram is 1.5"),
+        (BeamSearch, {"width": 0}, "BeamSearch: width is 0; expected a whole number of at least 1"),
+        (BeamSearch, {"width": True}, "width is True"),
+        (BeamSearch, {"n_best": 0}, "n_best is 0"),
+        (
+            BeamSearch,
+            {"width": 4, "n_best": 5},
+            "n_best is 5 and width is 4; .*lower n_best or raise width",
+        ),
+        (BeamSearch, {"length_penalty": -0.1}, "length_penalty is -0.1; expected a number from 0"),
+        (BeamSearch, {"length_penalty": 11}, "length_penalty is 11"),
+        (BeamSearch, {"length_penalty": float("nan")}, "length_penalty is nan"),
+        (BeamSearch, {"length_penalty": "0.6"}, "length_penalty is '0.6'"),
+        (BeamSearch, {"normalization": "wu"}, "normalization is 'wu'; known are gnmt, length"),
+        (BeamSearch, {"min_length": "4"}, "BeamSearch: min_length is '4'"),
+        (Sampling, {"temperature": 0}, "temperature is 0; .*Greedy"),
+        (Sampling, {"temperature": 1e-39}, "temperature is 1e-39; expected a number from 0.0001"),
+        (Sampling, {"temperature": float("inf")}, "temperature is inf"),
+        (Sampling, {"top_k": -1}, "top_k is -1"),
+        (Sampling, {"top_p": 0.0}, "top_p is 0.0"),
+        (Sampling, {"top_p": 1.1}, "top_p is 1.1"),
+        (Sampling, {"seed": -1}, "seed is -1; expected a whole number from 0 to 4294967295"),
+        (Sampling, {"n_samples": 0}, "n_samples is 0"),
+    ],
+)
 def test_arguments_out_of_range(make, arguments, message):
     with pytest.raises(Error, match=message):
         make(**arguments)
@@ -143,9 +172,11 @@ def test_each_token_that_would_complete_an_ngram_again(n, length):
         given[:, 0] = -np.inf
         wanted = given.copy()
         for row, sequence in enumerate(ids[:, :position].tolist()):
-            grams = {tuple(sequence[i:i + n]) for i in range(position - n + 1)}
+            grams = {tuple(sequence[i : i + n]) for i in range(position - n + 1)}
             for token in range(1, vocabulary):
-                if position >= n - 1 and tuple([*sequence, token][position - n + 1:]) in grams:
+                if position >= n - 1 and tuple([*sequence, token][position - n + 1 :]) in grams:
                     wanted[row, token] = -np.inf
-        found = forbid_repeated_ngrams(*(ops.convert_to_tensor(x) for x in (given, ids, np.int32(position))), n)
+        found = forbid_repeated_ngrams(
+            *(ops.convert_to_tensor(x) for x in (given, ids, np.int32(position))), n
+        )
         np.testing.assert_array_equal(found, wanted)

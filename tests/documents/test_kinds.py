@@ -46,20 +46,39 @@ def database(tmp_path):
     return (tmp_path / "a.db").read_bytes()
 
 
-@pytest.mark.parametrize(("data", "kind"), [
-    (gzip.compress(TEXT.encode()), "gzip-compressed"), (zipped("a.txt"), "a ZIP archive"),
-    (zipped("word/document.xml"), "docx"), (zipped("xl/workbook.xml"), "an Excel workbook"), (tar(), "a tar archive"),
-    (pickle.dumps([TEXT]), "a pickle"), (array(), "a NumPy array"), (b"\x89PNG\r\n\x1a\n" + bytes(20), "a PNG image"),
-    (zlib.compress(TEXT.encode() * 50), "binary data"), (b"PK\x03\x04 and no more", "a damaged ZIP archive"),
-    (b"<?xml version='1.0'?><rss/>", "XML"), (b"\xef\xbb\xbf\n<!DOCTYPE html><p>It rained.", "html"),
-    (b"<!-- a page -->\n<HTML>", "html"), (b"%PDF-1.7\n", "pdf"), (b'{"text": "It rained."}\n', "rows"),
-    (b"From: anna@example.org\nSubject: Rain\n\nIt rained.\n", "mail"),
-    (b"From anna Mon Nov 23 00:00:00 2026\nReceived: here\nDate: now\n\nIt rained.\n", "mail"),
-    (b"{\\rtf1 It rained.}", "an RTF document"), (b"", "text"), (TEXT.encode(), "text"),
-    (b"MZ is a mark of programs, and these are words.", "text"), (b"From: the start, it rained.\n\nAnd so on.", "text"),
-    (b"\x1b[31mred\x1b[0m words of a log\n" * 3, "text"), (TEXT.encode("utf-16"), "text"),
-    (TEXT.encode("utf-16-be"), "text"), (TEXT.encode("latin-1"), "text"), (b"{curly} words begin here", "text"),
-], ids=range(27))
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (gzip.compress(TEXT.encode()), "gzip-compressed"),
+        (zipped("a.txt"), "a ZIP archive"),
+        (zipped("word/document.xml"), "docx"),
+        (zipped("xl/workbook.xml"), "an Excel workbook"),
+        (tar(), "a tar archive"),
+        (pickle.dumps([TEXT]), "a pickle"),
+        (array(), "a NumPy array"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(20), "a PNG image"),
+        (zlib.compress(TEXT.encode() * 50), "binary data"),
+        (b"PK\x03\x04 and no more", "a damaged ZIP archive"),
+        (b"<?xml version='1.0'?><rss/>", "XML"),
+        (b"\xef\xbb\xbf\n<!DOCTYPE html><p>It rained.", "html"),
+        (b"<!-- a page -->\n<HTML>", "html"),
+        (b"%PDF-1.7\n", "pdf"),
+        (b'{"text": "It rained."}\n', "rows"),
+        (b"From: anna@example.org\nSubject: Rain\n\nIt rained.\n", "mail"),
+        (b"From anna Mon Nov 23 00:00:00 2026\nReceived: here\nDate: now\n\nIt rained.\n", "mail"),
+        (b"{\\rtf1 It rained.}", "an RTF document"),
+        (b"", "text"),
+        (TEXT.encode(), "text"),
+        (b"MZ is a mark of programs, and these are words.", "text"),
+        (b"From: the start, it rained.\n\nAnd so on.", "text"),
+        (b"\x1b[31mred\x1b[0m words of a log\n" * 3, "text"),
+        (TEXT.encode("utf-16"), "text"),
+        (TEXT.encode("utf-16-be"), "text"),
+        (TEXT.encode("latin-1"), "text"),
+        (b"{curly} words begin here", "text"),
+    ],
+    ids=range(27),
+)
 def test_told_by_the_content(data, kind):
     assert kind_of(data) == kind
 
@@ -88,10 +107,17 @@ def test_any_text_is_text(text):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.text(st.characters(codec="latin-1", exclude_categories=["Cc", "Cf"]), min_size=4, max_size=80))
+@given(
+    st.text(
+        st.characters(codec="latin-1", exclude_categories=["Cc", "Cf"]), min_size=4, max_size=80
+    )
+)
 def test_utf_16_without_a_mark(text):
     text = f"It rained. {text}"
-    assert utf_16(text.encode("utf-16-le")) == "utf-16-le" and utf_16(text.encode("utf-16-be")) == "utf-16-be"
+    assert (
+        utf_16(text.encode("utf-16-le")) == "utf-16-le"
+        and utf_16(text.encode("utf-16-be")) == "utf-16-be"
+    )
     assert utf_16(text.encode()) is None
 
 
@@ -99,5 +125,8 @@ def test_utf_16_without_a_mark(text):
 @given(st.binary(max_size=300))
 def test_any_bytes_have_a_kind(data):
     kind = kind_of(data)
-    assert kind in READ or kind.startswith(("a ", "an ", "XML", "binary", "PGP")) or kind.endswith(
-        ("compressed", "audio", "video"))
+    assert (
+        kind in READ
+        or kind.startswith(("a ", "an ", "XML", "binary", "PGP"))
+        or kind.endswith(("compressed", "audio", "video"))
+    )

@@ -14,9 +14,11 @@ from tfsum.errors import DataError
 
 GERMAN = "Das Wetter wird schöner, sagen die Leute in Köln. Über Nacht fielen dreißig Liter Regen auf die Straßen."
 KOREAN = "오늘은 날씨가 좋습니다. 내일은 비가 온다고 합니다. 사람들은 우산을 준비하고 있습니다."
-PAGE = ("<!doctype html><html><head><title>Rain</title><script>var x = 1;</script></head><body><nav>Home | News</nav>"
-        "<article><h1>Rain</h1><p>It rained all day on Monday, and the river rose above its banks in the night.</p>"
-        "<p>People left their houses, and the mayor asked the army for help with the boats.</p></article></body>")
+PAGE = (
+    "<!doctype html><html><head><title>Rain</title><script>var x = 1;</script></head><body><nav>Home | News</nav>"
+    "<article><h1>Rain</h1><p>It rained all day on Monday, and the river rose above its banks in the night.</p>"
+    "<p>People left their houses, and the mayor asked the army for help with the boats.</p></article></body>"
+)
 
 
 @pytest.fixture
@@ -34,7 +36,7 @@ def names(*given, **options):
 
 
 def text(path, **options):
-    document, = read_source(Source(str(path)), **options)
+    (document,) = read_source(Source(str(path)), **options)
     return document.text
 
 
@@ -49,7 +51,9 @@ def test_folders_and_patterns(folder):
 def test_only_what_is_not_there_is_said_to_be_missing(folder):
     with pytest.raises(DataError, match=r"no such file: none.txt, x\*y"):
         find_sources(["none.txt", "texts/a.txt", "x*y"])
-    with pytest.raises(DataError, match="texts: is a folder, expected a file; `tfsum summarize --recursive` reads"):
+    with pytest.raises(
+        DataError, match="texts: is a folder, expected a file; `tfsum summarize --recursive` reads"
+    ):
         find_sources(["texts"])
     os.symlink("nowhere", "link")
     with pytest.raises(DataError, match=r"link: cannot be read \(No such file or directory\)"):
@@ -59,13 +63,21 @@ def test_only_what_is_not_there_is_said_to_be_missing(folder):
 
 
 def test_rows(tmp_path):
-    (tmp_path / "a.jsonl").write_text('{"id": 1, "text": "It rained."}\n\n{"id": 2, "text": ["It", "snowed."]}\n')
+    (tmp_path / "a.jsonl").write_text(
+        '{"id": 1, "text": "It rained."}\n\n{"id": 2, "text": ["It", "snowed."]}\n'
+    )
     (tmp_path / "a.csv").write_text('id;text\n1;"It rained; it snowed."\n')
     rows = list(read_source(Source(str(tmp_path / "a.jsonl")), "text"))
-    assert [(row.name.rpartition("/")[2], row.text) for row in rows] == [("a.jsonl:1", "It rained."),
-                                                                       ("a.jsonl:3", "It\nsnowed.")]
-    assert [row.text for row in read_source(Source(str(tmp_path / "a.csv")), "text")] == ["It rained; it snowed."]
-    with pytest.raises(DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize"):
+    assert [(row.name.rpartition("/")[2], row.text) for row in rows] == [
+        ("a.jsonl:1", "It rained."),
+        ("a.jsonl:3", "It\nsnowed."),
+    ]
+    assert [row.text for row in read_source(Source(str(tmp_path / "a.csv")), "text")] == [
+        "It rained; it snowed."
+    ]
+    with pytest.raises(
+        DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize"
+    ):
         text(tmp_path / "a.jsonl")
     with pytest.raises(DataError, match="a.csv:2: field 'body': found fields id, text"):
         list(read_source(Source(str(tmp_path / "a.csv")), "body"))
@@ -76,24 +88,39 @@ def test_compressed_and_empty_rows(tmp_path):
     assert text(tmp_path / "a.jsonl.gz", field="text") == "It rained."
     (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"It rained.\n"))
     assert text(tmp_path / "a.txt.gz") == "It rained.\n"
-    for name, content, says in (("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
-                                ("b.csv", b"id,text\n", "holds no row"),
-                                ("b.jsonl", b'[{"text": "x"}]', "b.jsonl: holds one JSON array; expected JSON lines")):
+    for name, content, says in (
+        ("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
+        ("b.csv", b"id,text\n", "holds no row"),
+        ("b.jsonl", b'[{"text": "x"}]', "b.jsonl: holds one JSON array; expected JSON lines"),
+    ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=says):
             text(tmp_path / name, field="text")
 
 
-@pytest.mark.parametrize(("written", "encoding"), [
-    (GERMAN, "latin-1"), (GERMAN, "cp1252"), (GERMAN, "utf-16-le"), (GERMAN, "utf-8"), (GERMAN, "utf-8-sig"),
-    (KOREAN * 3, "euc-kr"), (KOREAN, "utf-16"), (KOREAN, "utf-16-be"),
-    ("L'été dernier, la rivière a débordé. Les habitants ont été évacués.", "latin-1"),
-    ("Wczoraj zażółciły się liście, mówią ludzie w Łodzi. Źródła rzeki są blisko." * 3, "cp1250"),
-    ("Погода улучшается, говорят люди в городе. " * 3, "cp1251"),
-    ("今日は天気が良いです。明日は雨が降ります。" * 3, "shift_jis")])
+@pytest.mark.parametrize(
+    ("written", "encoding"),
+    [
+        (GERMAN, "latin-1"),
+        (GERMAN, "cp1252"),
+        (GERMAN, "utf-16-le"),
+        (GERMAN, "utf-8"),
+        (GERMAN, "utf-8-sig"),
+        (KOREAN * 3, "euc-kr"),
+        (KOREAN, "utf-16"),
+        (KOREAN, "utf-16-be"),
+        ("L'été dernier, la rivière a débordé. Les habitants ont été évacués.", "latin-1"),
+        (
+            "Wczoraj zażółciły się liście, mówią ludzie w Łodzi. Źródła rzeki są blisko." * 3,
+            "cp1250",
+        ),
+        ("Погода улучшается, говорят люди в городе. " * 3, "cp1251"),
+        ("今日は天気が良いです。明日は雨が降ります。" * 3, "shift_jis"),
+    ],
+)
 def test_encodings_are_recognized(tmp_path, written, encoding):
     (tmp_path / "a.txt").write_bytes(written.encode(encoding))
-    document, = read_source(Source(str(tmp_path / "a.txt")))
+    (document,) = read_source(Source(str(tmp_path / "a.txt")))
     assert document.text == written
     assert bool(document.notes) == (not encoding.startswith("utf-8"))
     if encoding != "utf-8-sig":
@@ -106,21 +133,31 @@ def test_wrong_encodings():
     with pytest.raises(DataError, match="encoding 'utf-9' is unknown"):
         decode(b"", "a.txt", "utf-9")
     found, notes = decode(GERMAN.encode() * 20 + b"\xff", "a.txt")
-    assert found == GERMAN * 20 + "\ufffd" and notes == ["1 place(s) were not UTF-8, read as U+FFFD"]
+    assert found == GERMAN * 20 + "\ufffd" and notes == [
+        "1 place(s) were not UTF-8, read as U+FFFD"
+    ]
 
 
 def test_mail_without_header_quotes_and_signature(tmp_path):
     message = email.message.EmailMessage()
     message["From"], message["Subject"] = "Anna <a@example.org>", "Re: Überschwemmung"
-    message.set_content("Der Fluß ist über die Ufer getreten.\n\nOn Monday, Ben wrote:\n> Did it rain?\n> Anna\n\n"
-                        "We left.\n\n-- \nAnna\nTel. 12345\n")
+    message.set_content(
+        "Der Fluß ist über die Ufer getreten.\n\nOn Monday, Ben wrote:\n> Did it rain?\n> Anna\n\n"
+        "We left.\n\n-- \nAnna\nTel. 12345\n"
+    )
     message.add_alternative("<p>HTML</p>", subtype="html")
     (tmp_path / "a.eml").write_bytes(bytes(message))
-    assert text(tmp_path / "a.eml").split("\n\n") == ["Der Fluß ist über die Ufer getreten.", "", "We left."]
+    assert text(tmp_path / "a.eml").split("\n\n") == [
+        "Der Fluß ist über die Ufer getreten.",
+        "",
+        "We left.",
+    ]
 
 
 def test_a_forwarded_mail_keeps_what_it_forwards(tmp_path):
-    (tmp_path / "a.eml").write_text("From: a@example.org\nSubject: Fwd\n\n---- Forwarded message ----\nIt rained.\n")
+    (tmp_path / "a.eml").write_text(
+        "From: a@example.org\nSubject: Fwd\n\n---- Forwarded message ----\nIt rained.\n"
+    )
     assert "It rained." in text(tmp_path / "a.eml")
 
 
@@ -140,11 +177,18 @@ def test_pages_and_documents(tmp_path):
     document.add_paragraph("Then it was dry.")
     document.save(tmp_path / "a.docx")
     assert text(tmp_path / "a.docx").split("\n\n") == [
-        "It rained all day.", "The river rose.", "The council met.", "It approved the dam.", "Then it was dry."]
+        "It rained all day.",
+        "The river rose.",
+        "The council met.",
+        "It approved the dam.",
+        "Then it was dry.",
+    ]
     writer = pypdf.PdfWriter()
     writer.add_blank_page(100, 100)
     writer.write(tmp_path / "a.pdf")
-    with pytest.raises(DataError, match="a.pdf: no text was found in this PDF file; its pages may be images"):
+    with pytest.raises(
+        DataError, match="a.pdf: no text was found in this PDF file; its pages may be images"
+    ):
         text(tmp_path / "a.pdf")
     (tmp_path / "b.pdf").write_bytes(b"%PDF-1.7\nand no more")
     with pytest.raises(DataError, match="b.pdf: cannot be read as PDF"):
@@ -176,12 +220,16 @@ def test_what_is_no_text_is_named(tmp_path):
 
 def test_an_address_is_fetched(tmp_path, monkeypatch):
     (tmp_path / "a.txt").write_text("It rained.")
-    handler = type("Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), lambda *a: handler(*a, directory=str(tmp_path)))
+    handler = type(
+        "Quiet", (http.server.SimpleHTTPRequestHandler,), {"log_message": lambda *_: None}
+    )
+    server = http.server.ThreadingHTTPServer(
+        ("127.0.0.1", 0), lambda *a: handler(*a, directory=str(tmp_path))
+    )
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     try:
-        source, = find_sources([f"{address}/a.txt"])
+        (source,) = find_sources([f"{address}/a.txt"])
         assert text(source.name) == "It rained."
         with pytest.raises(DataError, match=r"none.txt: cannot be fetched \(File not found\)"):
             text(f"{address}/none.txt")

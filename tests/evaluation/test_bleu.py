@@ -22,7 +22,9 @@ def test_a_whole_copy_and_letters_of_another_case():
 
 
 def test_the_interval_holds_the_score_and_its_samples_are_told():
-    found = score_with_interval(["a b c d e", "x y z v w"] * 10, ["a b c d e", "x y z v u"] * 10, samples=50)
+    found = score_with_interval(
+        ["a b c d e", "x y z v w"] * 10, ["a b c d e", "x y z v u"] * 10, samples=50
+    )
     assert found["low"] <= found["score"] <= found["high"] and "bs:50|seed:" in found["signature"]
 
 

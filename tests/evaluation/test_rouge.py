@@ -48,7 +48,9 @@ def test_the_lead_of_the_news_is_the_packages_own(shared):
 )
 def test_other_scripts_are_counted(summary, reference, hits, words, reference_words, english):
     precision, recall, f = score_pair([summary], [reference], english)["rouge1"]
-    assert precision == pytest.approx(hits / words) and recall == pytest.approx(hits / reference_words)
+    assert precision == pytest.approx(hits / words) and recall == pytest.approx(
+        hits / reference_words
+    )
     assert f == pytest.approx(2 * hits / (words + reference_words))
 
 
@@ -63,7 +65,9 @@ def test_sentences_are_lines_and_lines_inside_them_are_not():
     reference = ["a b c d", "e f g h"]
     assert score_pair(["e f g h", "a b c d"], reference)["rougeLsum"][2] == 1
     assert score_pair(["e f g h\na b c d"], reference) == score_pair(["e f g h a b c d"], reference)
-    assert score_pair("e f g h\na b c d", reference) == score_pair(["e f g h", "a b c d"], reference)
+    assert score_pair("e f g h\na b c d", reference) == score_pair(
+        ["e f g h", "a b c d"], reference
+    )
 
 
 def test_means_are_in_points_and_empty_sides_score_nothing():

@@ -31,4 +31,7 @@ def summaries(documents) -> bytes:
     import tensorflow as tf
 
     serve = load_model(shipped_model(), {}).signatures["serving_default"]
-    return b"".join(serve(text=tf.constant([file.read_bytes()]))["summary"].numpy()[0] + b"\n" for file in documents)
+    return b"".join(
+        serve(text=tf.constant([file.read_bytes()]))["summary"].numpy()[0] + b"\n"
+        for file in documents
+    )

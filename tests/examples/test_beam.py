@@ -17,7 +17,9 @@ TEXT = "The bridge was closed on Monday. Engineers found cracks. It rained."
 
 
 def blocks(page: pathlib.Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.parent.name)
@@ -40,7 +42,9 @@ def test_every_option_of_the_benchmark_is_there(page):
 
 
 def test_every_option_of_beam_is_there():
-    options = pytest.importorskip("apache_beam.options.pipeline_options", reason="needs apache-beam")
+    options = pytest.importorskip(
+        "apache_beam.options.pipeline_options", reason="needs apache-beam"
+    )
     source = pathlib.Path(options.__file__).read_text(encoding="utf-8")
     for page in PAGES:
         for line in "".join(blocks(page, "bash")).replace("\\\n", " ").splitlines():
@@ -59,7 +63,9 @@ def test_images_and_mounts_agree():
     assert services["jobmanager"]["image"] == services["taskmanager"]["image"] == "flink:1.19"
     assert services["workers"]["network_mode"] == "service:taskmanager"
     assert services["workers"]["volumes"] == services["taskmanager"]["volumes"]
-    assert all("staging:/tmp/beam-artifact-staging" in service["volumes"] for service in services.values())
+    assert all(
+        "staging:/tmp/beam-artifact-staging" in service["volumes"] for service in services.values()
+    )
     readme = (HERE / "README.md").read_text(encoding="utf-8")
     assert f"docker build -t {services['workers']['image']} -f examples/beam/Dockerfile" in readme
     assert f"({beam})" in readme
@@ -67,7 +73,9 @@ def test_images_and_mounts_agree():
 
 def run(code: str) -> str:
     """What code prints in a process of its own."""
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
     assert result.returncode == 0, result.stderr[-3000:]
     return result.stdout
 
@@ -75,13 +83,17 @@ def run(code: str) -> str:
 def test_the_pipeline_of_the_page():
     pytest.importorskip("apache_beam", reason="needs apache-beam")
     assert run(blocks(PAGES[1], "python")[0]).splitlines() == [
-        "a The bridge was closed on Monday.", "b the document is empty; expected a text with a sentence"]
+        "a The bridge was closed on Monday.",
+        "b the document is empty; expected a text with a sentence",
+    ]
 
 
 def test_ray_data():
     pytest.importorskip("ray.data", reason="needs Ray Data: pip install 'ray[data]'")
     code = blocks(PAGES[1], "python")[1]
-    assert "The bridge was closed on Monday." in run(f"{code}\nprint(summarize_on_ray([{{'text': {TEXT!r}}}]).take())")
+    assert "The bridge was closed on Monday." in run(
+        f"{code}\nprint(summarize_on_ray([{{'text': {TEXT!r}}}]).take())"
+    )
 
 
 def test_spark():
@@ -89,7 +101,8 @@ def test_spark():
     start = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.master('local[1]').getOrCreate()"
     code = blocks(PAGES[1], "python")[2]
     assert "The bridge was closed on Monday." in run(
-        f"{code}\n{start}\nprint(summarize_on_spark(spark.createDataFrame([({TEXT!r},)], ['text'])).collect())")
+        f"{code}\n{start}\nprint(summarize_on_spark(spark.createDataFrame([({TEXT!r},)], ['text'])).collect())"
+    )
 
 
 def test_the_callables_of_ray_and_spark_without_their_engines():

@@ -11,7 +11,9 @@ import pytest
 from tfsum.inference.shipped import shipped_model
 
 HERE = pathlib.Path(__file__).parents[2] / "examples" / "c"
-pytestmark = pytest.mark.skipif(not (shutil.which("cc") and shutil.which("make")), reason="needs cc and make")
+pytestmark = pytest.mark.skipif(
+    not (shutil.which("cc") and shutil.which("make")), reason="needs cc and make"
+)
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +22,12 @@ def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("c") / "program"
     shutil.copytree(HERE, folder)
     python = f"{pathlib.Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    built = subprocess.run(["make", "-C", str(folder), "CFLAGS=-Werror"], env={**os.environ, "PATH": python},
-                           capture_output=True, text=True)
+    built = subprocess.run(
+        ["make", "-C", str(folder), "CFLAGS=-Werror"],
+        env={**os.environ, "PATH": python},
+        capture_output=True,
+        text=True,
+    )
     assert built.returncode == 0, built.stderr
     return folder / "summarize"
 
@@ -32,8 +38,14 @@ def test_it_gives_the_bytes_that_python_gives(program, documents, summaries):
     assert done.stdout == summaries
 
 
-@pytest.mark.parametrize("words, said", [((), "usage"), (("nowhere", __file__), "nowhere: Could not find SavedModel"),
-                                         ((shipped_model(), "no file"), "no file: cannot be opened")])
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ((), "usage"),
+        (("nowhere", __file__), "nowhere: Could not find SavedModel"),
+        ((shipped_model(), "no file"), "no file: cannot be opened"),
+    ],
+)
 def test_wrong_calls(program, words, said):
     done = subprocess.run([program, *words], capture_output=True, text=True)
     assert done.returncode == 1 and f"summarize: {said}" in done.stderr and not done.stdout

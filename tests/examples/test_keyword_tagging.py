@@ -45,7 +45,11 @@ def test_it_is_trained_exported_and_verified(folder, tagger):
 
 def test_it_has_learned_the_rule(tagger):
     """Nouns are keywords, but not behind "no"."""
-    texts = ["the bridge of the town has no ferry", "no school was near a river", "a fire in the market"]
+    texts = [
+        "the bridge of the town has no ferry",
+        "no school was near a river",
+        "a fire in the market",
+    ]
     found = [[word for word, probability in row if probability > 0.5] for row in tagger(texts)]
     assert found == [["bridge", "town"], ["river"], ["fire", "market"]]
     assert [word for word, _ in tagger([texts[0]])[0]] == texts[0].split()
@@ -66,21 +70,43 @@ def test_the_verbs_know_the_task(folder, tmp_path, capsys):
     sets = [word for text in [*overrides(tmp_path), "train.steps=2"] for word in ("--set", text)]
     assert main(["train", str(RECIPE), *sets]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "run" / "best")
-    assert main(["export", str(folder / "run" / "best"), str(tmp_path / "served"), "--ops", "text"]) == 0
+    assert (
+        main(["export", str(folder / "run" / "best"), str(tmp_path / "served"), "--ops", "text"])
+        == 0
+    )
     assert main(["verify", str(tmp_path / "served")]) == 0
     assert "kind: keyword_tagging" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(("words", "says"), [
-    (["train", str(RECIPE), "--set", "model.hiden_size=3"], "hiden_size: unknown key; did you mean hidden_size?"),
-    (["train", str(RECIPE), "--set", "model.kind=keyword"], "'bert_for_pretraining' or 'keyword_tagger'"),
-    (["export", "RUN", "DESTINATION", "--storage", "small"], "is not exported with storage; its options are ops"),
-    (["evaluate", "EXPORTED", str(RECIPE)], "the task 'keyword_tagging' has no part 'evaluate'"),
-    (["classify", "EXPORTED", str(RECIPE)], "no classifier"),
-    (["summarize", "--model", "EXPORTED", str(RECIPE)], "keyword_tagging"),
-])
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ["train", str(RECIPE), "--set", "model.hiden_size=3"],
+            "hiden_size: unknown key; did you mean hidden_size?",
+        ),
+        (
+            ["train", str(RECIPE), "--set", "model.kind=keyword"],
+            "'bert_for_pretraining' or 'keyword_tagger'",
+        ),
+        (
+            ["export", "RUN", "DESTINATION", "--storage", "small"],
+            "is not exported with storage; its options are ops",
+        ),
+        (
+            ["evaluate", "EXPORTED", str(RECIPE)],
+            "the task 'keyword_tagging' has no part 'evaluate'",
+        ),
+        (["classify", "EXPORTED", str(RECIPE)], "no classifier"),
+        (["summarize", "--model", "EXPORTED", str(RECIPE)], "keyword_tagging"),
+    ],
+)
 def test_what_it_has_not_is_told(folder, tmp_path, capsys, words, says):
-    places = {"RUN": folder / "run" / "best", "EXPORTED": folder / "keywords", "DESTINATION": tmp_path / "served"}
+    places = {
+        "RUN": folder / "run" / "best",
+        "EXPORTED": folder / "keywords",
+        "DESTINATION": tmp_path / "served",
+    }
     assert main([str(places.get(word, word)) for word in words]) in (1, 2)
     assert says in capsys.readouterr().err
 

@@ -17,7 +17,7 @@ ROOT = HERE.parents[1]
 yaml = pytest.importorskip("yaml", reason="needs pyyaml")
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 # In place of tfsum: writes what it was started with.
-TFSUM = "#!/usr/bin/env bash\nprintf '%s\\n' \"$@\" > \"$SEEN\"\nprintf '%s\\n' \"${TF_CONFIG-}\" > \"$SEEN.config\"\n"
+TFSUM = '#!/usr/bin/env bash\nprintf \'%s\\n\' "$@" > "$SEEN"\nprintf \'%s\\n\' "${TF_CONFIG-}" > "$SEEN.config"\n'
 
 
 def job():
@@ -28,14 +28,24 @@ def job():
 @pytest.fixture
 def run(tmp_path):
     """A function: the words and the TF_CONFIG that a program gives to tfsum."""
-    for name, text in {"tfsum": TFSUM, "srun": "#!/usr/bin/env bash\n\"$@\"\n"}.items():
+    for name, text in {"tfsum": TFSUM, "srun": '#!/usr/bin/env bash\n"$@"\n'}.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
 
     def words(*command, **environment):
-        subprocess.run(command, check=True, cwd=ROOT, env={
-            "PATH": f"{tmp_path}:/usr/bin:/bin", "SEEN": str(tmp_path / "seen"), **environment})
-        return (tmp_path / "seen").read_text().splitlines(), (tmp_path / "seen.config").read_text().strip()
+        subprocess.run(
+            command,
+            check=True,
+            cwd=ROOT,
+            env={
+                "PATH": f"{tmp_path}:/usr/bin:/bin",
+                "SEEN": str(tmp_path / "seen"),
+                **environment,
+            },
+        )
+        return (tmp_path / "seen").read_text().splitlines(), (
+            tmp_path / "seen.config"
+        ).read_text().strip()
 
     return words
 
@@ -60,7 +70,10 @@ def test_by_hand_each_machine_is_another_worker(run, index):
     words, config = run("bash", str(HERE / "tf_config.sh"), index)
     check_command(words)
     config = json.loads(config)
-    assert config["task"] == {"type": "worker", "index": int(index)} and len(config["cluster"]["worker"]) == 2
+    assert (
+        config["task"] == {"type": "worker", "index": int(index)}
+        and len(config["cluster"]["worker"]) == 2
+    )
 
 
 @needs_bash
@@ -79,7 +92,9 @@ def test_each_pod_is_another_worker(run, index):
     service, found = job()
     spec, pod = found["spec"], found["spec"]["template"]["spec"]
     assert spec["completionMode"] == "Indexed" and spec["completions"] == spec["parallelism"] == 2
-    assert pod["subdomain"] == service["metadata"]["name"] and service["spec"]["clusterIP"] == "None"
+    assert (
+        pod["subdomain"] == service["metadata"]["name"] and service["spec"]["clusterIP"] == "None"
+    )
     (container,) = pod["containers"]
     words, config = run(*container["command"], *container["args"], JOB_COMPLETION_INDEX=index)
     config = json.loads(config)
@@ -97,4 +112,6 @@ def test_the_comments_name_commands_of_kubectl():
     commands = [shlex.split(found) for found in re.findall(r"`(kubectl [^`]*)`", text)]
     assert [command[1] for command in commands] == ["apply", "logs", "delete"]
     name = job()[1]["metadata"]["name"]
-    assert all({"kubernetes.yaml", f"job/{name}", f"job-name={name}"} & {*command} for command in commands)
+    assert all(
+        {"kubernetes.yaml", f"job/{name}", f"job-name={name}"} & {*command} for command in commands
+    )

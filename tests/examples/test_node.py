@@ -12,8 +12,11 @@ HERE = pathlib.Path(__file__).parents[2] / "examples" / "node"
 BUILT = HERE / "node_modules" / "@tensorflow" / "tfjs-node" / "lib"
 pytestmark = [
     pytest.mark.slow,  # loads TensorFlow and a model in Node
-    pytest.mark.skipif(not (shutil.which("node") and list(BUILT.glob("napi-v*/*.node"))),
-                       reason="needs node, and the addon that examples/node/build.sh builds")]
+    pytest.mark.skipif(
+        not (shutil.which("node") and list(BUILT.glob("napi-v*/*.node"))),
+        reason="needs node, and the addon that examples/node/build.sh builds",
+    ),
+]
 
 
 def run(*words):
@@ -27,6 +30,9 @@ def test_it_gives_the_bytes_that_python_gives(documents, summaries):
 
 
 def test_wrong_calls():
-    for words, said in (((shipped_model(),), b"usage"), ((shipped_model(), "no file"), b"no such file")):
+    for words, said in (
+        ((shipped_model(),), b"usage"),
+        ((shipped_model(), "no file"), b"no such file"),
+    ):
         done = run(*words)
         assert done.returncode == 1 and said in done.stderr and not done.stdout

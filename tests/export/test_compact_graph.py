@@ -20,7 +20,9 @@ class Counter(tf.Module):
         tf.debugging.assert_non_negative(a, "numbers from 0 are expected")
         self.total.assign_add(tf.reduce_sum(a))
         best = tf.math.top_k(a, 2)
-        count, value = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, v * b + best.values[0]), [0, a])
+        count, value = tf.while_loop(
+            lambda i, v: i < 3, lambda i, v: (i + 1, v * b + best.values[0]), [0, a]
+        )
         chosen = tf.cond(value[0] > 10.0, lambda: value - self.total, lambda: value + self.total)
         return {"chosen": chosen, "index": best.indices, "count": count}
 
@@ -28,13 +30,19 @@ class Counter(tf.Module):
 def answers(folder, *inputs):
     """Twice, since a variable changes in between."""
     serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
-    return [{k: v.numpy().tolist() for k, v in serve(a=inputs[0], b=inputs[1]).items()} for _ in range(2)]
+    return [
+        {k: v.numpy().tolist() for k, v in serve(a=inputs[0], b=inputs[1]).items()}
+        for _ in range(2)
+    ]
 
 
 def test_the_same_answers_with_short_names(tmp_path):
     module = Counter()
     tf.saved_model.save(module, str(tmp_path), signatures=module.serve)
-    graph, inputs = tmp_path / "saved_model.pb", (tf.constant([1.0, 5.0, 2.0]), tf.constant([3.0, 0.5, 2.0]))
+    graph, inputs = (
+        tmp_path / "saved_model.pb",
+        (tf.constant([1.0, 5.0, 2.0]), tf.constant([3.0, 0.5, 2.0])),
+    )
     before, long = answers(tmp_path, *inputs), graph.stat().st_size
     operations = sorted(node.op for node in read_nodes(tmp_path))
     compact_graph(tmp_path)

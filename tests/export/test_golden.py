@@ -6,8 +6,15 @@ from tfsum.errors import ExportError
 from tfsum.export.golden import SCORE_TOLERANCE, record, replay
 
 REQUEST = {"source": "It rained.", "width": 3}  # no "text" among the names
-ANSWER = {"heat": 0.5, "heats": [0.25, 0.75], "words": ["rain"], "places": [3, 4], "count": 2, "ended": True,
-          "none": []}
+ANSWER = {
+    "heat": 0.5,
+    "heats": [0.25, 0.75],
+    "words": ["rain"],
+    "places": [3, 4],
+    "count": 2,
+    "ended": True,
+    "none": [],
+}
 
 
 def replayed(**changes):
@@ -21,33 +28,64 @@ def test_a_little_of_another_float_is_measured():
     assert replayed(heats=[0.25, 0.75 - SCORE_TOLERANCE / 4]) == pytest.approx(SCORE_TOLERANCE / 4)
 
 
-@pytest.mark.parametrize("changes", [
-    {"heat": 0.6}, {"heat": float("nan")}, {"heats": [0.25]}, {"heats": [0.25, float("nan")]}, {"words": ["snow"]},
-    {"places": [3, 5]}, {"count": 3}, {"ended": False}, {"none": [0.0]},
-])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"heat": 0.6},
+        {"heat": float("nan")},
+        {"heats": [0.25]},
+        {"heats": [0.25, float("nan")]},
+        {"words": ["snow"]},
+        {"places": [3, 5]},
+        {"count": 3},
+        {"ended": False},
+        {"none": [0.0]},
+    ],
+)
 def test_what_differs_is_told(changes):
     ((name, _),) = changes.items()
-    with pytest.raises(ExportError, match=rf"model: request 0 \('It rained.'\): {name} is .* day of export"):
+    with pytest.raises(
+        ExportError, match=rf"model: request 0 \('It rained.'\): {name} is .* day of export"
+    ):
         replayed(**changes)
 
 
 def test_large_scores_are_compared_relative_to_their_size():
     recorded = record(None, [REQUEST], lambda model, requests: [{"sum": -1500.0}])
-    assert replay(None, recorded, lambda model, requests: [{"sum": -1500.3}], "model") == pytest.approx(2e-4)
+    assert replay(
+        None, recorded, lambda model, requests: [{"sum": -1500.3}], "model"
+    ) == pytest.approx(2e-4)
     with pytest.raises(ExportError, match="sum is -1505.0"):
         replay(None, recorded, lambda model, requests: [{"sum": -1505.0}], "model")
 
 
 def test_what_a_search_finds_otherwise_alone_is_not_recorded():
     """Hypotheses that are equal but for rounding: the batch's and the single request's go on differently."""
+
     def ask(model, requests):
         alone = len(requests) == 1
-        return [{"text": "a tie" if alone else request["source"], "sum": -float(len(requests)), "read": 1.0}
-                for request in requests]
+        return [
+            {
+                "text": "a tie" if alone else request["source"],
+                "sum": -float(len(requests)),
+                "read": 1.0,
+            }
+            for request in requests
+        ]
 
     same = record(None, [REQUEST], ask, ("text", "sum"))
     assert same["answers"] == [{"text": "a tie", "sum": -1.0, "read": 1.0}]
-    with pytest.warns(UserWarning, match="golden answer 0: the search ends otherwise in a batch than alone"):
+    with pytest.warns(
+        UserWarning, match="golden answer 0: the search ends otherwise in a batch than alone"
+    ):
         recorded = record(None, [REQUEST, {"source": "a tie"}], ask, ("text", "sum"))
     assert recorded["answers"] == [{"read": 1.0}, {"text": "a tie", "sum": -2.0, "read": 1.0}]
-    assert replay(None, {**recorded, "answers": recorded["answers"][:1], "requests": [REQUEST]}, ask, "model") == 0.0
+    assert (
+        replay(
+            None,
+            {**recorded, "answers": recorded["answers"][:1], "requests": [REQUEST]},
+            ask,
+            "model",
+        )
+        == 0.0
+    )

@@ -57,7 +57,11 @@ def test_each_weight_is_stored_once_and_nothing_else(exported):
     """The bytes of the variables are those of the weights in the model folder, but for the pooler that no one reads."""
     from safetensors.numpy import load_file
 
-    weights = {k: v for k, v in load_file(exported.source / "model.safetensors").items() if "pooler" not in k}
+    weights = {
+        k: v
+        for k, v in load_file(exported.source / "model.safetensors").items()
+        if "pooler" not in k
+    }
     numbers = sum(v.size for v in weights.values())
     size = (exported.folder / "variables" / "variables.data-00000-of-00001").stat().st_size
     if exported.ops == "core":
@@ -75,12 +79,16 @@ def test_operations_are_among_those_that_every_host_has(exported):
     text = set(operations) - allowed_operations.CORE
     assert len(text) == (3 if exported.ops == "text" else 0)
     assert not [
-        name for name in operations if name.startswith(("Xla", "Random", "StatelessRandom", "Py", "Eager"))
+        name
+        for name in operations
+        if name.startswith(("Xla", "Random", "StatelessRandom", "Py", "Eager"))
     ]
 
 
 def test_an_operation_that_is_not_allowed(transformer, monkeypatch):
-    monkeypatch.setitem(allowed_operations.ALLOWED, "core", allowed_operations.CORE - {"Erf", "While"})
+    monkeypatch.setitem(
+        allowed_operations.ALLOWED, "core", allowed_operations.CORE - {"Erf", "While"}
+    )
     with pytest.raises(ExportError, match="operations Erf, While are not among"):
         verify(transformer.folder)
 
@@ -112,7 +120,11 @@ def test_the_c_library_alone_gives_the_same_bytes(exported, article, c_library):
         {"signature": "score", "inputs": {"text": []}},
         {
             "signature": "score_ids",
-            "inputs": {"token_ids": [[2, 9, 3]], "segment_ids": [[0, 0, 0]], "sentence_starts": [[0, -1]]},
+            "inputs": {
+                "token_ids": [[2, 9, 3]],
+                "segment_ids": [[0, 0, 0]],
+                "sentence_starts": [[0, -1]],
+            },
         },
     ]
     done = c_library(exported, requests)
@@ -120,16 +132,23 @@ def test_the_c_library_alone_gives_the_same_bytes(exported, article, c_library):
     for request, line in zip(requests, done.stdout.splitlines(), strict=True):
         inputs = request["inputs"]
         if "text" in inputs:
-            inputs = {**inputs, "text": [text.encode("utf-8", "surrogateescape") for text in inputs["text"]]}
+            inputs = {
+                **inputs,
+                "text": [text.encode("utf-8", "surrogateescape") for text in inputs["text"]],
+            }
         expected = exported.ask(request["signature"], **inputs)
         given = json.loads(line)
         assert given.keys() == expected.keys()
         for name, value in expected.items():
             if value.dtype == object:
-                escaped = np.vectorize(lambda b: b.decode("utf-8", "surrogateescape"), otypes=[object])
+                escaped = np.vectorize(
+                    lambda b: b.decode("utf-8", "surrogateescape"), otypes=[object]
+                )
                 assert given[name] == (escaped(value) if value.size else value).tolist(), name
             else:
-                np.testing.assert_allclose(np.array(given[name]).reshape(value.shape), value, atol=1e-6)
+                np.testing.assert_allclose(
+                    np.array(given[name]).reshape(value.shape), value, atol=1e-6
+                )
 
 
 def test_without_its_libraries_the_text_build_says_what_is_missing(exported, c_library):
@@ -152,7 +171,9 @@ def test_a_session_of_tensorflow_1_answers(exported, article):
 
 def test_warm_up_requests_are_answered(exported):
     records = list(
-        tf.data.TFRecordDataset(str(extra(exported, "tf_serving_warmup_requests"))).as_numpy_iterator()
+        tf.data.TFRecordDataset(
+            str(extra(exported, "tf_serving_warmup_requests"))
+        ).as_numpy_iterator()
     )
     assert len(records) == 6
     for record in records:
@@ -213,7 +234,9 @@ def test_a_failure_leaves_nothing(tmp_path, failure, there):
 @pytest.fixture
 def full_disk():
     """A limit on the size of files stands for a full disk: its soft half, which may be raised again."""
-    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # so that writing fails, and does not end the process
+    handler = signal.signal(
+        signal.SIGXFSZ, signal.SIG_IGN
+    )  # so that writing fails, and does not end the process
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
     yield
@@ -221,7 +244,9 @@ def full_disk():
     signal.signal(signal.SIGXFSZ, handler)
 
 
-def test_a_disk_that_fills_while_the_weights_are_written(text_module, transformer, tmp_path, monkeypatch, request):
+def test_a_disk_that_fills_while_the_weights_are_written(
+    text_module, transformer, tmp_path, monkeypatch, request
+):
     """As the export writes; a module that other tests have built already stands for the one that it would build."""
     monkeypatch.setattr(extractive, "build", lambda *arguments: text_module)
     request.getfixturevalue("full_disk")
@@ -320,7 +345,11 @@ def test_a_broken_file(transformer, tmp_path, name, spoil):
 
 def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
     card = (exported.folder.parent / "README.md").read_text()
-    assert card.startswith("# news\n") and "Apache-2.0" in card and f"text ops | {exported.ops}" in card
+    assert (
+        card.startswith("# news\n")
+        and "Apache-2.0" in card
+        and f"text ops | {exported.ops}" in card
+    )
     assert "Not stated in the model folder." in card  # of data and scores
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "README.md").write_text("own")
@@ -332,7 +361,9 @@ def test_the_model_card_is_made_or_the_model_folder_s_own(exported, tmp_path):
         (tmp_path / "source" / "README.md").write_text("another")
 
 
-def test_how_sentences_are_chosen_by_default_is_the_recipe_s(write_model_folder, tmp_path, monkeypatch):
+def test_how_sentences_are_chosen_by_default_is_the_recipe_s(
+    write_model_folder, tmp_path, monkeypatch
+):
     asked = []
     monkeypatch.setattr(extractive, "build", lambda *arguments: asked.append(arguments[3]) or 1 / 0)
     other = {"selection": "expected_rouge", "block_trigrams": False}
@@ -341,4 +372,6 @@ def test_how_sentences_are_chosen_by_default_is_the_recipe_s(write_model_folder,
         with pytest.raises(ZeroDivisionError):
             export_model(folder, tmp_path / "news")
     papers = {"selection": "score", "block_trigrams": True}
-    assert asked == [{"max_sentences": 10, "sentences": 3, **choice} for choice in (papers, other, papers)]
+    assert asked == [
+        {"max_sentences": 10, "sentences": 3, **choice} for choice in (papers, other, papers)
+    ]

@@ -15,13 +15,18 @@ from tfsum.tasks.extractive.export import build
 @pytest.mark.parametrize("storage, tolerance", [("float32", 0), ("float16", 1e-3), ("small", 2e-2)])
 def test_what_is_read_back_is_what_was_stored(transformer, storage, tolerance):
     plain = BertSumExt.from_pretrained(str(transformer.source))
-    stored = StoredWeights(BertSumExt.from_pretrained(str(transformer.source)), storage, pooler=False)
+    stored = StoredWeights(
+        BertSumExt.from_pretrained(str(transformer.source)), storage, pooler=False
+    )
     ids = tf.constant([[2, 9, 14, 3, 0]])
     table = plain.bert.word_embeddings(ids)
     values = stored.read()
-    assert not [name for name in values if "pooler" in name or "seed" in name or "word_embeddings" in name]
+    assert not [
+        name for name in values if "pooler" in name or "seed" in name or "word_embeddings" in name
+    ]
     assert (
-        len(values) == len([v for v in plain.weights if "pooler" not in v.path and "seed" not in v.path]) - 1
+        len(values)
+        == len([v for v in plain.weights if "pooler" not in v.path and "seed" not in v.path]) - 1
     )
     for variable in plain.weights:
         name = variable.path.partition("bert_sum_ext/")[2]
@@ -38,10 +43,14 @@ def test_scores_of_a_half_as_large_file_are_close(transformer, article):
     np.testing.assert_allclose(given, transformer.ask("score", text=[article])["score"], atol=5e-3)
 
 
-@pytest.mark.parametrize("storage, value", [("float32", np.nan), ("float16", 1e6), ("small", np.inf)])
+@pytest.mark.parametrize(
+    "storage, value", [("float32", np.nan), ("float16", 1e6), ("small", np.inf)]
+)
 def test_weights_that_the_storage_cannot_hold(transformer, storage, value):
     model = BertSumExt.from_pretrained(str(transformer.source))
     variable = next(v for v in model.head.variables if v.path.endswith("score/kernel"))
     variable.assign(np.full(variable.shape, value, np.float32))
-    with pytest.raises(ExportError, match="score/kernel: 32 of 32 values are infinite or not a number"):
+    with pytest.raises(
+        ExportError, match="score/kernel: 32 of 32 values are infinite or not a number"
+    ):
         StoredWeights(model, storage)

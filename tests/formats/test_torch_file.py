@@ -43,13 +43,23 @@ def number(value: int) -> bytes:
 
 def storage(kind: str = "FloatStorage", key: str = "0", count: int = 4, more: bytes = b"") -> bytes:
     """The instructions that push a storage: MARK, five items (or six), TUPLE, BINPERSID."""
-    identity = text("storage") + b"ctorch\n" + kind.encode() + b"\n" + text(key) + text("cpu") + number(count)
+    identity = (
+        text("storage")
+        + b"ctorch\n"
+        + kind.encode()
+        + b"\n"
+        + text(key)
+        + text("cpu")
+        + number(count)
+    )
     return b"(" + identity + more + b"tQ"
 
 
 def tensor(stored: bytes, offset: int, size: tuple, stride: tuple) -> bytes:
     """The instructions that call _rebuild_tensor_v2 on a storage."""
-    shape = pickle.dumps(size, 2)[2:-1] + pickle.dumps(stride, 2)[2:-1]  # without its header and its STOP
+    shape = (
+        pickle.dumps(size, 2)[2:-1] + pickle.dumps(stride, 2)[2:-1]
+    )  # without its header and its STOP
     return b"ctorch._utils\n_rebuild_tensor_v2\n(" + stored + number(offset) + shape + b"\x89NtR"
 
 
@@ -71,7 +81,13 @@ def test_reads_what_torch_wrote(name):
     for key, array in found.items():
         assert (array.dtype, array.shape) == (expected[key].dtype, expected[key].shape), key
         np.testing.assert_array_equal(array, expected[key], err_msg=key)
-    assert vars(read["opt"]) == {"heads": 8, "lr": 2e-3, "accum": [1, 2], "name": "tiny", "size": (2, 3)}
+    assert vars(read["opt"]) == {
+        "heads": 8,
+        "lr": 2e-3,
+        "accum": [1, 2],
+        "name": "tiny",
+        "size": (2, 3),
+    }
     assert read["names"] == {"a", "b"}
     assert isinstance(read["optim"], Opaque) and read["optim"].class_name == "torch.optim.adam.Adam"
     assert read["optim"].attributes["param_groups"][0]["lr"] == 0.1
@@ -101,7 +117,13 @@ def test_reads_the_checkpoints_of_the_papers_code(shared, model):
 @pytest.mark.reference
 @pytest.mark.parametrize(
     "model",
-    ["bertsum_ext_classifier", "bertsum_ext_transformer", "bertsum_ext_rnn", "presumm_abs", "presumm_ext"],
+    [
+        "bertsum_ext_classifier",
+        "bertsum_ext_transformer",
+        "bertsum_ext_rnn",
+        "presumm_abs",
+        "presumm_ext",
+    ],
 )
 def test_the_keys_are_those_of_the_base_models_but_for_their_depth(shared, model):
     base = json.loads((shared / f"parity/keys_{model}_base.json").read_text())
@@ -163,7 +185,11 @@ def legacy(pickled: bytes, storages: dict[str, bytes], little: bool = True) -> b
         {"protocol_version": 1001, "little_endian": little, "type_sizes": {}},
     ]
     ends = [struct.pack("<q", len(data) // 4) + data for data in storages.values()]
-    parts = [pickle.dumps(item, 2) for item in head] + [pickled, pickle.dumps(list(storages), 2), *ends]
+    parts = [pickle.dumps(item, 2) for item in head] + [
+        pickled,
+        pickle.dumps(list(storages), 2),
+        *ends,
+    ]
     return b"".join(parts)
 
 
@@ -193,9 +219,15 @@ HOSTILE = {
         weights(b"ctorch.serialization\nload\n(" + text("hacked") + b"tR"),
         "serialization.load",
     ),
-    "a dotted name": (weights(text("torch") + text("_utils.os.system") + b"\x93"), "torch._utils.os.system"),
+    "a dotted name": (
+        weights(text("torch") + text("_utils.os.system") + b"\x93"),
+        "torch._utils.os.system",
+    ),
     "a call of a result": (weights(b"ccollections\nOrderedDict\n)R" + b")R"), "calls an object"),
-    "a call of a storage class": (weights(b"ctorch\nFloatStorage\n)R"), "calls <torch.FloatStorage>"),
+    "a call of a storage class": (
+        weights(b"ctorch\nFloatStorage\n)R"),
+        "calls <torch.FloatStorage>",
+    ),
     "state of a class": (
         weights(b"cargparse\nNamespace\n}" + text("__init__") + text("x") + b"sb"),
         "attributes",
@@ -225,7 +257,10 @@ HOSTILE = {
     "an unknown storage": (weights(storage("QInt8Storage")), "QInt8Storage"),
     "a nested key": (b"\x80\x02})" + b"\x85" * 60_000 + b"K\x01s.", "nested"),
     "a nested set item": (b"\x80\x02cbuiltins\nset\n])" + b"\x85" * 60_000 + b"a\x85R.", "nested"),
-    "whole models": (weights(b"cmodels.model_builder\nSummarizer\n)\x81"), "models.model_builder.Summarizer"),
+    "whole models": (
+        weights(b"cmodels.model_builder\nSummarizer\n)\x81"),
+        "models.model_builder.Summarizer",
+    ),
     "a list": (b"\x80\x02].", "holds list"),
     "beyond its storage": (weights(tensor(storage(), 1, (4,), (1,))), "outside its storage"),
     "strides beyond": (weights(tensor(storage(), 0, (2, 2), (3, 1))), "outside its storage"),
@@ -234,7 +269,10 @@ HOSTILE = {
     "a huge view": (weights(tensor(storage(), 0, (2**40,), (0,))), "outside its storage"),
     "sizes without strides": (weights(tensor(storage(), 0, (2, 2), (1,))), "malformed tensor"),
     "a tensor without a storage": (weights(tensor(number(7), 0, (2,), (1,))), "malformed tensor"),
-    "a storage of another size": (weights(tensor(storage(count=5), 0, (2,), (1,))), "16 bytes, expected 20"),
+    "a storage of another size": (
+        weights(tensor(storage(count=5), 0, (2,), (1,))),
+        "16 bytes, expected 20",
+    ),
     "a storage of another type": (
         weights(tensor(storage("DoubleStorage"), 0, (2,), (1,))),
         "16 bytes, expected 32",
@@ -255,7 +293,8 @@ def test_hostile_zip(tmp_path, monkeypatch, name):
 
 
 @pytest.mark.parametrize(
-    "name", ["os.system", "eval", "nested", "INST", "OBJ", "beyond its storage", "a negative stride"]
+    "name",
+    ["os.system", "eval", "nested", "INST", "OBJ", "beyond its storage", "a negative stride"],
 )
 def test_hostile_legacy(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

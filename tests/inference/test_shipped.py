@@ -38,10 +38,15 @@ def test_nothing_shipped_at_all(tmp_path, monkeypatch):
         shipped_model()
 
 
-@pytest.mark.skipif("transformer_tatoeba_en_fr" not in shipped_models(), reason="saved_models/ has no Transformer yet")
+@pytest.mark.skipif(
+    "transformer_tatoeba_en_fr" not in shipped_models(),
+    reason="saved_models/ has no Transformer yet",
+)
 def test_the_shipped_transformer():
     folder = shipped_model("transformer_tatoeba_en_fr")
     assert verify(folder)["golden_answers"] == 8
     assert sum(file.stat().st_size for file in folder.rglob("*") if file.is_file()) < 8_000_000
     answer = tfsum.load(folder)(["I love you.", ""])
-    assert [str(found) for found in answer] == ["Je t'aime.", ""] and all(found.ended for found in answer)
+    assert [str(found) for found in answer] == ["Je t'aime.", ""] and all(
+        found.ended for found in answer
+    )

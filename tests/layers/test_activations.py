@@ -17,7 +17,9 @@ NORMAL = statistics.NormalDist()
 def tanh_form(x):
     inner = math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)
     slope = math.sqrt(2 / math.pi) * (1 + 3 * 0.044715 * x**2)
-    return 0.5 * x * (1 + np.tanh(inner)), 0.5 * (1 + np.tanh(inner)) + 0.5 * x * slope / np.cosh(inner) ** 2
+    return 0.5 * x * (1 + np.tanh(inner)), 0.5 * (1 + np.tanh(inner)) + 0.5 * x * slope / np.cosh(
+        inner
+    ) ** 2
 
 
 def exact_form(x):
@@ -34,7 +36,9 @@ def test_value_and_derivative(name, formula):
     value, derivative = formula(X)
     np.testing.assert_allclose(y, value, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(tape.gradient(y, x), derivative, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(ACTIVATIONS[name](tf.constant(X, tf.float32)), value, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        ACTIVATIONS[name](tf.constant(X, tf.float32)), value, rtol=1e-6, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])

@@ -10,8 +10,15 @@ import pytest
 import tfsum.layers
 
 B, T, D = 3, 5, 8
-ENCODER = {"d_model": D, "num_heads": 2, "feed_forward_width": 16, "dropout": 0.3, "attention_dropout": 0.2,
-           "activation_dropout": 0.1, "kernel_initializer": keras.initializers.TruncatedNormal(stddev=0.3)}
+ENCODER = {
+    "d_model": D,
+    "num_heads": 2,
+    "feed_forward_width": 16,
+    "dropout": 0.3,
+    "attention_dropout": 0.2,
+    "activation_dropout": 0.1,
+    "kernel_initializer": keras.initializers.TruncatedNormal(stddev=0.3),
+}
 TABLE = {
     "Decoder": {"num_layers": 2, "activation": "gelu", **ENCODER},
     "DecoderLayer": {"norm": "pre", "epsilon": 1e-5, **ENCODER},
@@ -21,12 +28,19 @@ TABLE = {
     "LayerNormLSTM": {"units": 8, "go_backwards": True},
     "MultiHeadAttention": {"num_heads": 2, "d_model": D, "dropout": 0.4},
     "PositionalEncoding": {"scale": True, "dropout": 0.5},
-    "PositionwiseFeedForward": {"d_model": D, "feed_forward_width": 16, "activation": "gelu_tanh", "dropout": 0.5},
+    "PositionwiseFeedForward": {
+        "d_model": D,
+        "feed_forward_width": 16,
+        "activation": "gelu_tanh",
+        "dropout": 0.5,
+    },
 }
-OTHERS = {"Decoder pre": ("Decoder", {**TABLE["Decoder"], "norm": "pre"}),
-          "DecoderLayer post": ("DecoderLayer", {**TABLE["DecoderLayer"], "norm": "post"}),
-          "Encoder pre": ("Encoder", {**TABLE["Encoder"], "norm": "pre", "normalize_first_input": False}),
-          "EncoderLayer post": ("EncoderLayer", {**TABLE["EncoderLayer"], "norm": "post"})}
+OTHERS = {
+    "Decoder pre": ("Decoder", {**TABLE["Decoder"], "norm": "pre"}),
+    "DecoderLayer post": ("DecoderLayer", {**TABLE["DecoderLayer"], "norm": "post"}),
+    "Encoder pre": ("Encoder", {**TABLE["Encoder"], "norm": "pre", "normalize_first_input": False}),
+    "EncoderLayer post": ("EncoderLayer", {**TABLE["EncoderLayer"], "norm": "post"}),
+}
 CASES = {name: (name, arguments) for name, arguments in TABLE.items()} | OTHERS
 POLICIES = {"float32": "float32", "mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
 
@@ -44,7 +58,11 @@ def run(layer, x, mask=None, **more):
     takes = inspect.signature(layer.call).parameters
     more |= {"source": x} if "source" in takes else {}
     if mask is not None:
-        more |= {name: mask[:, None, None, :] for name in ("attention_mask", "source_mask") if name in takes}
+        more |= {
+            name: mask[:, None, None, :]
+            for name in ("attention_mask", "source_mask")
+            if name in takes
+        }
         more |= {"visible": mask} if "visible" in takes else {}
     return layer(x, **more)
 
@@ -59,8 +77,13 @@ def array(tensor):
 
 
 def test_the_table_holds_every_public_layer():
-    public = {n for n, value in vars(tfsum.layers).items()
-              if n in tfsum.layers.__all__ and isinstance(value, type) and issubclass(value, keras.layers.Layer)}
+    public = {
+        n
+        for n, value in vars(tfsum.layers).items()
+        if n in tfsum.layers.__all__
+        and isinstance(value, type)
+        and issubclass(value, keras.layers.Layer)
+    }
     # CopyAttention is a layer on logits, with tests of its own.
     assert public - {"CopyAttention"} == set(TABLE)
 
@@ -71,7 +94,11 @@ def test_configuration_comes_back(case, x):
     config = json.loads(json.dumps(layer.get_config()))  # what a file can hold
     again = type(layer).from_config(config)
     assert json.loads(json.dumps(again.get_config())) == config
-    assert (again.name, again.dtype_policy.name, again.trainable) == ("some_name", "mixed_bfloat16", False)
+    assert (again.name, again.dtype_policy.name, again.trainable) == (
+        "some_name",
+        "mixed_bfloat16",
+        False,
+    )
     missing = set(CASES[case][1]) - set(config)
     assert not missing
     run(layer, x), run(again, x)
@@ -97,8 +124,12 @@ def test_precision(case, policy, x):
     layer.set_weights(exact.get_weights())
     found = run(layer, x, training=False)
     assert keras.backend.standardize_dtype(found.dtype) == POLICIES[policy]
-    assert all(keras.backend.standardize_dtype(w.dtype) == "float32" for w in layer.trainable_weights)
-    np.testing.assert_allclose(array(found), array(run(exact, x)), atol=0 if policy == "float32" else 0.12)
+    assert all(
+        keras.backend.standardize_dtype(w.dtype) == "float32" for w in layer.trainable_weights
+    )
+    np.testing.assert_allclose(
+        array(found), array(run(exact, x)), atol=0 if policy == "float32" else 0.12
+    )
     gone = array(run(layer, x, training=True))
     assert np.isfinite(gone).all() and gone.shape == (B, T, D)
 
@@ -125,7 +156,9 @@ def test_a_row_with_nothing_to_see_stays_finite(case, policy, x):
     np.testing.assert_array_equal(with_hidden[[0, 2]], others[[0, 2]])
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case != "LayerNormLSTM"])  # which has none
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case != "LayerNormLSTM"]
+)  # which has none
 def test_dropout_is_of_training_alone(case, x):
     layer = make(case)
     still = array(run(layer, x))
@@ -153,14 +186,17 @@ def test_initial_weights_differ(case, x):
         assert not any(k.shape == kernel.shape and np.array_equal(k, kernel) for k in kernels[:i])
 
 
-@pytest.mark.parametrize(("make_it", "says"), [
-    (lambda: tfsum.layers.Dropout(1.0), "rate is 1.0"),
-    (lambda: tfsum.layers.DecoderLayer(8, 2, 16, norm="mid"), "DecoderLayer: norm is 'mid'"),
-    (lambda: tfsum.layers.EncoderLayer(8, 2, 16, norm="mid"), "'mid'"),
-    (lambda: tfsum.layers.MultiHeadAttention(3, 8), "3 heads do not divide a width of 8"),
-    (lambda: tfsum.layers.PositionwiseFeedForward(8, 16, "swish"), "'swish'"),
-    (lambda: tfsum.layers.positional_encoding(3, 0), "d_model is 0"),
-])
+@pytest.mark.parametrize(
+    ("make_it", "says"),
+    [
+        (lambda: tfsum.layers.Dropout(1.0), "rate is 1.0"),
+        (lambda: tfsum.layers.DecoderLayer(8, 2, 16, norm="mid"), "DecoderLayer: norm is 'mid'"),
+        (lambda: tfsum.layers.EncoderLayer(8, 2, 16, norm="mid"), "'mid'"),
+        (lambda: tfsum.layers.MultiHeadAttention(3, 8), "3 heads do not divide a width of 8"),
+        (lambda: tfsum.layers.PositionwiseFeedForward(8, 16, "swish"), "'swish'"),
+        (lambda: tfsum.layers.positional_encoding(3, 0), "d_model is 0"),
+    ],
+)
 def test_wrong_arguments_are_named(make_it, says):
     with pytest.raises(Exception, match=says):
         make_it()

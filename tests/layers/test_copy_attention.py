@@ -23,9 +23,17 @@ def softmax(scores):
 @pytest.fixture
 def given():
     random = np.random.default_rng(0)
-    logits, x, source = (random.normal(size=size).astype("float32") for size in ((B, T, V), (B, T, D), (B, TS, D)))
-    return {"logits": logits, "x": x, "source": source, "source_ids": SOURCE_IDS, "source_mask": SOURCE_IDS != 0,
-            "written": last_two(TARGET_IDS)}
+    logits, x, source = (
+        random.normal(size=size).astype("float32") for size in ((B, T, V), (B, T, D), (B, TS, D))
+    )
+    return {
+        "logits": logits,
+        "x": x,
+        "source": source,
+        "source_ids": SOURCE_IDS,
+        "source_mask": SOURCE_IDS != 0,
+        "written": last_two(TARGET_IDS),
+    }
 
 
 def call(layer, given):
@@ -43,8 +51,16 @@ def by_the_paper(layer, given):
             query = x @ weights["query/kernel"] + weights["query/bias"]
             scores = keys @ query / np.sqrt(D)
             target, ids = TARGET_IDS[b, : t + 1].tolist(), SOURCE_IDS[b].tolist()
-            after = np.array([[i > 0 and ids[i - 1] == target[-1], i > 1 and t > 0 and ids[i - 2 : i] == target[-2:]]
-                              for i in range(TS)], float).T
+            after = np.array(
+                [
+                    [
+                        i > 0 and ids[i - 1] == target[-1],
+                        i > 1 and t > 0 and ids[i - 2 : i] == target[-2:],
+                    ]
+                    for i in range(TS)
+                ],
+                float,
+            ).T
             scores += weights["following"] @ after
             attention = softmax(np.where(given["source_mask"][b], scores, -np.inf))
             seen = np.concatenate([x, attention @ given["source"][b], after @ attention])
@@ -68,14 +84,22 @@ def test_its_loss_is_the_cross_entropy_of_the_mixture(given):
     own = -np.take_along_axis(np.log(softmax(given["logits"])), labels[..., None], -1)[..., 0]
     others = {name: given[name] for name in given if name != "logits"}
     found = layer.loss(own, labels, **others, keys=layer.keys(given["source"]))
-    np.testing.assert_allclose(found, -np.take_along_axis(np.asarray(mixed), labels[..., None], -1)[..., 0], atol=1e-5)
+    np.testing.assert_allclose(
+        found, -np.take_along_axis(np.asarray(mixed), labels[..., None], -1)[..., 0], atol=1e-5
+    )
 
 
 def test_padding_changes_nothing(given):
     layer = CopyAttention(D)
     alone = np.asarray(call(layer, given))
-    wide = {"source": ((0, 0), (0, 4), (0, 0)), "source_ids": ((0, 0), (0, 4)), "source_mask": ((0, 0), (0, 4))}
-    longer = {name: np.pad(value, wide[name]) if name in wide else value for name, value in given.items()}
+    wide = {
+        "source": ((0, 0), (0, 4), (0, 0)),
+        "source_ids": ((0, 0), (0, 4)),
+        "source_mask": ((0, 0), (0, 4)),
+    }
+    longer = {
+        name: np.pad(value, wide[name]) if name in wide else value for name, value in given.items()
+    }
     np.testing.assert_allclose(call(layer, longer), alone, atol=1e-6)
 
 
@@ -84,7 +108,9 @@ def test_probabilities_stay_in_float32(given, policy):
     exact, layer = CopyAttention(D), CopyAttention(D, dtype=policy)
     call(exact, given), layer.build()
     layer.set_weights(exact.get_weights())
-    narrow = {name: ops.cast(given[name], policy.removeprefix("mixed_")) for name in ("x", "source")}
+    narrow = {
+        name: ops.cast(given[name], policy.removeprefix("mixed_")) for name in ("x", "source")
+    }
     found = np.asarray(call(layer, {**given, **narrow}))
     assert found.dtype == np.float32
     np.testing.assert_allclose(np.exp(found).sum(-1), 1, atol=1e-5)

@@ -21,8 +21,16 @@ def arrays():
 
 def decoder(arrays, form):
     """A decoder with torch's weights, each of ours set."""
-    model = Decoder(LAYERS, d_model=D, num_heads=H, feed_forward_width=F, norm=form, epsilon=1e-5, dropout=0.0,
-                    name="decoder")
+    model = Decoder(
+        LAYERS,
+        d_model=D,
+        num_heads=H,
+        feed_forward_width=F,
+        norm=form,
+        epsilon=1e-5,
+        dropout=0.0,
+        name="decoder",
+    )
     model.build()
     for path, variable in variables_by_path(model).items():
         variable.assign(arrays[f"{form}:decoder/{path}"])
@@ -32,7 +40,9 @@ def decoder(arrays, form):
 def inputs(arrays, form):
     """What torch's decoder read: embedded targets, the encoder's output, and both masks (B, T)."""
     table, target_ids = arrays[f"{form}:embedding/embeddings"], arrays["target_ids"]
-    x = table[target_ids] * np.float32(D**0.5) + np.asarray(positional_encoding(target_ids.shape[1], D))
+    x = table[target_ids] * np.float32(D**0.5) + np.asarray(
+        positional_encoding(target_ids.shape[1], D)
+    )
     real = [np.asarray(padding_mask(arrays[name])) for name in ("target_ids", "source_ids")]
     return x, arrays[f"{form}:encoder_output"], *real
 
@@ -40,9 +50,12 @@ def inputs(arrays, form):
 @pytest.mark.parametrize("form", FORMS)
 def test_torch(arrays, form):
     x, source, real, source_real = inputs(arrays, form)
-    found = decoder(arrays, form)(x, source, attention_mask=real[:, None, None, :],
-                                  source_mask=source_real[:, None, None, :])
-    np.testing.assert_allclose(np.asarray(found)[real], arrays[f"{form}:decoder_output"][real], atol=3e-6)
+    found = decoder(arrays, form)(
+        x, source, attention_mask=real[:, None, None, :], source_mask=source_real[:, None, None, :]
+    )
+    np.testing.assert_allclose(
+        np.asarray(found)[real], arrays[f"{form}:decoder_output"][real], atol=3e-6
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -56,8 +69,10 @@ def test_one_position_at_a_time(arrays, form):
     for position in range(x.shape[1]):
         found, slots, caches = model.step(x[:, position], position, slots, caches, source_real)
         np.testing.assert_allclose(found, expected[:, position], atol=2e-6)
-    assert {name: {k: v.shape for k, v in cache.items()} for name, cache in caches.items()} == shapes
-    assert not np.asarray(caches["layer_1"]["self_keys"])[:, :, x.shape[1]:].any()
+    assert {
+        name: {k: v.shape for k, v in cache.items()} for name, cache in caches.items()
+    } == shapes
+    assert not np.asarray(caches["layer_1"]["self_keys"])[:, :, x.shape[1] :].any()
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -65,15 +80,23 @@ def test_hypotheses_change_places(arrays, form):
     """What beam search does: two hypotheses a source, of which one goes on in two, or both in each other's place."""
     x, source, _, source_real = inputs(arrays, form)
     model, batch = decoder(arrays, form), len(x)
-    paths = np.stack([x, np.random.default_rng(0).permutation(x.reshape(-1, D)).reshape(x.shape)], 1)  # (B, 2, T, D)
+    paths = np.stack(
+        [x, np.random.default_rng(0).permutation(x.reshape(-1, D)).reshape(x.shape)], 1
+    )  # (B, 2, T, D)
     slots, caches = model.start(source, x.shape[1], 2)
     for position, origin in enumerate(([0, 1], [1, 1], [1, 0], [0, 0], [0, 1], [1, 0])):
-        found, slots, caches = model.step(paths[:, :, position].reshape(-1, D), position, slots, caches, source_real)
+        found, slots, caches = model.step(
+            paths[:, :, position].reshape(-1, D), position, slots, caches, source_real
+        )
         for k in range(2):
-            expected = model(paths[:, k, :position + 1], source, source_mask=source_real[:, None, None, :])
-            np.testing.assert_allclose(np.reshape(found, (batch, 2, D))[:, k], expected[:, -1], atol=2e-6)
+            expected = model(
+                paths[:, k, : position + 1], source, source_mask=source_real[:, None, None, :]
+            )
+            np.testing.assert_allclose(
+                np.reshape(found, (batch, 2, D))[:, k], expected[:, -1], atol=2e-6
+            )
         slots = np.reshape(np.asarray(slots), (batch, 2, -1))[:, origin].reshape(2 * batch, -1)
-        paths[:, :, :position + 1] = paths[:, origin, :position + 1]
+        paths[:, :, : position + 1] = paths[:, origin, : position + 1]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -98,11 +121,18 @@ def test_three_sublayers_with_a_residual_and_a_normalization_each(form):
     x, source = (random.normal(size=(2, t, D)).astype(np.float32) for t in (5, 7))
     expected = x
     for sublayer, norm in (
-        (lambda y: layer.self_attention(y, attention_mask=np.tri(5, dtype=bool)), layer.self_attention_norm),
+        (
+            lambda y: layer.self_attention(y, attention_mask=np.tri(5, dtype=bool)),
+            layer.self_attention_norm,
+        ),
         (lambda y: layer.cross_attention(y, source), layer.cross_attention_norm),
         (layer.feed_forward, layer.feed_forward_norm),
     ):
-        expected = norm(expected + sublayer(expected)) if form == "post" else expected + sublayer(norm(expected))
+        expected = (
+            norm(expected + sublayer(expected))
+            if form == "post"
+            else expected + sublayer(norm(expected))
+        )
     np.testing.assert_allclose(layer(x, source), expected, atol=1e-6)
 
 

@@ -82,7 +82,9 @@ def drawn_on_two(tmp_path_factory):
     """(replica, mask) of 3 steps with 2 micro-batches on 2 logical CPUs."""
     file = tmp_path_factory.mktemp("masks") / "masks.txt"
     script = pathlib.Path(__file__).with_name("two_replicas.py")
-    done = subprocess.run([sys.executable, script, file], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, script, file], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return [tuple(line.split()[1:]) for line in file.read_text().splitlines()]
 

@@ -10,7 +10,11 @@ from tfsum.layers import Encoder
 
 DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 D, H, F, LAYERS = 8, 2, 12, 2
-DENSE = {"attention/output": "self_attn.out_proj", "feed_forward/inner": "linear1", "feed_forward/outer": "linear2"}
+DENSE = {
+    "attention/output": "self_attn.out_proj",
+    "feed_forward/inner": "linear1",
+    "feed_forward/outer": "linear2",
+}
 NORMS = {"attention_norm": "norm1", "feed_forward_norm": "norm2"}
 
 
@@ -18,26 +22,50 @@ def torch_weights(arrays, form):
     """Torch's weights under the paths of our variables; torch keeps query, key and value in one matrix."""
     weights = {}
     for i in range(LAYERS):
+
         def of(name, layer=f"{form}.layers.{i}."):
             return arrays[layer + name]
 
         ours = f"layer_{i}/"
         for j, part in enumerate(("query", "key", "value")):
-            weights[f"{ours}attention/{part}/kernel"] = of("self_attn.in_proj_weight")[j * D:(j + 1) * D].T
-            weights[f"{ours}attention/{part}/bias"] = of("self_attn.in_proj_bias")[j * D:(j + 1) * D]
+            weights[f"{ours}attention/{part}/kernel"] = of("self_attn.in_proj_weight")[
+                j * D : (j + 1) * D
+            ].T
+            weights[f"{ours}attention/{part}/bias"] = of("self_attn.in_proj_bias")[
+                j * D : (j + 1) * D
+            ]
         for path, name in DENSE.items():
-            weights |= {f"{ours}{path}/kernel": of(f"{name}.weight").T, f"{ours}{path}/bias": of(f"{name}.bias")}
+            weights |= {
+                f"{ours}{path}/kernel": of(f"{name}.weight").T,
+                f"{ours}{path}/bias": of(f"{name}.bias"),
+            }
         for path, name in NORMS.items():
-            weights |= {f"{ours}{path}/gamma": of(f"{name}.weight"), f"{ours}{path}/beta": of(f"{name}.bias")}
+            weights |= {
+                f"{ours}{path}/gamma": of(f"{name}.weight"),
+                f"{ours}{path}/beta": of(f"{name}.bias"),
+            }
     if form == "pre":
-        weights |= {"final_norm/gamma": arrays["pre.norm.weight"], "final_norm/beta": arrays["pre.norm.bias"]}
+        weights |= {
+            "final_norm/gamma": arrays["pre.norm.weight"],
+            "final_norm/beta": arrays["pre.norm.bias"],
+        }
     return weights
 
 
 def encoder(arrays, form, **more):
     """An encoder with torch's weights, each of ours set."""
-    model = Encoder(LAYERS, d_model=D, num_heads=H, feed_forward_width=F, activation="gelu", norm=form, epsilon=1e-5,
-                    dropout=0.0, name="encoder", **more)
+    model = Encoder(
+        LAYERS,
+        d_model=D,
+        num_heads=H,
+        feed_forward_width=F,
+        activation="gelu",
+        norm=form,
+        epsilon=1e-5,
+        dropout=0.0,
+        name="encoder",
+        **more,
+    )
     model.build()
     variables, weights = variables_by_path(model), torch_weights(arrays, form)
     assert variables.keys() <= weights.keys()
@@ -49,7 +77,9 @@ def encoder(arrays, form, **more):
 def check(arrays, form):
     mask = arrays["real"][:, None, None, :]
     found = np.asarray(encoder(arrays, form)(arrays["x"], attention_mask=mask))
-    np.testing.assert_allclose(found[arrays["real"]], arrays[f"{form}.output"][arrays["real"]], atol=2e-6)
+    np.testing.assert_allclose(
+        found[arrays["real"]], arrays[f"{form}.output"][arrays["real"]], atol=2e-6
+    )
 
 
 @pytest.fixture(scope="module")
@@ -85,7 +115,10 @@ def test_all_layers_outputs_and_weights_of_attention(stored):
 def test_an_input_left_unnormalized(stored):
     """BertSum's inter-sentence encoder: only the first attention reads its input as it is."""
     model = encoder(stored, "pre", normalize_first_input=False)
-    assert model.encoder_layers[0].attention_norm is None and model.encoder_layers[1].attention_norm is not None
+    assert (
+        model.encoder_layers[0].attention_norm is None
+        and model.encoder_layers[1].attention_norm is not None
+    )
     first, x = model.encoder_layers[0], stored["x"]
     middle = x + first.attention(x)
     expected = middle + first.feed_forward(first.feed_forward_norm(middle))

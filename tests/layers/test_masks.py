@@ -29,7 +29,9 @@ def test_a_length_known_only_in_the_graph():
 def test_hidden_scores_vanish_whatever_they_were():
     scores = np.array([[3.0, 1e4, -2.0]], np.float32)
     weights = tf.nn.softmax(scores + np.asarray(additive_mask(np.array([[True, False, True]]))))
-    np.testing.assert_allclose(weights, [[1 / (1 + np.exp(-5.0)), 0.0, 1 / (1 + np.exp(5.0))]], rtol=1e-6)
+    np.testing.assert_allclose(
+        weights, [[1 / (1 + np.exp(-5.0)), 0.0, 1 / (1 + np.exp(5.0))]], rtol=1e-6
+    )
 
 
 def test_masks_are_bool_and_their_sums_float32():

@@ -11,6 +11,7 @@ B, TQ, TK, D, H = 2, 4, 6, 12, 3
 
 def formula(layer, query, value, mask):
     """softmax(Q K^T / sqrt(D/H)) V, head by head, in float64; the output and the weights."""
+
     def project(dense, x):
         kernel, bias = (np.asarray(w, np.float64) for w in dense.weights)
         return x @ kernel + bias
@@ -21,7 +22,9 @@ def formula(layer, query, value, mask):
         part = slice(h * D // H, (h + 1) * D // H)
         scores = q[..., part] @ k[..., part].swapaxes(1, 2) / np.sqrt(D / H)
         if mask is not None:
-            scores = np.where(np.broadcast_to(mask, (B, H, *scores.shape[1:]))[:, h], scores, -np.inf)
+            scores = np.where(
+                np.broadcast_to(mask, (B, H, *scores.shape[1:]))[:, h], scores, -np.inf
+            )
         e = np.exp(scores - scores.max(-1, keepdims=True))
         weights.append(e / e.sum(-1, keepdims=True))
         contexts.append(weights[-1] @ v[..., part])
@@ -32,9 +35,14 @@ def keras_layer(layer, query, value):
     """Keras's attention with copies of our weights: its kernels are (D, H, D/H)."""
     other = keras.layers.MultiHeadAttention(H, D // H)
     other.build(query.shape, value.shape)
-    copies = [w.numpy() for dense in (layer.query, layer.key, layer.value, layer.output_projection)
-              for w in dense.weights]
-    other.set_weights([c.reshape(w.shape) for c, w in zip(copies, other.get_weights(), strict=True)])
+    copies = [
+        w.numpy()
+        for dense in (layer.query, layer.key, layer.value, layer.output_projection)
+        for w in dense.weights
+    ]
+    other.set_weights(
+        [c.reshape(w.shape) for c, w in zip(copies, other.get_weights(), strict=True)]
+    )
     return other
 
 
@@ -50,7 +58,10 @@ def layer():
     layer = MultiHeadAttention(H, D)
     layer.build()
     for weight in layer.trainable_weights:  # biases too, which begin at 0
-        weight.assign(np.random.default_rng(weight.shape[0] + len(weight.path)).normal(size=weight.shape) * 0.4)
+        weight.assign(
+            np.random.default_rng(weight.shape[0] + len(weight.path)).normal(size=weight.shape)
+            * 0.4
+        )
     return layer
 
 
@@ -58,8 +69,12 @@ def masks(tq, tk):
     padding = np.array([[1] * tk, [1] * (tk - 2) + [0, 0]], bool)
     random = np.random.default_rng(3).random((B, H, tq, tk)) < 0.7
     random[..., 0] = True
-    return {"none": None, "padding": padding[:, None, None, :], "of each head": random,
-            "look ahead": np.tri(tq, tk, dtype=bool)}
+    return {
+        "none": None,
+        "padding": padding[:, None, None, :],
+        "of each head": random,
+        "look ahead": np.tri(tq, tk, dtype=bool),
+    }
 
 
 MASKS = ["none", "padding", "of each head", "look ahead"]
@@ -71,8 +86,12 @@ def test_formula_and_keras(layer, arrays, name, cross):
     query, value = arrays
     value = value if cross else query
     mask = masks(TQ, value.shape[1])[name]
-    found, weights = layer(query, value if cross else None, attention_mask=mask, return_attention_weights=True)
-    expected, expected_weights = formula(layer, query.astype(np.float64), value.astype(np.float64), mask)
+    found, weights = layer(
+        query, value if cross else None, attention_mask=mask, return_attention_weights=True
+    )
+    expected, expected_weights = formula(
+        layer, query.astype(np.float64), value.astype(np.float64), mask
+    )
     np.testing.assert_allclose(found, expected, atol=2e-6)
     np.testing.assert_allclose(weights, expected_weights, atol=1e-6)
     if mask is None or mask.ndim == 4:
@@ -87,7 +106,9 @@ def test_the_future_changes_no_earlier_answer(layer, arrays):
     found = layer(query, attention_mask=look_ahead_mask(TK))
     changed = query.copy()
     changed[:, 4:] = 9.0
-    np.testing.assert_allclose(layer(changed, attention_mask=look_ahead_mask(TK))[:, :4], found[:, :4], atol=1e-6)
+    np.testing.assert_allclose(
+        layer(changed, attention_mask=look_ahead_mask(TK))[:, :4], found[:, :4], atol=1e-6
+    )
 
 
 def test_a_query_that_sees_nothing_gets_the_mean_of_all_values(layer, arrays):
@@ -101,7 +122,9 @@ def test_a_query_that_sees_nothing_gets_the_mean_of_all_values(layer, arrays):
 
 
 def test_without_asking_for_weights_the_answer_is_the_same(layer, arrays):
-    np.testing.assert_array_equal(layer(arrays[0]), layer(arrays[0], return_attention_weights=True)[0])
+    np.testing.assert_array_equal(
+        layer(arrays[0]), layer(arrays[0], return_attention_weights=True)[0]
+    )
 
 
 def test_a_key_mask_hides_the_values_of_a_row():

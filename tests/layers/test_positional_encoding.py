@@ -9,9 +9,11 @@ from tfsum.layers import PositionalEncoding, positional_encoding
 from tfsum.layers.positional_encoding import encode_positions
 
 # sin and cos of p and of p / 100, for p = 0, 1, 2, to six places
-TABLE = [[0.0, 1.0, 0.0, 1.0],
-         [0.841471, 0.540302, 0.010000, 0.999950],
-         [0.909297, -0.416147, 0.019999, 0.999800]]
+TABLE = [
+    [0.0, 1.0, 0.0, 1.0],
+    [0.841471, 0.540302, 0.010000, 0.999950],
+    [0.909297, -0.416147, 0.019999, 0.999800],
+]
 
 
 def closed_formula(positions, width):
@@ -26,7 +28,9 @@ def test_literal_table():
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 64, 65, 384])
 def test_closed_formula(width):
-    np.testing.assert_allclose(positional_encoding(50, width), closed_formula(range(50), width), atol=1e-5)
+    np.testing.assert_allclose(
+        positional_encoding(50, width), closed_formula(range(50), width), atol=1e-5
+    )
 
 
 @pytest.fixture(params=["float32", "mixed_bfloat16", "mixed_float16"])
@@ -48,7 +52,9 @@ def test_the_layer_at_position_5000_under_every_policy(policy):
     layer = PositionalEncoding()
     found = layer(np.zeros((1, 2, 16), np.float32), first_position=np.array([5000]))
     tolerance = {"float32": 1e-3, "mixed_float16": 2e-3, "mixed_bfloat16": 5e-3}[policy]
-    np.testing.assert_allclose(tf.cast(found[0], tf.float32), closed_formula([5000, 5001], 16), atol=tolerance)
+    np.testing.assert_allclose(
+        tf.cast(found[0], tf.float32), closed_formula([5000, 5001], 16), atol=tolerance
+    )
 
 
 def test_first_position_of_each_row():
@@ -58,16 +64,23 @@ def test_first_position_of_each_row():
     later = layer(x[:, 2:5], first_position=np.array([2, 2]))
     np.testing.assert_allclose(later, whole[:, 2:5], atol=1e-6)
     mixed = layer(x[:, :3], first_position=np.array([0, 7]))
-    np.testing.assert_allclose(mixed, x[:, :3] + [closed_formula(range(3), 5), closed_formula(range(7, 10), 5)],
-                               atol=1e-5)
+    np.testing.assert_allclose(
+        mixed, x[:, :3] + [closed_formula(range(3), 5), closed_formula(range(7, 10), 5)], atol=1e-5
+    )
 
 
 def test_scale_is_the_root_of_the_width():
     x = np.ones((1, 3, 16), np.float32)
-    np.testing.assert_allclose(PositionalEncoding(scale=True)(x)[0], 4 + closed_formula(range(3), 16), atol=1e-5)
+    np.testing.assert_allclose(
+        PositionalEncoding(scale=True)(x)[0], 4 + closed_formula(range(3), 16), atol=1e-5
+    )
 
 
 def test_positions_of_any_shape_and_lengths_of_the_graph():
-    np.testing.assert_allclose(np.asarray(encode_positions(np.array([[1, 2], [0, 1]]), 4))[0], TABLE[1:], atol=1e-6)
-    length = tf.function(lambda n: positional_encoding(n, 4), input_signature=[tf.TensorSpec((), tf.int32)])
+    np.testing.assert_allclose(
+        np.asarray(encode_positions(np.array([[1, 2], [0, 1]]), 4))[0], TABLE[1:], atol=1e-6
+    )
+    length = tf.function(
+        lambda n: positional_encoding(n, 4), input_signature=[tf.TensorSpec((), tf.int32)]
+    )
     np.testing.assert_allclose(length(3), TABLE, atol=1e-6)

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 # Before the first op, and so before tfsum's layers.
 tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2)
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+)
 from tfsum.layers import Dropout
 from tfsum.models.model import Model
 
@@ -27,8 +28,12 @@ class Recorder(Model):
     def summed_loss(self, x, y, training):
         kept = self.drop(tf.ones((64,)), training=training) > 0
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-        tf.print("mask", replica, tf.strings.reduce_join(tf.strings.as_string(tf.cast(kept, tf.int32))),
-                 output_stream="file://" + FILE)
+        tf.print(
+            "mask",
+            replica,
+            tf.strings.reduce_join(tf.strings.as_string(tf.cast(kept, tf.int32))),
+            output_stream="file://" + FILE,
+        )
         return tf.reduce_sum(x["token_ids"]) * self.weight[0]
 
     def loss_weight(self, x, y):

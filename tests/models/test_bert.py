@@ -15,8 +15,14 @@ from tfsum.models import Bert
 
 DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 FOLDER = DATA / "bert_tiny"
-SIZES = {"vocab_size": 60, "hidden_size": 24, "num_hidden_layers": 3, "num_attention_heads": 4,
-         "intermediate_size": 40, "max_position_embeddings": 32}
+SIZES = {
+    "vocab_size": 60,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "num_attention_heads": 4,
+    "intermediate_size": 40,
+    "max_position_embeddings": 32,
+}
 
 
 def minilm_folder():
@@ -42,13 +48,21 @@ def test_hidden_states_of_transformers(expected):
 
 @pytest.mark.minilm
 def test_minilm():
-    compare(Bert.from_pretrained(minilm_folder()), dict(np.load(FOLDER / "minilm.npz")), every=(5, 4))
+    compare(
+        Bert.from_pretrained(minilm_folder()), dict(np.load(FOLDER / "minilm.npz")), every=(5, 4)
+    )
 
 
 def test_names_with_the_prefix_and_heads_of_other_tasks(folder, change, expected):
-    change(lambda t: {f"bert.{k}": v for k, v in t.items()}
-           | {"cls.predictions.bias": np.zeros(60, np.float32),
-              "bert.embeddings.position_ids": np.arange(32, dtype=np.int64)[None]})
+    change(
+        lambda t: (
+            {f"bert.{k}": v for k, v in t.items()}
+            | {
+                "cls.predictions.bias": np.zeros(60, np.float32),
+                "bert.embeddings.position_ids": np.arange(32, dtype=np.int64)[None],
+            }
+        )
+    )
     compare(Bert.from_pretrained(folder), expected)
 
 
@@ -96,8 +110,11 @@ def test_transformers_reads_what_we_save(tmp_path, expected):
     assert wrong == []
     ids, segments = expected["token_ids"], expected["segment_ids"]
     with torch.no_grad():
-        found = theirs(input_ids=torch.tensor(ids).long(), token_type_ids=torch.tensor(segments).long(),
-                       attention_mask=torch.tensor(ids != 0).long())
+        found = theirs(
+            input_ids=torch.tensor(ids).long(),
+            token_type_ids=torch.tensor(segments).long(),
+            attention_mask=torch.tensor(ids != 0).long(),
+        )
     ours = np.asarray(model(ids, segments)["sequence_output"])
     np.testing.assert_allclose(ours[ids != 0], found.last_hidden_state.numpy()[ids != 0], atol=2e-5)
 
@@ -110,7 +127,10 @@ def test_transformers_computed_now():
 
     theirs = transformers.BertModel.from_pretrained(FOLDER).eval()
     token_ids, segment_ids = make.inputs(60, [20, 3, 11, 1], 24)
-    again = make.outputs(theirs, token_ids, segment_ids) | {"token_ids": token_ids, "segment_ids": segment_ids}
+    again = make.outputs(theirs, token_ids, segment_ids) | {
+        "token_ids": token_ids,
+        "segment_ids": segment_ids,
+    }
     compare(Bert.from_pretrained(FOLDER), again)
 
 
@@ -133,8 +153,13 @@ def test_padding_changes_nothing(expected):
     model = Bert.from_pretrained(FOLDER)
     together = np.asarray(model(expected["token_ids"], expected["segment_ids"])["sequence_output"])
     for row, length in enumerate((12, 7, 1)):
-        alone = model(expected["token_ids"][row:row + 1, :length], expected["segment_ids"][row:row + 1, :length])
-        np.testing.assert_allclose(together[row:row + 1, :length], alone["sequence_output"], atol=1e-5)
+        alone = model(
+            expected["token_ids"][row : row + 1, :length],
+            expected["segment_ids"][row : row + 1, :length],
+        )
+        np.testing.assert_allclose(
+            together[row : row + 1, :length], alone["sequence_output"], atol=1e-5
+        )
 
 
 def test_inputs_as_a_dict_and_without_segments(expected):
@@ -159,15 +184,26 @@ def drop(name):
 
 WRONG_TENSORS = {
     "missing": (drop("pooler.dense.bias"), "missing: pooler.dense.bias"),
-    "unknown": (lambda t: t | {"encoder.layer.9.x": np.zeros((2, 3), np.float32)},
-                r"unknown: encoder.layer.9.x \[2, 3\]"),
-    "wrongly shaped": (lambda t: t | {"encoder.layer.0.intermediate.dense.weight": np.zeros((41, 24), np.float32)},
-                       r"shape: encoder.layer.0.intermediate.dense.weight is \[41, 24\], the config says \[40, 24\]"),
-    "another vocabulary": (lambda t: t | {"embeddings.word_embeddings.weight": np.zeros((50, 24), np.float32)},
-                           r"word_embeddings.weight is \[50, 24\], the config says \[60, 24\]"),
-    "no number": (lambda t: t | {"pooler.dense.bias": np.full(24, np.nan, np.float32)},
-                  "value: pooler.dense.bias has 24 that are infinite or no number"),
-    "no float": (lambda t: t | {"pooler.dense.bias": np.zeros(24, np.int8)}, "pooler.dense.bias is of type I8"),
+    "unknown": (
+        lambda t: t | {"encoder.layer.9.x": np.zeros((2, 3), np.float32)},
+        r"unknown: encoder.layer.9.x \[2, 3\]",
+    ),
+    "wrongly shaped": (
+        lambda t: t | {"encoder.layer.0.intermediate.dense.weight": np.zeros((41, 24), np.float32)},
+        r"shape: encoder.layer.0.intermediate.dense.weight is \[41, 24\], the config says \[40, 24\]",
+    ),
+    "another vocabulary": (
+        lambda t: t | {"embeddings.word_embeddings.weight": np.zeros((50, 24), np.float32)},
+        r"word_embeddings.weight is \[50, 24\], the config says \[60, 24\]",
+    ),
+    "no number": (
+        lambda t: t | {"pooler.dense.bias": np.full(24, np.nan, np.float32)},
+        "value: pooler.dense.bias has 24 that are infinite or no number",
+    ),
+    "no float": (
+        lambda t: t | {"pooler.dense.bias": np.zeros(24, np.int8)},
+        "pooler.dense.bias is of type I8",
+    ),
 }
 
 
@@ -182,7 +218,9 @@ def test_wrong_tensors_are_named(folder, change, case):
 
 def test_all_wrong_tensors_are_told_at_once(folder, change):
     change(lambda t: {k: v for k, v in t.items() if "layer.2" not in k})
-    with pytest.raises(CheckpointError, match="(?s)16 tensors do not fit.*; fix config.json.*and 9 more$") as caught:
+    with pytest.raises(
+        CheckpointError, match="(?s)16 tensors do not fit.*; fix config.json.*and 9 more$"
+    ) as caught:
         Bert.from_pretrained(folder)
     assert str(caught.value).count("missing: ") == 7
 
@@ -201,31 +239,49 @@ def test_without_a_pooler_it_is_initialized(folder, change, expected):
     """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
     change(lambda t: {k: v for k, v in t.items() if "pooler" not in k})
     with pytest.warns(UserWarning, match="has no pooler; it is initialized at random"):
-        found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])["sequence_output"]
+        found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])[
+            "sequence_output"
+        ]
     real = expected["token_ids"] != 0
-    np.testing.assert_allclose(np.asarray(found)[real], expected["hidden_states"][-1][real], atol=2e-5)
+    np.testing.assert_allclose(
+        np.asarray(found)[real], expected["hidden_states"][-1][real], atol=2e-5
+    )
 
 
 @pytest.mark.parametrize("length", [0, 5, 100, 5000, 70000])
 def test_a_truncated_file(folder, length):
     path = folder / "model.safetensors"
     path.write_bytes(path.read_bytes()[:length])
-    with pytest.raises(CheckpointError, match="model.safetensors: cannot be read .*broken or cut short"):
+    with pytest.raises(
+        CheckpointError, match="model.safetensors: cannot be read .*broken or cut short"
+    ):
         Bert.from_pretrained(folder)
 
 
 WRONG_CONFIGS = {
     "a field missing": ({"hidden_size": ...}, "hidden_size must be there"),
-    "a field of another type": ({"num_hidden_layers": "3"}, "num_hidden_layers must be there and be whole numbers"),
+    "a field of another type": (
+        {"num_hidden_layers": "3"},
+        "num_hidden_layers must be there and be whole numbers",
+    ),
     "another model": ({"model_type": "gpt2"}, "model_type is 'gpt2'; tfsum reads 'bert'"),
     "other positions": ({"position_embedding_type": "relative_key"}, "'relative_key'"),
     "fewer layers": ({"num_hidden_layers": 2}, "unknown: encoder.layer.2"),
     "more layers": ({"num_hidden_layers": 4}, "missing: encoder.layer.3"),
-    "heads that do not divide": ({"num_attention_heads": 5}, "heads is 5, .* 5 heads do not divide a width of 24"),
-    "an epsilon of nothing": ({"layer_norm_eps": 0}, "layer_norm_eps is 0; .* and for layer_norm_eps one above 0"),
+    "heads that do not divide": (
+        {"num_attention_heads": 5},
+        "heads is 5, .* 5 heads do not divide a width of 24",
+    ),
+    "an epsilon of nothing": (
+        {"layer_norm_eps": 0},
+        "layer_norm_eps is 0; .* and for layer_norm_eps one above 0",
+    ),
     "a number that is none": ({"layer_norm_eps": True}, "layer_norm_eps is True"),
     "an unknown activation": ({"hidden_act": "swish"}, "'swish'"),
-    "a decoder": ({"is_decoder": True, "add_cross_attention": False}, "config.json: is_decoder is true: a decoder"),
+    "a decoder": (
+        {"is_decoder": True, "add_cross_attention": False},
+        "config.json: is_decoder is true: a decoder",
+    ),
     "with cross-attention": ({"add_cross_attention": True}, "add_cross_attention is true"),
 }
 
@@ -242,7 +298,9 @@ def test_a_wrong_config_is_named(folder, change_config, case):
 def test_a_config_of_something_else(folder):
     """An older folder of sentence-transformers: the model lies in a folder of its own."""
     (folder / "config.json").write_text('{"__version__": "0.2.0"}')
-    with pytest.raises(CheckpointError, match="config.json: is no BERT's .* none of vocab_size, .*; take the file"):
+    with pytest.raises(
+        CheckpointError, match="config.json: is no BERT's .* none of vocab_size, .*; take the file"
+    ):
         Bert.from_pretrained(folder)
     (folder / "0_BERT").mkdir()
     (folder / "0_BERT" / "config.json").write_text("{}")
@@ -257,7 +315,9 @@ def test_a_missing_file_is_named(folder, name):
         Bert.from_pretrained(folder)
 
 
-@pytest.mark.parametrize(("text", "says"), [(b"{", "not JSON"), (b"[1]", "holds a list"), (b"\xff", "not JSON")])
+@pytest.mark.parametrize(
+    ("text", "says"), [(b"{", "not JSON"), (b"[1]", "holds a list"), (b"\xff", "not JSON")]
+)
 def test_a_config_that_is_no_object(folder, text, says):
     (folder / "config.json").write_bytes(text)
     with pytest.raises(CheckpointError, match=says):

@@ -39,7 +39,9 @@ def test_logits_and_loss_of_transformers(model, expected):
 def test_places_asked_for_are_those_of_all(model, expected):
     everywhere = {k: expected[k] for k in ("token_ids", "segment_ids")}
     places = expected["masked_lm_positions"]
-    there = np.take_along_axis(np.asarray(model(everywhere)["masked_lm_logits"]), places[..., None], axis=1)
+    there = np.take_along_axis(
+        np.asarray(model(everywhere)["masked_lm_logits"]), places[..., None], axis=1
+    )
     asked = model({**everywhere, "masked_lm_positions": places})["masked_lm_logits"]
     np.testing.assert_allclose(asked, there, atol=2e-6)
 
@@ -60,8 +62,12 @@ def test_saved_as_transformers_saves_it(model, tmp_path):
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
     assert (tmp_path / "again" / "vocab.txt").read_text().count("\n") == 40
-    assert json.loads((tmp_path / "again" / "tfsum.json").read_text()) == {"text": {"lowercase": True}}
-    np.testing.assert_array_equal(Bert.from_pretrained(tmp_path / "again").pooler.kernel, model.bert.pooler.kernel)
+    assert json.loads((tmp_path / "again" / "tfsum.json").read_text()) == {
+        "text": {"lowercase": True}
+    }
+    np.testing.assert_array_equal(
+        Bert.from_pretrained(tmp_path / "again").pooler.kernel, model.bert.pooler.kernel
+    )
 
 
 @pytest.mark.reference
@@ -71,14 +77,23 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
     model = BertForPretraining(sizes)
     model.save_pretrained(tmp_path)
     ids, segments = expected["token_ids"], expected["segment_ids"]
-    x = {"input_ids": torch.tensor(ids).long(), "token_type_ids": torch.tensor(segments).long(),
-         "attention_mask": torch.tensor(ids != 0).long()}
+    x = {
+        "input_ids": torch.tensor(ids).long(),
+        "token_type_ids": torch.tensor(segments).long(),
+        "attention_mask": torch.tensor(ids != 0).long(),
+    }
     ours = model({"token_ids": ids, "segment_ids": segments})
-    for kind, name, output in (("BertModel", "sequence_output", "last_hidden_state"),
-                               ("BertForPreTraining", "masked_lm_logits", "prediction_logits")):
+    for kind, name, output in (
+        ("BertModel", "sequence_output", "last_hidden_state"),
+        ("BertForPreTraining", "masked_lm_logits", "prediction_logits"),
+    ):
         theirs, wrong = read_by_transformers(tmp_path, kind)
         # An encoder alone has no use for the heads, whoever wrote the folder.
-        assert [key for key in wrong if kind != "BertModel" or not key.startswith("unexpected_keys: cls.")] == []
+        assert [
+            key
+            for key in wrong
+            if kind != "BertModel" or not key.startswith("unexpected_keys: cls.")
+        ] == []
         with torch.no_grad():
             found = getattr(theirs(**x), output).numpy()
         np.testing.assert_allclose(np.asarray(ours[name])[ids != 0], found[ids != 0], atol=2e-5)
@@ -101,8 +116,17 @@ def parameters(layers, width, vocabulary=30522, positions=512):
     return (vocabulary + positions + 2) * width + 2 * width + layers * layer + dense
 
 
-@pytest.mark.parametrize(("size", "millions"), [("tiny", 4.4), ("mini", 11.2), ("small", 28.8), ("medium", 41.4),
-                                                ("base", 109.5), ("large", 335.1)])
+@pytest.mark.parametrize(
+    ("size", "millions"),
+    [
+        ("tiny", 4.4),
+        ("mini", 11.2),
+        ("small", 28.8),
+        ("medium", 41.4),
+        ("base", 109.5),
+        ("large", 335.1),
+    ],
+)
 def test_the_sizes_of_the_papers(size, millions):
     """The papers' 110 M and 340 M; Turc et al. count 4.4, 11.3, 29.1, 41.7 with the heads."""
     preset = PRESETS[size]
@@ -117,7 +141,9 @@ def test_the_parameters_of_a_built_model():
     model = BertForPretraining({**PRESETS["tiny"], "vocab_size": 1000})
     model.build()
     assert model.bert.count_params() == parameters(2, 128, 1000)
-    assert model.count_params() == parameters(2, 128, 1000) + 128 * 128 + 3 * 128 + 1000 + 2 * 128 + 2
+    assert (
+        model.count_params() == parameters(2, 128, 1000) + 128 * 128 + 3 * 128 + 1000 + 2 * 128 + 2
+    )
 
 
 PUBLISHED = [("base", 109_482_240, 110_106_428), ("large", 335_141_888, 336_226_108)]
@@ -149,9 +175,13 @@ def test_what_fit_and_evaluate_report(expected):
     found = model(x)
     right = np.argmax(found["masked_lm_logits"], -1) == x["masked_lm_ids"]
     weights = x["masked_lm_weights"]
-    whole = {"loss": expected["loss"], "masked_lm_accuracy": (right * weights).sum() / weights.sum(),
-             "next_sentence_accuracy": np.mean(np.argmax(found["next_sentence_logits"], -1)
-                                               == x["next_sentence_labels"])}
+    whole = {
+        "loss": expected["loss"],
+        "masked_lm_accuracy": (right * weights).sum() / weights.sum(),
+        "next_sentence_accuracy": np.mean(
+            np.argmax(found["next_sentence_logits"], -1) == x["next_sentence_labels"]
+        ),
+    }
     data = tf.data.Dataset.from_tensor_slices(x)
     for rows in (1, 2, 3):
         logs = model.evaluate(data.batch(rows), verbose=0, return_dict=True)
@@ -176,10 +206,14 @@ def test_the_weight_of_the_pairs(expected):
         model.next_sentence_weight = weight
         model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
         logs = model.evaluate(x, batch_size=3, verbose=0, return_dict=True)
-        assert logs["loss"] == pytest.approx(plain["masked_lm_loss"] + weight * plain["next_sentence_loss"], rel=1e-6)
+        assert logs["loss"] == pytest.approx(
+            plain["masked_lm_loss"] + weight * plain["next_sentence_loss"], rel=1e-6
+        )
         model.fit(x, batch_size=3, verbose=0)
         weights[weight] = np.asarray(model.bert.pooler.kernel)
-    np.testing.assert_allclose(weights[5.0] - weights[0.0], 5 * (weights[1.0] - weights[0.0]), atol=1e-6)
+    np.testing.assert_allclose(
+        weights[5.0] - weights[0.0], 5 * (weights[1.0] - weights[0.0]), atol=1e-6
+    )
     assert np.abs(weights[1.0] - weights[0.0]).max() > 1e-5
 
 
@@ -204,11 +238,21 @@ def test_the_head_is_the_word_embedding(model):
 
 def test_what_is_stored_twice_must_be_equal(folder, change):
     table = load_file(folder / "model.safetensors")["bert.embeddings.word_embeddings.weight"]
-    change(lambda t: t | {"cls.predictions.decoder.weight": table.copy(),
-                          "cls.predictions.decoder.bias": t["cls.predictions.bias"].copy()})
+    change(
+        lambda t: (
+            t
+            | {
+                "cls.predictions.decoder.weight": table.copy(),
+                "cls.predictions.decoder.bias": t["cls.predictions.bias"].copy(),
+            }
+        )
+    )
     BertForPretraining.from_pretrained(folder)
     change(lambda t: t | {"cls.predictions.decoder.weight": table + 1})
-    with pytest.raises(CheckpointError, match=r"decoder.weight is not bert.embeddings.word_embeddings.weight; .*tied"):
+    with pytest.raises(
+        CheckpointError,
+        match=r"decoder.weight is not bert.embeddings.word_embeddings.weight; .*tied",
+    ):
         BertForPretraining.from_pretrained(folder)
 
 
@@ -223,12 +267,19 @@ def test_heads_that_a_file_lacks_are_initialized(folder, change):
 
 
 WRONG = {
-    "half a head": (lambda t: {k: v for k, v in t.items() if k != "cls.seq_relationship.bias"},
-                    "missing: cls.seq_relationship.bias"),
+    "half a head": (
+        lambda t: {k: v for k, v in t.items() if k != "cls.seq_relationship.bias"},
+        "missing: cls.seq_relationship.bias",
+    ),
     "unknown": (lambda t: t | {"cls.x": np.zeros(3, np.float32)}, r"unknown: cls.x \[3\]"),
-    "shape": (lambda t: t | {"cls.predictions.bias": np.zeros(39, np.float32)},
-              r"cls.predictions.bias is \[39\], the config says \[40\]"),
-    "type": (lambda t: t | {"cls.predictions.bias": np.zeros(40, np.int64)}, "cls.predictions.bias is int64"),
+    "shape": (
+        lambda t: t | {"cls.predictions.bias": np.zeros(39, np.float32)},
+        r"cls.predictions.bias is \[39\], the config says \[40\]",
+    ),
+    "type": (
+        lambda t: t | {"cls.predictions.bias": np.zeros(40, np.int64)},
+        "cls.predictions.bias is int64",
+    ),
 }
 
 
@@ -245,5 +296,8 @@ def test_configuration_and_precision(expected, sizes):
     again = BertForPretraining.from_config(json.loads(json.dumps(model.get_config())))
     assert again.get_config() == model.get_config()
     found = again(expected)
-    assert found["masked_lm_logits"].dtype == "float32" and found["sequence_output"].dtype == "bfloat16"
+    assert (
+        found["masked_lm_logits"].dtype == "float32"
+        and found["sequence_output"].dtype == "bfloat16"
+    )
     assert {w.dtype for w in again.trainable_weights} == {"float32"}

@@ -8,8 +8,15 @@ import pytest
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertSumExt
 
-BERT = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2,
-        "intermediate_size": 24, "max_position_embeddings": 12, "initializer_range": 0.3}
+BERT = {
+    "vocab_size": 40,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 24,
+    "max_position_embeddings": 12,
+    "initializer_range": 0.3,
+}
 HEAD = {"head_layers": 2, "head_num_heads": 2, "head_feed_forward_width": 24}
 
 
@@ -31,15 +38,29 @@ def row(lengths, seed=0, window=12):
         ids += random.integers(1, 40, length).tolist()
         segments += [place % 2] * length
         place += 1
-    return {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32),
-            "sentence_starts": np.array([starts], np.int32)}
+    return {
+        "token_ids": np.array([ids], np.int32),
+        "segment_ids": np.array([segments], np.int32),
+        "sentence_starts": np.array([starts], np.int32),
+    }
 
 
 def batch(rows):
     """Rows padded to the longest."""
     fill = {"token_ids": 0, "segment_ids": 0, "sentence_starts": -1}
-    return {k: np.concatenate([np.pad(r[k], ((0, 0), (0, max(o[k].shape[1] for o in rows) - r[k].shape[1])),
-                                      constant_values=v) for r in rows]) for k, v in fill.items()}
+    return {
+        k: np.concatenate(
+            [
+                np.pad(
+                    r[k],
+                    ((0, 0), (0, max(o[k].shape[1] for o in rows) - r[k].shape[1])),
+                    constant_values=v,
+                )
+                for r in rows
+            ]
+        )
+        for k, v in fill.items()
+    }
 
 
 def scores(model, inputs):
@@ -50,8 +71,13 @@ def scores(model, inputs):
 def test_vectors_of_sentences(pooling):
     """[CLS]'s vector, or the mean over a sentence's own tokens, by a plain loop over Bert's output."""
     model, inputs = make(pooling=pooling), row([4, 3, 5])
-    sequence = np.asarray(model.bert(inputs["token_ids"], inputs["segment_ids"])["sequence_output"])[0]
-    expected = [sequence[a] if pooling == "cls" else sequence[a:b].mean(0) for a, b in ((0, 4), (4, 7), (7, 12))]
+    sequence = np.asarray(
+        model.bert(inputs["token_ids"], inputs["segment_ids"])["sequence_output"]
+    )[0]
+    expected = [
+        sequence[a] if pooling == "cls" else sequence[a:b].mean(0)
+        for a, b in ((0, 4), (4, 7), (7, 12))
+    ]
     np.testing.assert_allclose(model.sentence_vectors(**inputs)[0], expected, atol=1e-5)
 
 
@@ -63,12 +89,15 @@ def test_the_length_of_a_sentence_is_added(pooling):
     plain = np.asarray(model.sentence_vectors(**inputs))
     for place, length in (((0, 0), 4), ((0, 1), 3), ((0, 2), 5), ((1, 0), 2), ((1, 1), 6)):
         x = np.log(length) - 3.0
-        np.testing.assert_allclose(with_length[place], plain[place] + kernel[0] * x + kernel[1] * (x * x - 0.5),
-                                   atol=1e-5)
+        np.testing.assert_allclose(
+            with_length[place], plain[place] + kernel[0] * x + kernel[1] * (x * x - 0.5), atol=1e-5
+        )
     assert not with_length[1, 2].any()
 
 
-@pytest.mark.parametrize("more", [{"pooling": "cls"}, {"pooling": "mean"}, {"pooling": "mean", "length_input": True}])
+@pytest.mark.parametrize(
+    "more", [{"pooling": "cls"}, {"pooling": "mean"}, {"pooling": "mean", "length_input": True}]
+)
 def test_a_row_of_windows_is_each_window_alone(more):
     model, inputs = make(**more), row([5, 4, 6, 5, 4, 3, 2])
     assert inputs["token_ids"].shape[1] > 24  # three windows, the last one short
@@ -77,7 +106,9 @@ def test_a_row_of_windows_is_each_window_alone(more):
     for w in range(3):
         cut = slice(w * 12, (w + 1) * 12)
         inside = place[place // 12 == w][None] - w * 12
-        alone = model.sentence_vectors(inputs["token_ids"][:, cut], inputs["segment_ids"][:, cut], inside)
+        alone = model.sentence_vectors(
+            inputs["token_ids"][:, cut], inputs["segment_ids"][:, cut], inside
+        )
         np.testing.assert_allclose(whole[place // 12 == w], alone[0], atol=1e-5)
     of_vectors = model.score_sentences(whole[None], np.ones((1, 7), bool))
     np.testing.assert_allclose(model(inputs), of_vectors, atol=1e-5)
@@ -87,15 +118,24 @@ def test_a_row_of_windows_is_each_window_alone(more):
 @pytest.mark.parametrize("head", ["classifier", "transformer"])
 def test_alone_in_a_batch_and_padded(head, pooling):
     model = make(head=head, pooling=pooling)
-    rows = [row([5, 4, 6, 5, 4], seed=1), row([3], seed=2), row([6, 6, 2], seed=3), row([4, 4, 4], seed=4)]
+    rows = [
+        row([5, 4, 6, 5, 4], seed=1),
+        row([3], seed=2),
+        row([6, 6, 2], seed=3),
+        row([4, 4, 4], seed=4),
+    ]
     together = scores(model, batch(rows))
     for found, alone in zip(together, rows, strict=True):
         count = alone["sentence_starts"].shape[1]
         np.testing.assert_allclose(found[:count], scores(model, alone)[0], atol=1e-5)
         assert (found[count:] == 0).all()
-        longer = {k: np.pad(v, ((0, 0), (0, 7)), constant_values=-1 if k == "sentence_starts" else 0)
-                  for k, v in alone.items()}
-        np.testing.assert_allclose(scores(model, longer)[0, :count], scores(model, alone)[0], atol=1e-5)
+        longer = {
+            k: np.pad(v, ((0, 0), (0, 7)), constant_values=-1 if k == "sentence_starts" else 0)
+            for k, v in alone.items()
+        }
+        np.testing.assert_allclose(
+            scores(model, longer)[0, :count], scores(model, alone)[0], atol=1e-5
+        )
 
 
 def test_predict_gives_probabilities_and_0_where_there_is_no_sentence():
@@ -103,7 +143,9 @@ def test_predict_gives_probabilities_and_0_where_there_is_no_sentence():
     inputs = batch([row([5, 4]), row([3, 3, 3], seed=5)])
     found = model.predict(inputs, verbose=0)
     logits = np.asarray(model(inputs))
-    np.testing.assert_allclose(found, (inputs["sentence_starts"] >= 0) / (1 + np.exp(-logits)), atol=1e-6)
+    np.testing.assert_allclose(
+        found, (inputs["sentence_starts"] >= 0) / (1 + np.exp(-logits)), atol=1e-6
+    )
 
 
 def test_the_place_in_the_document_matters_to_the_head():
@@ -113,23 +155,32 @@ def test_the_place_in_the_document_matters_to_the_head():
     here = np.asarray(model.score_sentences(vectors, mask))
     there = np.asarray(model.score_sentences(vectors, mask, first_position=np.array([9])))
     assert np.abs(here - there).max() > 1e-3
-    np.testing.assert_array_equal(here, model.score_sentences(vectors, mask, first_position=np.array([0])))
+    np.testing.assert_array_equal(
+        here, model.score_sentences(vectors, mask, first_position=np.array([0]))
+    )
 
 
 def test_the_loss_is_cross_entropy_over_sentences():
     """In float64 and by the definition, soft labels among them."""
     model, inputs = make(), batch([row([5, 4]), row([3, 3, 3], seed=5)])
-    labels = np.array([[1.0, 0.25, 9.0], [0.0, 1.0, 0.5]], np.float32)  # the 9 stands where there is no sentence
+    labels = np.array(
+        [[1.0, 0.25, 9.0], [0.0, 1.0, 0.5]], np.float32
+    )  # the 9 stands where there is no sentence
     p = 1 / (1 + np.exp(-np.asarray(model(inputs), np.float64)))
     elements = -(labels * np.log(p) + (1 - labels) * np.log(1 - p))
     expected = elements[inputs["sentence_starts"] >= 0].sum()
-    assert float(model.summed_loss(inputs | {"labels": labels}, None, False)) == pytest.approx(expected, rel=1e-5)
+    assert float(model.summed_loss(inputs | {"labels": labels}, None, False)) == pytest.approx(
+        expected, rel=1e-5
+    )
     assert float(model.summed_loss(inputs, labels, False)) == pytest.approx(expected, rel=1e-5)
     assert float(model.loss_weight(inputs, labels)) == 5
 
 
 def test_saved_and_read_again(tmp_path):
-    model, inputs = make(pooling="mean", length_input=True, window_length=10), row([4, 3], window=10)
+    model, inputs = (
+        make(pooling="mean", length_input=True, window_length=10),
+        row([4, 3], window=10),
+    )
     model.save_pretrained(tmp_path, ["[PAD]", "é"], {"text": {"lowercase": True}})
     again = BertSumExt.from_pretrained(tmp_path)
     assert again.get_config() == model.get_config()
@@ -165,7 +216,9 @@ def test_a_folder_of_an_encoder_is_named(tmp_path):
     with pytest.raises(CheckpointError, match="not a BertSumExt.*Bert.from_pretrained"):
         BertSumExt.from_pretrained(tmp_path)
     make().save_pretrained(tmp_path)
-    with pytest.raises(CheckpointError, match="is a BertSumExt.* BertSumExt.from_pretrained reads it"):
+    with pytest.raises(
+        CheckpointError, match="is a BertSumExt.* BertSumExt.from_pretrained reads it"
+    ):
         Bert.from_pretrained(tmp_path)
 
 
@@ -175,12 +228,15 @@ def test_another_head_than_the_folders(tmp_path):
         BertSumExt.from_pretrained(tmp_path, head_layers=1)
 
 
-@pytest.mark.parametrize(("arguments", "says"), [
-    ({"head": "lstms"}, "head is 'lstms'; known are classifier, transformer"),
-    ({"pooling": "max"}, "pooling is 'max'"),
-    ({"loss_reduction": "none"}, "loss_reduction is 'none'"),
-    ({"window_length": 13}, "windows of 13 tokens, and the encoder has positions for 12"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ({"head": "lstms"}, "head is 'lstms'; known are classifier, transformer"),
+        ({"pooling": "max"}, "pooling is 'max'"),
+        ({"loss_reduction": "none"}, "loss_reduction is 'none'"),
+        ({"window_length": 13}, "windows of 13 tokens, and the encoder has positions for 12"),
+    ],
+)
 def test_wrong_arguments_are_named(arguments, says):
     with pytest.raises(Error, match=says):
         make(**arguments)

@@ -28,10 +28,16 @@ def parity(shared):
 
 def read(parity, name):
     """The model of a fixture, without dropout and with the original's summed loss."""
-    bert = {"num_attention_heads": 4, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    bert = {
+        "num_attention_heads": 4,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
     if "baseline" not in name:
         bert = json.loads((parity / "bert_config_tiny48.json").read_text())
-    return read_bertsum(parity / f"{name}_step0.pt", bert, loss_reduction="sum", legacy=name in LSTM)
+    return read_bertsum(
+        parity / f"{name}_step0.pt", bert, loss_reduction="sum", legacy=name in LSTM
+    )
 
 
 def prefix(name):
@@ -46,7 +52,9 @@ def batches(parity, name):
         {
             "token_ids": stored[f"b{i}_src"],
             "segment_ids": stored[f"b{i}_segs"],
-            "sentence_starts": np.where(stored[f"b{i}_mask_cls"], stored[f"b{i}_clss"], -1).astype(np.int32),
+            "sentence_starts": np.where(stored[f"b{i}_mask_cls"], stored[f"b{i}_clss"], -1).astype(
+                np.int32
+            ),
             "labels": stored[f"b{i}_{labels}"].astype(np.float32),
         }
         for i in range(3)
@@ -61,7 +69,9 @@ def probabilities(model, batch):
 def test_scores(parity, name):
     expected, model = np.load(parity / f"{name}_ref.npz"), read(parity, name)
     for i, batch in enumerate(batches(parity, name)):
-        np.testing.assert_allclose(probabilities(model, batch), expected[f"b{i}_scores"], atol=1e-5, rtol=0)
+        np.testing.assert_allclose(
+            probabilities(model, batch), expected[f"b{i}_scores"], atol=1e-5, rtol=0
+        )
 
 
 @pytest.mark.parametrize("name", BERTSUM + PRESUMM + LSTM)
@@ -77,7 +87,9 @@ def test_scores_of_documents_alone(parity, name):
     """The original without padding, one document at a time; ours in one batch."""
     expected, model = np.load(parity / f"{name}_ref.npz"), read(parity, name)
     found = probabilities(model, batches(parity, name)[0])
-    np.testing.assert_allclose(found, np.nan_to_num(expected["b0_scores_each_alone"]), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(
+        found, np.nan_to_num(expected["b0_scores_each_alone"]), atol=1e-5, rtol=0
+    )
 
 
 def test_scores_of_the_repaired_lstm(parity):
@@ -86,7 +98,9 @@ def test_scores_of_the_repaired_lstm(parity):
     model = read_bertsum(parity / "bertsum_ext_rnn_step0.pt", config)
     expected = np.load(parity / "bertsum_ext_rnn_ref.npz")
     found = probabilities(model, batches(parity, "bertsum_ext_rnn")[0])
-    np.testing.assert_allclose(found, np.nan_to_num(expected["b0_scores_alias_fixed_each_alone"]), atol=1e-5, rtol=0)
+    np.testing.assert_allclose(
+        found, np.nan_to_num(expected["b0_scores_alias_fixed_each_alone"]), atol=1e-5, rtol=0
+    )
 
 
 @pytest.mark.parametrize("name", BERTSUM + PRESUMM + LSTM)
@@ -103,7 +117,9 @@ def test_gradients(parity, name):
     expected, every = np.load(path), 4 if "every4" in path.name else 1
     model = read(parity, name)
     found = gradients(model, batches(parity, name)[0], prefix(name))
-    assert sorted(key for key, gradient in found.items() if gradient is not None) == sorted(expected.files)
+    assert sorted(key for key, gradient in found.items() if gradient is not None) == sorted(
+        expected.files
+    )
     for key in expected.files:
         right = expected[key].ravel()
         wrong = np.abs(found[key].ravel()[::every] - right).max()
@@ -118,7 +134,9 @@ def gradients(model, batch, prefix):
     by_path = dict(zip((path_in(model, v) for v in model.trainable_variables), values, strict=True))
     found = {}
     for name, path, transposed in bertsum_names(model, prefix):
-        value = by_path[path] if by_path[path] is None else tf.convert_to_tensor(by_path[path]).numpy()
+        value = (
+            by_path[path] if by_path[path] is None else tf.convert_to_tensor(by_path[path]).numpy()
+        )
         found[name] = value.T if transposed and value is not None else value
     return found
 
@@ -133,7 +151,10 @@ def path_in(model, variable):
 
 def train(model, inputs, optimizer, eager=False):
     """One epoch of `fit`, a step for each batch; gives the mean of the steps' losses."""
-    batch = {name: tf.TensorSpec((None, None), tf.as_dtype(array.dtype)) for name, array in inputs[0].items()}
+    batch = {
+        name: tf.TensorSpec((None, None), tf.as_dtype(array.dtype))
+        for name, array in inputs[0].items()
+    }
     data = tf.data.Dataset.from_generator(lambda: iter(inputs), output_signature=batch)
     model.compile(optimizer=optimizer, run_eagerly=eager)
     return model.fit(data, epochs=1, shuffle=False, verbose=0).history["loss"][0]
@@ -145,7 +166,9 @@ def assert_weights(model, prefix, path, every, share=0.998):
     keys = [key for key in expected.files if not key.endswith(NO_GRADIENT) and "pos_emb" not in key]
     keys = [key for key in keys if "transformer_inter.0.layer_norm" not in key]
     assert len(keys) > 30
-    wrong = np.concatenate([np.abs(found[key].ravel()[::every] - expected[key].ravel()) for key in keys])
+    wrong = np.concatenate(
+        [np.abs(found[key].ravel()[::every] - expected[key].ravel()) for key in keys]
+    )
     assert np.mean(wrong <= 2e-5) >= share
     assert wrong.max() <= 1e-3
 
@@ -156,7 +179,9 @@ def test_three_optimizer_steps(parity, name):
     model = read(parity, name)
     eager = name != "bertsum_ext_transformer"  # one in a graph, the others for their speed
     loss = train(model, batches(parity, name), Adam(WarmUp(0.02 / 2**0.5, 2), epsilon=1e-9), eager)
-    np.testing.assert_allclose(loss, np.load(parity / f"{name}_ref.npz")["step_losses"].mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        loss, np.load(parity / f"{name}_ref.npz")["step_losses"].mean(), rtol=1e-5
+    )
     assert_weights(model, prefix(name), path, 4 if "every4" in path.name else 1)
 
 
@@ -168,7 +193,9 @@ def test_two_steps_of_two_micro_batches_with_clipping(parity):
     model.micro_batches = 2
     optimizer = Adam(WarmUp(0.02 / 2**0.5, 2), epsilon=1e-9, global_clipnorm=1.0)
     loss = train(model, [joined(one, two), joined(three, one)], optimizer)
-    np.testing.assert_allclose(loss, np.load(parity / f"{name}_ref.npz")["accum_losses"].mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+        loss, np.load(parity / f"{name}_ref.npz")["accum_losses"].mean(), rtol=1e-5
+    )
     assert_weights(model, "encoder.", parity / f"{name}_accum2clip1_step2_every4.npz", 4)
 
 
@@ -179,7 +206,10 @@ def joined(first, second):
         columns = max(first[name].shape[1], second[name].shape[1])
         empty = -1 if name == "sentence_starts" else 0
         more = [((0, 0), (0, columns - batch[name].shape[1])) for batch in (first, second)]
-        rows = [np.pad(b[name], m, constant_values=empty) for b, m in zip((first, second), more, strict=True)]
+        rows = [
+            np.pad(b[name], m, constant_values=empty)
+            for b, m in zip((first, second), more, strict=True)
+        ]
         whole[name] = np.concatenate(rows)
     return whole
 

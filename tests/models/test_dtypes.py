@@ -7,19 +7,37 @@ import pytest
 from tfsum.decoding import BeamSearch, Greedy
 from tfsum.models import Bert, BertClassifier, BertForPretraining, BertSumExt, Transformer
 
-ENCODER = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-           "intermediate_size": 16, "max_position_embeddings": 12}
-TOLERANCE = {"float64": 1e-5, "float16": 0.02, "mixed_float16": 0.02, "bfloat16": 0.15, "mixed_bfloat16": 0.15}
+ENCODER = {
+    "vocab_size": 30,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 16,
+    "max_position_embeddings": 12,
+}
+TOLERANCE = {
+    "float64": 1e-5,
+    "float16": 0.02,
+    "mixed_float16": 0.02,
+    "bfloat16": 0.15,
+    "mixed_bfloat16": 0.15,
+}
 HEAD = {"length_input": True, "head_num_heads": 2, "head_feed_forward_width": 8}
 UNTIED = {"norm": "pre", "shared_embeddings": False, "tied_output": False}
 MODELS = {
     "Bert": lambda dtype: Bert(**ENCODER, dtype=dtype),
     "BertForPretraining": lambda dtype: BertForPretraining(dict(ENCODER), dtype=dtype),
     "BertClassifier": lambda dtype: BertClassifier(dict(ENCODER), ["a", "b"], dtype=dtype),
-    "BertSumExt classifier": lambda dtype: BertSumExt(dict(ENCODER), "classifier", "cls", **HEAD, dtype=dtype),
-    "BertSumExt transformer": lambda dtype: BertSumExt(dict(ENCODER), "transformer", "mean", **HEAD, dtype=dtype),
+    "BertSumExt classifier": lambda dtype: BertSumExt(
+        dict(ENCODER), "classifier", "cls", **HEAD, dtype=dtype
+    ),
+    "BertSumExt transformer": lambda dtype: BertSumExt(
+        dict(ENCODER), "transformer", "mean", **HEAD, dtype=dtype
+    ),
     "Transformer": lambda dtype: Transformer(9, 9, 1, 1, 8, 2, 8, max_length=5, dtype=dtype),
-    "Transformer untied": lambda dtype: Transformer(9, 9, 1, 1, 8, 2, 8, max_length=5, **UNTIED, dtype=dtype),
+    "Transformer untied": lambda dtype: Transformer(
+        9, 9, 1, 1, 8, 2, 8, max_length=5, **UNTIED, dtype=dtype
+    ),
 }
 WRITERS = [name for name in MODELS if name.startswith("Transformer")]
 each_dtype = pytest.mark.parametrize("dtype", TOLERANCE)
@@ -40,7 +58,11 @@ def inputs_of(name):
     ids[1, 4:] = 0
     if name in WRITERS:
         return {"source_ids": ids, "target_ids": ids}
-    return {"token_ids": ids, "segment_ids": ids % 2, "sentence_starts": np.array([[0, 3], [0, -1]], "int32")}
+    return {
+        "token_ids": ids,
+        "segment_ids": ids % 2,
+        "sentence_starts": np.array([[0, 3], [0, -1]], "int32"),
+    }
 
 
 def arrays(outputs):
@@ -65,18 +87,24 @@ def test_decoding(name, dtype):
     model, inputs = make(name, dtype), inputs_of(name)
     logits, _ = model.step(inputs["target_ids"][:, 0], 0, model.start(inputs["source_ids"], 3))
     assert logits.dtype == "float32"
-    np.testing.assert_allclose(logits, model(inputs)[:, 0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype])
+    np.testing.assert_allclose(
+        logits, model(inputs)[:, 0], rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype]
+    )
     for strategy in (Greedy(), BeamSearch(3, n_best=2)):
         eager = strategy(model, inputs["source_ids"], 5)
         ids, log_probabilities, lengths = model.generate(inputs["source_ids"], strategy)
         assert ids.shape == tuple(eager[0].shape) and lengths.min() >= 1
         assert eager[1].dtype == "float32" and log_probabilities.dtype == np.float32
-        np.testing.assert_allclose(log_probabilities[:, 0], eager[1][:, 0], atol=10 * TOLERANCE[dtype])
+        np.testing.assert_allclose(
+            log_probabilities[:, 0], eager[1][:, 0], atol=10 * TOLERANCE[dtype]
+        )
 
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "float64", "mixed_bfloat16"])
 def test_a_step_of_training(dtype):
     model, inputs = make("Transformer", dtype), inputs_of("Transformer")
     model.compile(keras.optimizers.SGD(0.1), jit_compile=False)
-    losses = model.fit({**inputs, "target_labels": inputs["target_ids"]}, epochs=3, verbose=0).history["loss"]
+    losses = model.fit(
+        {**inputs, "target_labels": inputs["target_ids"]}, epochs=3, verbose=0
+    ).history["loss"]
     assert np.isfinite(losses).all() and losses[-1] < losses[0]

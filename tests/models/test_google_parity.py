@@ -70,7 +70,12 @@ def test_five_steps_of_the_optimizer(google, micro_batches):
 def test_the_checkpoint_that_we_write(google, tmp_path):
     """Google's names, shapes, types and bits, and its config."""
     check(google.written_again(tmp_path / "again"), 1 + 62 + 1)
-    ours, theirs = ((folder / "bert_config.json").read_bytes() for folder in (tmp_path / "again", google.folder))
+    ours, theirs = (
+        (folder / "bert_config.json").read_bytes() for folder in (tmp_path / "again", google.folder)
+    )
     assert ours.strip() == theirs.strip()
     assert sorted(p.name for p in (tmp_path / "again").iterdir()) == [
-        "bert_config.json", "bert_model.ckpt.data-00000-of-00001", "bert_model.ckpt.index"]
+        "bert_config.json",
+        "bert_model.ckpt.data-00000-of-00001",
+        "bert_model.ckpt.index",
+    ]

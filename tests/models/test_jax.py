@@ -13,17 +13,33 @@ from tfsum.errors import Error
 from tfsum.models import Bert, BertClassifier, BertSumExt, Transformer
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-needs_jax = pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="jax is not installed: pip install jax")
-ENCODER = {"vocab_size": 9, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8}
-MODELS = {"Bert": lambda: Bert(**ENCODER), "BertClassifier": lambda: BertClassifier(dict(ENCODER), ["a", "b"]),
-          "BertSumExt": lambda: BertSumExt(dict(ENCODER), "classifier"),
-          "Transformer": lambda: Transformer(9, 9, 1, 1, 8, 2, 8)}
+needs_jax = pytest.mark.skipif(
+    importlib.util.find_spec("jax") is None, reason="jax is not installed: pip install jax"
+)
+ENCODER = {
+    "vocab_size": 9,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+}
+MODELS = {
+    "Bert": lambda: Bert(**ENCODER),
+    "BertClassifier": lambda: BertClassifier(dict(ENCODER), ["a", "b"]),
+    "BertSumExt": lambda: BertSumExt(dict(ENCODER), "classifier"),
+    "Transformer": lambda: Transformer(9, 9, 1, 1, 8, 2, 8),
+}
 
 
 def run(*arguments, **environment):
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    return subprocess.run([sys.executable, *arguments], env={**os.environ, **environment, "PYTHONPATH": paths},
-                          capture_output=True, text=True, check=False)
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env={**os.environ, **environment, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 @pytest.mark.slow  # a minute and a half of compiling; .ci/run runs it
@@ -44,5 +60,7 @@ def test_the_packages_do_not_import_tensorflow():
 @pytest.mark.parametrize("name", MODELS)
 def test_another_backend_is_named(monkeypatch, name):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
-    with pytest.raises(Error, match="backend of Keras is 'torch', which is not supported.*tensorflow, jax"):
+    with pytest.raises(
+        Error, match="backend of Keras is 'torch', which is not supported.*tensorflow, jax"
+    ):
         MODELS[name]()

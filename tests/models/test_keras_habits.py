@@ -8,8 +8,14 @@ import tensorflow as tf
 from tfsum.errors import Error
 from tfsum.models import BertClassifier, BertForPretraining, BertSumAbs, BertSumExt, Transformer
 
-ENCODER = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8,
-           "max_position_embeddings": 16}
+ENCODER = {
+    "vocab_size": 30,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+    "max_position_embeddings": 16,
+}
 RANDOM = np.random.default_rng(0)
 IDS = RANDOM.integers(5, 30, (4, 6)).astype("int32")
 IDS[1, 4:] = 0
@@ -19,19 +25,38 @@ PLACES = np.tile(np.array([[1, 2]], np.int32), (4, 1))
 
 # Name -> the model, its inputs and its labels.
 CASES = {
-    "BertSumExt": (lambda: BertSumExt(dict(ENCODER), "classifier"),
-                   {"token_ids": IDS, "segment_ids": ZEROS, "sentence_starts": STARTS},
-                   RANDOM.integers(0, 2, (4, 2)).astype("float32")),
-    "BertClassifier": (lambda: BertClassifier(dict(ENCODER), ["a", "b", "c"]),
-                       {"token_ids": IDS, "segment_ids": ZEROS}, np.array([0, 1, 2, 1], np.int32)),
-    "Transformer": (lambda: Transformer(30, 30, 1, 1, 8, 2, 8, start_id=2, end_id=3),
-                    {"source_ids": IDS, "target_ids": IDS}, IDS),
-    "BertSumAbs": (lambda: BertSumAbs(dict(ENCODER), 1, 2, 8, max_length=5),
-                   {"source_ids": IDS, "segment_ids": ZEROS, "target_ids": IDS}, IDS),
-    "BertForPretraining": (lambda: BertForPretraining(dict(ENCODER)),
-                           {"token_ids": IDS, "segment_ids": ZEROS, "masked_lm_positions": PLACES,
-                            "masked_lm_ids": IDS[:, 1:3], "masked_lm_weights": np.ones((4, 2), np.float32),
-                            "next_sentence_labels": np.zeros(4, np.int32)}, None),
+    "BertSumExt": (
+        lambda: BertSumExt(dict(ENCODER), "classifier"),
+        {"token_ids": IDS, "segment_ids": ZEROS, "sentence_starts": STARTS},
+        RANDOM.integers(0, 2, (4, 2)).astype("float32"),
+    ),
+    "BertClassifier": (
+        lambda: BertClassifier(dict(ENCODER), ["a", "b", "c"]),
+        {"token_ids": IDS, "segment_ids": ZEROS},
+        np.array([0, 1, 2, 1], np.int32),
+    ),
+    "Transformer": (
+        lambda: Transformer(30, 30, 1, 1, 8, 2, 8, start_id=2, end_id=3),
+        {"source_ids": IDS, "target_ids": IDS},
+        IDS,
+    ),
+    "BertSumAbs": (
+        lambda: BertSumAbs(dict(ENCODER), 1, 2, 8, max_length=5),
+        {"source_ids": IDS, "segment_ids": ZEROS, "target_ids": IDS},
+        IDS,
+    ),
+    "BertForPretraining": (
+        lambda: BertForPretraining(dict(ENCODER)),
+        {
+            "token_ids": IDS,
+            "segment_ids": ZEROS,
+            "masked_lm_positions": PLACES,
+            "masked_lm_ids": IDS[:, 1:3],
+            "masked_lm_weights": np.ones((4, 2), np.float32),
+            "next_sentence_labels": np.zeros(4, np.int32),
+        },
+        None,
+    ),
 }
 MEASURED = ("BertSumExt", "BertClassifier", "Transformer", "BertSumAbs")  # they take metrics
 WRITERS = ("Transformer", "BertSumAbs")
@@ -87,10 +112,22 @@ def test_callbacks(name, tmp_path):
     make, x, y = CASES[name]
     model = make()
     model.compile("adam")
-    history = model.fit(x, y, validation_data=(x, y), epochs=2, batch_size=2, verbose=0, callbacks=[
-        keras.callbacks.EarlyStopping(patience=1), keras.callbacks.ModelCheckpoint(tmp_path / "best.keras"),
-        keras.callbacks.CSVLogger(tmp_path / "log.csv"), keras.callbacks.BackupAndRestore(tmp_path / "backup"),
-        keras.callbacks.ReduceLROnPlateau(), keras.callbacks.TerminateOnNaN()])
+    history = model.fit(
+        x,
+        y,
+        validation_data=(x, y),
+        epochs=2,
+        batch_size=2,
+        verbose=0,
+        callbacks=[
+            keras.callbacks.EarlyStopping(patience=1),
+            keras.callbacks.ModelCheckpoint(tmp_path / "best.keras"),
+            keras.callbacks.CSVLogger(tmp_path / "log.csv"),
+            keras.callbacks.BackupAndRestore(tmp_path / "backup"),
+            keras.callbacks.ReduceLROnPlateau(),
+            keras.callbacks.TerminateOnNaN(),
+        ],
+    )
     assert (tmp_path / "best.keras").is_file() and "val_loss" in (tmp_path / "log.csv").read_text()
     assert len(history.history["val_loss"]) == 2
 
@@ -112,7 +149,9 @@ def test_sample_weights_are_refused(fitted, name):
 
 
 def test_metrics_are_refused_where_there_are_none():
-    with pytest.raises(Error, match="metrics is .* report masked_lm_loss, next_sentence_loss, masked_lm_accuracy"):
+    with pytest.raises(
+        Error, match="metrics is .* report masked_lm_loss, next_sentence_loss, masked_lm_accuracy"
+    ):
         CASES["BertForPretraining"][0]().compile("adam", metrics=["accuracy"])
 
 
@@ -125,20 +164,32 @@ def test_metrics_see_the_real_targets_alone(name):
     history = model.fit(x, y, validation_data=(x, y), batch_size=2, epochs=2, verbose=0).history
     predicted = np.asarray(model(x) if name in WRITERS else model.predict_outputs(x))
     right = (predicted > 0.5) == (y > 0.5) if name == "BertSumExt" else predicted.argmax(-1) == y
-    real = {"BertSumExt": STARTS >= 0, "BertClassifier": np.ones(4, bool), **dict.fromkeys(WRITERS, IDS > 0)}[name]
+    real = {
+        "BertSumExt": STARTS >= 0,
+        "BertClassifier": np.ones(4, bool),
+        **dict.fromkeys(WRITERS, IDS > 0),
+    }[name]
     expected = right[real].mean()
-    found = [*history["accuracy"], *history["val_accuracy"],
-             model.evaluate(x, y, batch_size=3, verbose=0, return_dict=True)["accuracy"]]
+    found = [
+        *history["accuracy"],
+        *history["val_accuracy"],
+        model.evaluate(x, y, batch_size=3, verbose=0, return_dict=True)["accuracy"],
+    ]
     assert found == pytest.approx([expected] * 5, abs=1e-6)
 
 
 def test_metrics_of_a_step_are_of_the_weights_before_it():
     make, x, y = CASES["BertClassifier"]
     model = make()
-    model.compile(keras.optimizers.SGD(100.0), metrics=[keras.metrics.SparseCategoricalCrossentropy(name="entropy")])
+    model.compile(
+        keras.optimizers.SGD(100.0),
+        metrics=[keras.metrics.SparseCategoricalCrossentropy(name="entropy")],
+    )
     before = -np.log(np.asarray(model.predict_outputs(x))[np.arange(4), y]).mean()
     # Without dropout in the metric; the step itself moves the weights far.
-    assert model.fit(x, y, batch_size=4, verbose=0).history["entropy"] == pytest.approx([before], rel=1e-4)
+    assert model.fit(x, y, batch_size=4, verbose=0).history["entropy"] == pytest.approx(
+        [before], rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -154,7 +205,9 @@ def test_batches_by_hand(name):
         train(model)
         losses.append(float(model.test_on_batch(x, y, return_dict=True)["loss"]))
     np.testing.assert_allclose(losses[0], losses[1], rtol=1e-5)
-    found, expected = (keras.tree.flatten(predict(x)) for predict in (model.predict_on_batch, model.predict))
+    found, expected = (
+        keras.tree.flatten(predict(x)) for predict in (model.predict_on_batch, model.predict)
+    )
     for one, other in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-6)
 

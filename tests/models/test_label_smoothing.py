@@ -18,7 +18,9 @@ def definition(logits, labels, smoothing):
     targets[..., 0] = 0.0
     np.put_along_axis(targets, labels[..., None], 1.0 - smoothing, -1)
     targets *= (labels != 0)[..., None]
-    terms = np.where(targets > 0, targets * (np.log(np.where(targets > 0, targets, 1)) - np.log(softmax)), 0.0)
+    terms = np.where(
+        targets > 0, targets * (np.log(np.where(targets > 0, targets, 1)) - np.log(softmax)), 0.0
+    )
     weights = np.arange(1, labels.size + 1).reshape(labels.shape)[..., None]
     return terms.sum(-1), weights * np.where((labels != 0)[..., None], softmax - targets, 0.0)
 
@@ -51,5 +53,7 @@ def test_half_precision_logits_have_their_gradient_in_half_precision():
         loss = keras.ops.sum(label_smoothing_loss(x, np.array([1, 0]), 0.1))
     gradient = tape.gradient(loss, x)
     assert loss.dtype == tf.float32 and gradient.dtype == tf.bfloat16
-    np.testing.assert_allclose(tf.cast(gradient, tf.float32)[0], [0.2, -0.7, 0.1667, 0.1667, 0.1667], atol=2e-3)
+    np.testing.assert_allclose(
+        tf.cast(gradient, tf.float32)[0], [0.2, -0.7, 0.1667, 0.1667, 0.1667], atol=2e-3
+    )
     np.testing.assert_array_equal(tf.cast(gradient, tf.float32)[1], np.zeros(5))

@@ -17,11 +17,21 @@ from tfsum.models.label_smoothing import label_smoothing_loss
 
 DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 FORMS = ["post", "pre"]
-SIZES = {"num_encoder_layers": 2, "num_decoder_layers": 2, "d_model": 16, "num_heads": 2, "feed_forward_width": 24}
+SIZES = {
+    "num_encoder_layers": 2,
+    "num_decoder_layers": 2,
+    "d_model": 16,
+    "num_heads": 2,
+    "feed_forward_width": 24,
+}
 KINDS = {
     "as in the paper": {},
     "pre-norm": {"norm": "pre"},
-    "nothing shared": {"shared_embeddings": False, "tied_output": False, "target_vocabulary_size": 23},
+    "nothing shared": {
+        "shared_embeddings": False,
+        "tied_output": False,
+        "target_vocabulary_size": 23,
+    },
     "tied alone": {"shared_embeddings": False, "target_vocabulary_size": 23},
 }
 each_kind = pytest.mark.parametrize("kind", KINDS)
@@ -47,7 +57,13 @@ def batch():
 
 
 def check_torch(arrays, form):
-    model = Transformer(20, **{**SIZES, "d_model": 8, "feed_forward_width": 12}, norm=form, dropout=0.0, epsilon=1e-5)
+    model = Transformer(
+        20,
+        **{**SIZES, "d_model": 8, "feed_forward_width": 12},
+        norm=form,
+        dropout=0.0,
+        epsilon=1e-5,
+    )
     model.build()
     variables = variables_by_path(model)
     outputs = {"encoder_output", "decoder_output", "logits"}
@@ -56,8 +72,11 @@ def check_torch(arrays, form):
     for path, variable in variables.items():
         variable.assign(theirs[path])
     source = arrays["source_ids"] != 0
-    np.testing.assert_allclose(np.asarray(model.encode(arrays["source_ids"]))[source], theirs["encoder_output"][source],
-                               atol=3e-6)
+    np.testing.assert_allclose(
+        np.asarray(model.encode(arrays["source_ids"]))[source],
+        theirs["encoder_output"][source],
+        atol=3e-6,
+    )
     real = arrays["target_ids"] != 0
     found = np.asarray(model({k: arrays[k] for k in ("source_ids", "target_ids")}))
     np.testing.assert_allclose(found[real], theirs["logits"][real], atol=1e-5)
@@ -100,10 +119,14 @@ def test_cached_logits_are_the_uncached(kind):
     real = inputs["target_ids"] != 0
     np.testing.assert_allclose(np.asarray(found)[real], np.asarray(model(inputs))[real], atol=1e-5)
     nodes = [n for f in graph.graph.as_graph_def().library.function for n in f.node_def]
-    assert any(n.op == "TensorScatterUpdate" for n in nodes) and not any("Xla" in n.op for n in nodes)
+    assert any(n.op == "TensorScatterUpdate" for n in nodes) and not any(
+        "Xla" in n.op for n in nodes
+    )
 
 
-@pytest.mark.parametrize("strategy", [Greedy(), BeamSearch(3)], ids=lambda strategy: type(strategy).__name__)
+@pytest.mark.parametrize(
+    "strategy", [Greedy(), BeamSearch(3)], ids=lambda strategy: type(strategy).__name__
+)
 def test_xla_decodes_the_same(strategy):
     model, source_ids = make(), batch()["source_ids"]
     wanted = strategy(model, source_ids, 5)
@@ -117,7 +140,9 @@ def test_the_hypotheses_of_a_source_share_all_but_their_slots():
     state = model.start(inputs["source_ids"], 4, 2)
     shapes = keras.tree.map_structure(lambda tensor: tuple(tensor.shape), state)
     assert shapes.pop("hypotheses") == {"slots": (6, 4)}
-    assert all(tensor.shape[0] == 3 for tensor in tf.nest.flatten([state["source_mask"], state["layers"]]))
+    assert all(
+        tensor.shape[0] == 3 for tensor in tf.nest.flatten([state["source_mask"], state["layers"]])
+    )
     _, after = model.step(np.repeat(inputs["target_ids"][:, 0], 2), 0, state)
     after_shapes = keras.tree.map_structure(lambda tensor: tuple(tensor.shape), after)
     assert after_shapes.pop("hypotheses") == {"slots": (6, 4)} and after_shapes == shapes
@@ -130,11 +155,16 @@ def test_alone_in_a_batch_and_padded(kind):
     model, inputs = make(**KINDS[kind]), batch()
     together = np.asarray(model(inputs))
     for i, length in enumerate((6, 4, 2)):
-        source, target = (inputs[k][i:i + 1] for k in ("source_ids", "target_ids"))
-        alone = {"source_ids": source[:, :max(1, np.count_nonzero(source))], "target_ids": target[:, :length]}
+        source, target = (inputs[k][i : i + 1] for k in ("source_ids", "target_ids"))
+        alone = {
+            "source_ids": source[:, : max(1, np.count_nonzero(source))],
+            "target_ids": target[:, :length],
+        }
         padded = {k: np.pad(v, ((0, 0), (0, 5))) for k, v in alone.items()}
         for other in (alone, padded):
-            np.testing.assert_allclose(np.asarray(model(other))[0, :length], together[i, :length], atol=1e-5)
+            np.testing.assert_allclose(
+                np.asarray(model(other))[0, :length], together[i, :length], atol=1e-5
+            )
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -148,9 +178,18 @@ def test_the_future_changes_no_earlier_answer(form):
 
 def test_shared_tables_are_one():
     model = make()
-    assert model.target_embedding is model.source_embedding and model.output_kernel is model.source_embedding.embeddings
+    assert (
+        model.target_embedding is model.source_embedding
+        and model.output_kernel is model.source_embedding.embeddings
+    )
     assert sum(w.shape[0] == 20 and len(w.shape) == 2 for w in model.weights) == 1
-    assert sum(w.shape[0] in (20, 23) and len(w.shape) == 2 for w in make(**KINDS["nothing shared"]).weights) == 3
+    assert (
+        sum(
+            w.shape[0] in (20, 23) and len(w.shape) == 2
+            for w in make(**KINDS["nothing shared"]).weights
+        )
+        == 3
+    )
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
@@ -173,7 +212,9 @@ def test_the_loss_is_the_divergence_from_smoothed_labels(smoothing):
 def test_a_perfect_prediction_costs_nothing():
     q = np.full((1, 9), 0.1 / 7, np.float32)
     q[0, 0], q[0, 4] = 1e-30, 0.9
-    assert float(label_smoothing_loss(np.log(q), np.array([4]), 0.1)[0]) == pytest.approx(0.0, abs=1e-6)
+    assert float(label_smoothing_loss(np.log(q), np.array([4]), 0.1)[0]) == pytest.approx(
+        0.0, abs=1e-6
+    )
 
 
 def argmax_loop(model, source_ids, length):
@@ -191,20 +232,33 @@ def test_predict_decodes_greedily():
     """From arrays, a dict or a dataset of ragged batches; one that ends early among those that do not."""
     model = make(norm="pre")
     source = np.random.default_rng(2).integers(4, 20, (6, 5)).astype(np.int32)
-    model.output_bias.assign(np.where(np.arange(20) == 3, 3.0, 0.0))  # the end token comes, now and then
+    model.output_bias.assign(
+        np.where(np.arange(20) == 3, 3.0, 0.0)
+    )  # the end token comes, now and then
     expected = argmax_loop(model, source, 7)
     assert (expected[:, -1] == 0).any() and (expected[:, -1] != 0).any()
     np.testing.assert_array_equal(model.predict(source, verbose=0), expected)
-    np.testing.assert_array_equal(model.predict({"source_ids": source}, batch_size=4, verbose=0), expected)
-    data = tf.data.Dataset.from_tensor_slices({"source_ids": source}).batch(4).map(
-        lambda x: {"source_ids": tf.pad(x["source_ids"], [[0, 0], [0, tf.shape(x["source_ids"])[0]]])})
+    np.testing.assert_array_equal(
+        model.predict({"source_ids": source}, batch_size=4, verbose=0), expected
+    )
+    data = (
+        tf.data.Dataset.from_tensor_slices({"source_ids": source})
+        .batch(4)
+        .map(
+            lambda x: {
+                "source_ids": tf.pad(x["source_ids"], [[0, 0], [0, tf.shape(x["source_ids"])[0]]])
+            }
+        )
+    )
     np.testing.assert_array_equal(model.predict(data, verbose=0), expected)
 
 
 def test_generate_is_the_strategy_in_a_graph(tmp_path):
     model, source = make(), batch()["source_ids"]
     for strategy in (Greedy(), BeamSearch(3, n_best=2)):
-        for found, expected in zip(model.generate(source, strategy), strategy(model, source, 7), strict=True):
+        for found, expected in zip(
+            model.generate(source, strategy), strategy(model, source, 7), strict=True
+        ):
             assert found.dtype == np.asarray(expected).dtype
             np.testing.assert_allclose(found, expected, atol=1e-5)
     ids, _, lengths = model.generate(source.tolist(), Greedy(), max_length=4)
@@ -273,38 +327,58 @@ def test_a_source_of_no_length_is_one_of_padding(kind):
 def test_presets():
     """The sizes of the paper; parameters by its formulas, counted by hand."""
     base = Transformer.from_preset("base", 37000, dropout=0.2)
-    assert (base.config["d_model"], base.config["num_encoder_layers"], base.config["dropout"]) == (512, 6, 0.2)
+    assert (base.config["d_model"], base.config["num_encoder_layers"], base.config["dropout"]) == (
+        512,
+        6,
+        0.2,
+    )
     small = Transformer.from_preset("small", 1000)
     small.build()
     width, inner = 128, 256
-    attention, dense, norm = 4 * (width * width + width), 2 * width * inner + inner + width, 2 * width
+    attention, dense, norm = (
+        4 * (width * width + width),
+        2 * width * inner + inner + width,
+        2 * width,
+    )
     encoder, decoder = attention + dense + 2 * norm, 2 * attention + dense + 3 * norm
-    assert sum(np.prod(w.shape) for w in small.trainable_weights) == 4 * (encoder + decoder) + 1000 * width + 1000
+    assert (
+        sum(np.prod(w.shape) for w in small.trainable_weights)
+        == 4 * (encoder + decoder) + 1000 * width + 1000
+    )
     with pytest.raises(Error, match="preset 'huge'; known are base, small"):
         Transformer.from_preset("huge", 100)
 
 
-@pytest.mark.parametrize(("arguments", "says"), [
-    ({"target_vocabulary_size": 23}, "target_vocabulary_size is 23; it must be that of the source, 20"),
-    ({"end_id": 2}, "end_id is 2; it must be another than start_id"),
-    ({"end_id": 20}, "end_id is 20; it must be below the vocabulary's size, 20"),
-    ({"start_id": 0}, "start_id is 0; it must be a whole number above 0"),
-    ({"label_smoothing": 1.0}, "label_smoothing is 1.0; it must be at least 0 and below 1"),
-    ({"num_decoder_layers": 0}, "num_decoder_layers is 0"),
-    ({"d_model": "16"}, "d_model is '16'"),
-    ({"max_length": 2.5}, "max_length is 2.5"),
-    ({"num_heads": 3}, "3 heads do not divide a width of 16"),
-    ({"norm": "mid"}, "norm is 'mid'"),
-])
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (
+            {"target_vocabulary_size": 23},
+            "target_vocabulary_size is 23; it must be that of the source, 20",
+        ),
+        ({"end_id": 2}, "end_id is 2; it must be another than start_id"),
+        ({"end_id": 20}, "end_id is 20; it must be below the vocabulary's size, 20"),
+        ({"start_id": 0}, "start_id is 0; it must be a whole number above 0"),
+        ({"label_smoothing": 1.0}, "label_smoothing is 1.0; it must be at least 0 and below 1"),
+        ({"num_decoder_layers": 0}, "num_decoder_layers is 0"),
+        ({"d_model": "16"}, "d_model is '16'"),
+        ({"max_length": 2.5}, "max_length is 2.5"),
+        ({"num_heads": 3}, "3 heads do not divide a width of 16"),
+        ({"norm": "mid"}, "norm is 'mid'"),
+    ],
+)
 def test_wrong_arguments_are_named(arguments, says):
     with pytest.raises(Error, match=says):
         make(**arguments)
 
 
-@pytest.mark.parametrize(("source", "says"), [
-    ([3, 4], r"int64 of shape \[2\]; expected whole numbers"),
-    ([[0.5]], r"float64 of shape \[1, 1\]"),
-])
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ([3, 4], r"int64 of shape \[2\]; expected whole numbers"),
+        ([[0.5]], r"float64 of shape \[1, 1\]"),
+    ],
+)
 def test_sources_that_are_no_rows_of_ids(source, says):
     with pytest.raises(Error, match=says):
         make().generate(source, Greedy())
@@ -313,10 +387,12 @@ def test_sources_that_are_no_rows_of_ids(source, says):
 def test_folders_that_are_wrong(tmp_path):
     make().save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    for change, says in (({"d_modle": 3}, "d_modle; the fields must be arguments of Transformer"),
-                         ({"d_model": 32}, "shape: .*embedding.embeddings is .20, 16., the config says .20, 32."),
-                         ({"norm": "pre"}, "missing: decoder.final_norm.beta"),
-                         ({"model_type": "bert"}, "model_type is 'bert'; Transformer reads 'transformer'")):
+    for change, says in (
+        ({"d_modle": 3}, "d_modle; the fields must be arguments of Transformer"),
+        ({"d_model": 32}, "shape: .*embedding.embeddings is .20, 16., the config says .20, 32."),
+        ({"norm": "pre"}, "missing: decoder.final_norm.beta"),
+        ({"model_type": "bert"}, "model_type is 'bert'; Transformer reads 'transformer'"),
+    ):
         (tmp_path / "config.json").write_text(json.dumps(config | change))
         with pytest.raises(CheckpointError, match=says):
             Transformer.from_pretrained(tmp_path)

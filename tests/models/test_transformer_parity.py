@@ -26,29 +26,44 @@ No epsilon makes both the same: the squares are s^2 + 2e-6 s + 1e-12 and s^2 + 2
 and else apart by 1e-6 |1/s - 1/s^2| of a value, 2e-6 at s = 0.5 and below 0.3e-6 above s = 1. That is less than what
 the original's float32 differs from its float64 (5e-6, the fixture's tolerances.json), whence the fixture's own
 tolerances: 1e-5 for outputs, 1e-6 for gradients, 5e-5 after five steps."""
-NO_GRADIENT = "attention/key/bias"  # zero but for rounding, which Adam turns into steps of any direction
+NO_GRADIENT = (
+    "attention/key/bias"  # zero but for rounding, which Adam turns into steps of any direction
+)
 
 
 def names():
     """(its name, our path, transposed, factor) of every weight."""
     dense = (("weight", "kernel", True, 1), ("bias", "bias", False, 1))
     norm = (("a_2", "gamma", False, SHRINK), ("b_2", "beta", False, 1))
-    sides = {"encoder": {"self_attn": "attention"},
-             "decoder": {"self_attn": "self_attention", "src_attn": "cross_attention"}}
+    sides = {
+        "encoder": {"self_attn": "attention"},
+        "decoder": {"self_attn": "self_attention", "src_attn": "cross_attention"},
+    }
     parts = [(f"{side}.norm", f"{side}/final_norm", norm) for side in sides]
     for side, attentions in sides.items():
         for i in range(LAYERS):
             theirs, ours = f"{side}.layers.{i}.", f"{side}/layer_{i}/"
-            parts += [(f"{theirs}{a}.linears.{j}", f"{ours}{b}/{part}", dense) for a, b in attentions.items()
-                      for j, part in enumerate(("query", "key", "value", "output"))]
-            parts += [(f"{theirs}feed_forward.w_{j}", f"{ours}feed_forward/{part}", dense)
-                      for j, part in ((1, "inner"), (2, "outer"))]
-            parts += [(f"{theirs}sublayer.{j}.norm", f"{ours}{part}_norm", norm)
-                      for j, part in enumerate((*attentions.values(), "feed_forward"))]
+            parts += [
+                (f"{theirs}{a}.linears.{j}", f"{ours}{b}/{part}", dense)
+                for a, b in attentions.items()
+                for j, part in enumerate(("query", "key", "value", "output"))
+            ]
+            parts += [
+                (f"{theirs}feed_forward.w_{j}", f"{ours}feed_forward/{part}", dense)
+                for j, part in ((1, "inner"), (2, "outer"))
+            ]
+            parts += [
+                (f"{theirs}sublayer.{j}.norm", f"{ours}{part}_norm", norm)
+                for j, part in enumerate((*attentions.values(), "feed_forward"))
+            ]
     found = [(f"{a}.{x}", f"{b}/{y}", *more) for a, b, kinds in parts for x, y, *more in kinds]
-    return [*found, ("src_embed.0.lut.weight", "source_embedding/embeddings", False, 1),
-            ("tgt_embed.0.lut.weight", "target_embedding/embeddings", False, 1),
-            ("generator.proj.weight", "output_kernel", False, 1), ("generator.proj.bias", "output_bias", False, 1)]
+    return [
+        *found,
+        ("src_embed.0.lut.weight", "source_embedding/embeddings", False, 1),
+        ("tgt_embed.0.lut.weight", "target_embedding/embeddings", False, 1),
+        ("generator.proj.weight", "output_kernel", False, 1),
+        ("generator.proj.bias", "output_bias", False, 1),
+    ]
 
 
 @pytest.fixture
@@ -58,8 +73,23 @@ def folder(shared):
 
 @pytest.fixture
 def model(folder):
-    model = Transformer(50, 60, LAYERS, LAYERS, D, 4, 64, norm="pre", dropout=0.0, epsilon=EPSILON, start_id=1,
-                        end_id=59, shared_embeddings=False, tied_output=False, max_length=11)
+    model = Transformer(
+        50,
+        60,
+        LAYERS,
+        LAYERS,
+        D,
+        4,
+        64,
+        norm="pre",
+        dropout=0.0,
+        epsilon=EPSILON,
+        start_id=1,
+        end_id=59,
+        shared_embeddings=False,
+        tied_output=False,
+        max_length=11,
+    )
     model.build()
     weights, variables = load_file(folder / "weights.safetensors"), variables_by_path(model)
     assert {path for _, path, _, _ in names()} == variables.keys()
@@ -72,7 +102,11 @@ def model(folder):
 def batch(folder, i):
     stored = np.load(folder / "batches.npz")
     target = stored[f"b{i}_target_ids"]
-    return {"source_ids": stored[f"b{i}_source_ids"], "target_ids": target[:, :-1], "target_labels": target[:, 1:]}
+    return {
+        "source_ids": stored[f"b{i}_source_ids"],
+        "target_ids": target[:, :-1],
+        "target_labels": target[:, 1:],
+    }
 
 
 def as_the_original_masks(model, inputs):
@@ -95,7 +129,9 @@ def test_outputs(folder, model, i):
     expected, inputs = np.load(folder / "outputs.npz"), batch(folder, i)
     source, logits = as_the_original_masks(model, inputs)
     np.testing.assert_allclose(source, expected[f"b{i}_encoder_output"], atol=1e-5)
-    np.testing.assert_allclose(keras.ops.log_softmax(logits), expected[f"b{i}_log_probs"], atol=1e-5)
+    np.testing.assert_allclose(
+        keras.ops.log_softmax(logits), expected[f"b{i}_log_probs"], atol=1e-5
+    )
     real = (inputs["source_ids"] != 0).any(axis=1)
     assert real.all() == (i != 3)
     np.testing.assert_allclose(model.encode(inputs["source_ids"])[real], source[real], atol=1e-6)
@@ -109,8 +145,9 @@ def test_each_layer_and_its_attention(folder, model):
     source_mask, mask = (inputs[k][:, None, None, :] != 0 for k in ("source_ids", "target_ids"))
     source, outputs, attentions = model.encoder(x, attention_mask=source_mask, return_all=True)
     x = model.target_positions(model.target_embedding(inputs["target_ids"]))
-    last, decoded, own, cross = model.decoder(x, source, attention_mask=mask, source_mask=source_mask,
-                                              return_all=True)
+    last, decoded, own, cross = model.decoder(
+        x, source, attention_mask=mask, source_mask=source_mask, return_all=True
+    )
     np.testing.assert_allclose(last, expected["b0_decoder_output"], atol=1e-5)
     for j in range(LAYERS):
         np.testing.assert_allclose(outputs[j + 1], expected[f"b0_encoder_layer_{j}"], atol=2e-5)
@@ -126,7 +163,9 @@ def test_loss(folder, model, i):
     tokens = float(model.loss_weight(inputs, None))
     assert tokens == expected[f"b{i}_ntokens"]
     if i == 3:  # it has a source of padding alone, see above
-        losses = label_smoothing_loss(as_the_original_masks(model, inputs)[1], inputs["target_labels"], 0.1)
+        losses = label_smoothing_loss(
+            as_the_original_masks(model, inputs)[1], inputs["target_labels"], 0.1
+        )
         found = np.sum(losses), np.sum(losses) / tokens
     else:
         found = model.summed_loss(inputs, None, False), model.compute_loss(inputs)
@@ -159,7 +198,9 @@ def test_gradients(folder, model):
     for name, path, transposed, factor in names():
         gradient = tf.convert_to_tensor(found[path]).numpy() * factor
         theirs = expected[name].T if transposed else expected[name]
-        np.testing.assert_allclose(gradient, theirs, atol=1e-6 + 1e-5 * np.abs(theirs).max(), err_msg=name)
+        np.testing.assert_allclose(
+            gradient, theirs, atol=1e-6 + 1e-5 * np.abs(theirs).max(), err_msg=name
+        )
 
 
 @keras.saving.register_keras_serializable("tests")
@@ -178,14 +219,20 @@ def test_five_steps(folder, model):
     # Gamma is its gamma times SHRINK, and so is each of Adam's steps.
     optimizer = Adam(Lookup(expected["log/learning_rate"]), {"gamma": float(SHRINK)}, beta_2=0.98)
     model.compile(optimizer=optimizer, jit_compile=False)
-    losses = [model.fit(tf.data.Dataset.from_tensors(batch(folder, i)), verbose=0, shuffle=False).history["loss"][0]
-              for i in (0, 4, 5, 6, 7)]
+    losses = [
+        model.fit(tf.data.Dataset.from_tensors(batch(folder, i)), verbose=0, shuffle=False).history[
+            "loss"
+        ][0]
+        for i in (0, 4, 5, 6, 7)
+    ]
     np.testing.assert_allclose(losses, expected["log/loss_per_token"], rtol=1e-5)
     variables = variables_by_path(model)
     for name, path, transposed, factor in names():
         if not path.endswith(NO_GRADIENT):
             found = np.asarray(variables[path]) / factor
-            np.testing.assert_allclose(found.T if transposed else found, expected[name], atol=5e-5, err_msg=name)
+            np.testing.assert_allclose(
+                found.T if transposed else found, expected[name], atol=5e-5, err_msg=name
+            )
 
 
 def test_rates(folder):
@@ -194,17 +241,24 @@ def test_rates(folder):
         size, factor, warmup = (float(part.split("=")[1]) for part in setting.split())
         schedule = WarmUp(factor * (size * warmup) ** -0.5, int(warmup))
         for step, rate in rates.items():
-            assert step == "0" or float(schedule(int(step) - 1)) == pytest.approx(rate, rel=2e-6), (setting, step)
+            assert step == "0" or float(schedule(int(step) - 1)) == pytest.approx(rate, rel=2e-6), (
+                setting,
+                step,
+            )
 
 
 def test_greedy(folder, model):
     """The original decodes one source at a time and never stops; ours all at once, none of which ends."""
     cases = json.loads((folder / "greedy.json").read_text())
     longest = max(len(case["source_ids"]) for case in cases)
-    sources = np.array([case["source_ids"] + [0] * (longest - len(case["source_ids"])) for case in cases], np.int32)
+    sources = np.array(
+        [case["source_ids"] + [0] * (longest - len(case["source_ids"])) for case in cases], np.int32
+    )
     expected = np.array([case["ids"] for case in cases])
     np.testing.assert_array_equal(model.predict(sources, verbose=0), expected[:, 1:])
     ids, log_probability, lengths = model.generate(sources, Greedy())
     np.testing.assert_array_equal(ids[:, 0], expected[:, 1:])
-    np.testing.assert_allclose(log_probability[:, 0], [sum(case["log_probs_of_ids"]) for case in cases], atol=5e-5)
+    np.testing.assert_allclose(
+        log_probability[:, 0], [sum(case["log_probs_of_ids"]) for case in cases], atol=5e-5
+    )
     assert (lengths == 11).all()

@@ -24,11 +24,19 @@ class Text(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "text")])
     def default(self, text):
         length = tf.strings.length(text)
-        return {"summary": text, "score": tf.cast(length, tf.float32) + self.number, "count": length}
+        return {
+            "summary": text,
+            "score": tf.cast(length, tf.float32) + self.number,
+            "count": length,
+        }
 
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "text"),
-                                  tf.TensorSpec((None,), tf.int32, "max_sentences"),
-                                  tf.TensorSpec((None,), tf.bool, "block_trigrams")])
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec((None,), tf.string, "text"),
+            tf.TensorSpec((None,), tf.int32, "max_sentences"),
+            tf.TensorSpec((None,), tf.bool, "block_trigrams"),
+        ]
+    )
     def summarize(self, text, max_sentences, block_trigrams):
         text = tf.strings.substr(text, tf.zeros_like(max_sentences), max_sentences)
         return {"summary": tf.where(block_trigrams, tf.strings.upper(text), text)}
@@ -44,7 +52,9 @@ class Text(tf.Module):
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "text")])
     def picky(self, text):
-        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(text != "bad"), ["found a bad text"])]):
+        with tf.control_dependencies(
+            [tf.debugging.Assert(tf.reduce_all(text != "bad"), ["found a bad text"])]
+        ):
             return {"summary": tf.identity(text)}
 
 
@@ -59,7 +69,12 @@ class Numbers(tf.Module):
     def uneven(self, x):
         return {"one": x, "two": tf.concat([x, x], 0)}
 
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.int32, "x"), tf.TensorSpec((None,), tf.int64, "z")])
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec((None,), tf.int32, "x"),
+            tf.TensorSpec((None,), tf.int64, "z"),
+        ]
+    )
     def whole(self, x, z):
         return {"sum": tf.cast(x, tf.int64) + z}
 
@@ -68,7 +83,9 @@ class Examples(tf.Module):
     """Signatures of tf.train.Example, as TensorFlow Serving's half_plus_two has them."""
 
     def _half(self, inputs):
-        return tf.io.parse_example(inputs, {"x": tf.io.FixedLenFeature([], tf.float32)})["x"] / 2 + 2
+        return (
+            tf.io.parse_example(inputs, {"x": tf.io.FixedLenFeature([], tf.float32)})["x"] / 2 + 2
+        )
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "inputs")])
     def regress(self, inputs):
@@ -82,7 +99,11 @@ class Examples(tf.Module):
 def write_example_model(folder):
     """TensorFlow 2 gives each signature the method "predict"; TensorFlow 1's models have others."""
     model = Examples()
-    tf.saved_model.save(model, str(folder), signatures={"serving_default": model.regress, "classify": model.classify})
+    tf.saved_model.save(
+        model,
+        str(folder),
+        signatures={"serving_default": model.regress, "classify": model.classify},
+    )
     saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
     for name, method in (("serving_default", REGRESS), ("classify", CLASSIFY)):
         saved.meta_graphs[0].signature_def[name].method_name = method
@@ -91,9 +112,17 @@ def write_example_model(folder):
 
 def write_text_model(folder, number=0):
     model = Text(number)
-    tf.saved_model.save(model, str(folder), signatures={
-        "serving_default": model.default, "summarize": model.summarize, "words": model.words, "raw": model.raw,
-        "picky": model.picky})
+    tf.saved_model.save(
+        model,
+        str(folder),
+        signatures={
+            "serving_default": model.default,
+            "summarize": model.summarize,
+            "words": model.words,
+            "raw": model.raw,
+            "picky": model.picky,
+        },
+    )
 
 
 @pytest.fixture(scope="session")
@@ -104,8 +133,11 @@ def models(tmp_path_factory) -> pathlib.Path:
         write_text_model(folder / "text" / str(version), version)
     write_example_model(folder / "examples" / "1")
     model = Numbers()
-    tf.saved_model.save(model, str(folder / "numbers" / "123"), signatures={
-        "serving_default": model.half, "uneven": model.uneven, "whole": model.whole})
+    tf.saved_model.save(
+        model,
+        str(folder / "numbers" / "123"),
+        signatures={"serving_default": model.half, "uneven": model.uneven, "whole": model.whole},
+    )
     return folder
 
 
@@ -126,11 +158,16 @@ class Asked:
 
     def together(self, requests):
         """The answers to requests that are sent at the same time."""
+
         async def ask():
             transport = httpx.ASGITransport(self.server.application)
             async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
-                return await asyncio.gather(*(client.request(method, path, content=body, headers=headers or {})
-                                              for method, path, body, headers in requests))
+                return await asyncio.gather(
+                    *(
+                        client.request(method, path, content=body, headers=headers or {})
+                        for method, path, body, headers in requests
+                    )
+                )
 
         return asyncio.run(ask())
 
@@ -143,5 +180,8 @@ def ask(models):
 @pytest.fixture
 def serving():
     """What tests build servers of their own from."""
-    return types.SimpleNamespace(Asked=Asked, write_text_model=write_text_model, text=lambda *texts: {
-        "text": np.array([text.encode() for text in texts], object)})
+    return types.SimpleNamespace(
+        Asked=Asked,
+        write_text_model=write_text_model,
+        text=lambda *texts: {"text": np.array([text.encode() for text in texts], object)},
+    )

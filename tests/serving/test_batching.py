@@ -40,11 +40,14 @@ def texts(*given):
 
 def ask(model, *requests, signature=ECHO, **options):
     """The answers, or errors, of requests that are sent at the same time."""
+
     async def together():
         batcher = Batcher(ServerSettings(**options))
         try:
-            return await asyncio.gather(*(batcher.answer("model", model, signature, request) for request in requests),
-                                        return_exceptions=True)
+            return await asyncio.gather(
+                *(batcher.answer("model", model, signature, request) for request in requests),
+                return_exceptions=True,
+            )
         finally:
             batcher.close()
 
@@ -52,10 +55,18 @@ def ask(model, *requests, signature=ECHO, **options):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(st.text(max_size=30), max_size=5), min_size=1, max_size=12), st.integers(1, 2000),
-       st.integers(1, 3))
+@given(
+    st.lists(st.lists(st.text(max_size=30), max_size=5), min_size=1, max_size=12),
+    st.integers(1, 2000),
+    st.integers(1, 3),
+)
 def test_each_request_gets_its_own_answer(requests, budget, threads):
-    answers = ask(Model(), *(texts(*request) for request in requests), batch_characters=budget, threads=threads)
+    answers = ask(
+        Model(),
+        *(texts(*request) for request in requests),
+        batch_characters=budget,
+        threads=threads,
+    )
     for request, answer in zip(requests, answers):
         assert [text.decode() for text in answer["summary"]] == request
         assert answer["length"].tolist() == [len(text.encode()) for text in request]
@@ -78,12 +89,19 @@ def test_a_request_that_is_larger_than_a_batch_is_divided():
     model = Model()
     given = [f"{i:0100d}" for i in range(10)]
     (answer,) = ask(model, texts(*given), batch_characters=3 * (ROW + 100), threads=1)
-    assert sorted(map(len, model.batches)) == [1, 3, 3, 3] and [text.decode() for text in answer["summary"]] == given
+    assert (
+        sorted(map(len, model.batches)) == [1, 3, 3, 3]
+        and [text.decode() for text in answer["summary"]] == given
+    )
 
 
 def test_an_error_of_one_request_is_not_that_of_those_beside_it():
     one, two, three = ask(Model(0.05), texts("first"), texts("bad"), texts("good"), threads=1)
-    assert isinstance(two, RequestError) and one["length"].tolist() == [5] and three["length"].tolist() == [4]
+    assert (
+        isinstance(two, RequestError)
+        and one["length"].tolist() == [5]
+        and three["length"].tolist() == [4]
+    )
 
 
 def test_an_error_of_a_part_is_that_of_the_whole():  # 110
@@ -93,7 +111,11 @@ def test_an_error_of_a_part_is_that_of_the_whole():  # 110
 
 def test_a_long_document_does_not_delay_short_ones():
     async def ask_both():
-        batcher, slow, fast = Batcher(ServerSettings(threads=1, long_characters=1000)), Model(1.0), Model()
+        batcher, slow, fast = (
+            Batcher(ServerSettings(threads=1, long_characters=1000)),
+            Model(1.0),
+            Model(),
+        )
         long = asyncio.create_task(batcher.answer("slow", slow, ECHO, texts("a" * 1001)))
         await asyncio.sleep(0.05)
         await batcher.answer("fast", fast, ECHO, texts("b"))
@@ -105,10 +127,14 @@ def test_a_long_document_does_not_delay_short_ones():
 
 
 def test_a_full_queue_and_a_time_that_is_over():
-    answers = ask(Model(0.5), *(texts(str(i)) for i in range(4)), threads=1, max_queue=2, batch_characters=1)
+    answers = ask(
+        Model(0.5), *(texts(str(i)) for i in range(4)), threads=1, max_queue=2, batch_characters=1
+    )
     full = [answer for answer in answers if isinstance(answer, RequestError)]
     assert len(full) == 1 and full[0].http_status == 429 and full[0].retry_after
-    first, second = ask(Model(0.5), texts("a"), texts("b"), threads=1, timeout=0.1, batch_characters=1)
+    first, second = ask(
+        Model(0.5), texts("a"), texts("b"), threads=1, timeout=0.1, batch_characters=1
+    )
     assert first.http_status == 504 and second.http_status == 429  # 108
     assert "Run() timeout exceeded while waiting in batching queue" in str(second)
 
@@ -120,15 +146,31 @@ def test_what_nobody_waits_for_is_not_computed():
     assert model.batches == [[b"a"]]
 
 
-@pytest.mark.parametrize("outputs", [{"words": TensorInfo("string", (None, None))}, {"sum": TensorInfo("int32", ())}])
+@pytest.mark.parametrize(
+    "outputs", [{"words": TensorInfo("string", (None, None))}, {"sum": TensorInfo("int32", ())}]
+)
 def test_outputs_whose_shape_depends_on_other_rows_are_computed_alone(outputs):
     model = Model(0.05)
-    ask(model, texts("a"), texts("b"), texts("c"), signature=Signature("s", {"text": TEXT}, outputs), threads=1)
+    ask(
+        model,
+        texts("a"),
+        texts("b"),
+        texts("c"),
+        signature=Signature("s", {"text": TEXT}, outputs),
+        threads=1,
+    )
     assert model.batches == [[b"a"], [b"b"], [b"c"]]
 
 
 def test_rows_of_other_shapes_do_not_share_a_batch():
-    ids = Signature("ids", {"text": TensorInfo("int32", (None, None))}, {"summary": TEXT, "length": TEXT})
+    ids = Signature(
+        "ids", {"text": TensorInfo("int32", (None, None))}, {"summary": TEXT, "length": TEXT}
+    )
     model = Model(0.05)
-    answers = ask(model, *({"text": np.ones([1, size], np.int32)} for size in (2, 3, 3)), signature=ids, threads=1)
+    answers = ask(
+        model,
+        *({"text": np.ones([1, size], np.int32)} for size in (2, 3, 3)),
+        signature=ids,
+        threads=1,
+    )
     assert [len(batch) for batch in model.batches] == [1, 2] and len(answers) == 3

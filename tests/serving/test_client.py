@@ -17,8 +17,12 @@ import tfsum
 from tfsum.cli.main import main
 from tfsum.serving import AsyncClient, Client, RequestError, Server, ServerSettings
 
-TEXTS = ["It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.", "",
-         "日本語。今日は晴れ。", "Caf\u00e9 \U0001f600! Rain fell. The end\u2026"]
+TEXTS = [
+    "It rained. The bridge was closed on Monday. Engineers found cracks in two of its pillars.",
+    "",
+    "日本語。今日は晴れ。",
+    "Caf\u00e9 \U0001f600! Rain fell. The end\u2026",
+]
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +43,16 @@ def test_summaries_are_those_of_the_model_in_this_process(url):
         for ours, theirs in zip(found, expected, strict=True):
             assert type(ours) is tfsum.Summary
             assert (ours.summary, ours.sentences, ours.offsets, ours.newline) == (
-                theirs.summary, theirs.sentences, theirs.offsets, theirs.newline)
+                theirs.summary,
+                theirs.sentences,
+                theirs.offsets,
+                theirs.newline,
+            )
             np.testing.assert_allclose(ours.scores, theirs.scores, atol=1e-5)
-        assert client.summarize(TEXTS[0], sentences=1).sentences == load(TEXTS[0], sentences=1).sentences
+        assert (
+            client.summarize(TEXTS[0], sentences=1).sentences
+            == load(TEXTS[0], sentences=1).sentences
+        )
         assert client.summarize([]) == []
 
 
@@ -80,7 +91,8 @@ def test_coroutines(url):
             return await asyncio.gather(*(client.summarize(text, sentences=1) for text in TEXTS))
 
     assert [answer.summary for answer in asyncio.run(ask())] == [
-        answer.summary for answer in tfsum.load()(TEXTS, sentences=1)]
+        answer.summary for answer in tfsum.load()(TEXTS, sentences=1)
+    ]
 
 
 class Unsteady(http.server.BaseHTTPRequestHandler):
@@ -101,8 +113,21 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
         if self.loading:
             return self.answer(self.loading.pop(0), {"error": "models are still being loaded"})
         info = {"dtype": "DT_STRING", "tensor_shape": {"dim": [{"size": "-1"}]}}
-        self.answer(200, {"metadata": {"signature_def": {"signature_def": {self.signature: {
-            "inputs": {"text": info}, "outputs": dict.fromkeys(self.outputs, info)}}}}})
+        self.answer(
+            200,
+            {
+                "metadata": {
+                    "signature_def": {
+                        "signature_def": {
+                            self.signature: {
+                                "inputs": {"text": info},
+                                "outputs": dict.fromkeys(self.outputs, info),
+                            }
+                        }
+                    }
+                }
+            },
+        )
 
     def do_POST(self):
         self.rfile.read(int(self.headers["Content-Length"]))
@@ -144,9 +169,16 @@ def unsteady():
         listening.server_close()
 
 
-@pytest.mark.parametrize("statuses, asked, code", [([429, 503], 3, None), ([400], 1, "INVALID_ARGUMENT"),
-                                                   ([500], 1, None), ([504], 1, "DEADLINE_EXCEEDED"),
-                                                   ([503] * 9, 3, "UNAVAILABLE")])
+@pytest.mark.parametrize(
+    "statuses, asked, code",
+    [
+        ([429, 503], 3, None),
+        ([400], 1, "INVALID_ARGUMENT"),
+        ([500], 1, None),
+        ([504], 1, "DEADLINE_EXCEEDED"),
+        ([503] * 9, 3, "UNAVAILABLE"),
+    ],
+)
 def test_a_busy_server_is_asked_again_and_no_other(unsteady, statuses, asked, code):
     handler, url = unsteady(statuses)
     with Client(url, "m", retries=2) as client:
@@ -169,7 +201,10 @@ def test_a_connection_is_used_again(unsteady):
 
 def test_an_answer_is_waited_for_as_long_as_told(unsteady):
     handler, url = unsteady(seconds=2)
-    with Client(url, "m", timeout=0.5) as client, pytest.raises(RequestError, match="no answer in 0.5 s") as caught:
+    with (
+        Client(url, "m", timeout=0.5) as client,
+        pytest.raises(RequestError, match="no answer in 0.5 s") as caught,
+    ):
         client.predict({"text": ["a"]})
     assert caught.value.code == "DEADLINE_EXCEEDED" and handler.asked == 1  # it is not repeated
 
@@ -202,7 +237,10 @@ def test_a_new_version_with_other_outputs(unsteady):
 
 def test_the_address_of_an_error_is_whole(unsteady):
     _, url = unsteady(statuses=[400])
-    with Client(url, "m") as client, pytest.raises(RequestError, match=f"^{url}/v1/models/m:predict: busy"):
+    with (
+        Client(url, "m") as client,
+        pytest.raises(RequestError, match=f"^{url}/v1/models/m:predict: busy"),
+    ):
         client.predict({"text": ["a"]})
 
 
@@ -233,11 +271,15 @@ def test_nobody_listens(url):
 
 
 def test_a_client_loads_no_tensorflow():
-    program = ("import sys, tfsum.serving\n"
-               "for url in ('http://localhost:9', 'grpc://localhost:9'):\n"
-               "    tfsum.serving.Client(url).close()\n"
-               "assert not {'tensorflow', 'keras'} & set(sys.modules)\n")
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=pathlib.Path(tfsum.__file__).parents[1])
+    program = (
+        "import sys, tfsum.serving\n"
+        "for url in ('http://localhost:9', 'grpc://localhost:9'):\n"
+        "    tfsum.serving.Client(url).close()\n"
+        "assert not {'tensorflow', 'keras'} & set(sys.modules)\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, cwd=pathlib.Path(tfsum.__file__).parents[1]
+    )
 
 
 def test_the_command_line_asks_a_server(url, capsys, tmp_path):
@@ -252,8 +294,11 @@ def test_the_command_line_asks_a_server(url, capsys, tmp_path):
     np.testing.assert_allclose(found["scores"], expected["scores"], atol=1e-5)
     translate = ["summarize", str(french), "--server", url, "--model", "transformer_tatoeba_en_fr"]
     assert main(translate) == 0 and capsys.readouterr().out == "J'ai froid.\n"
-    for words, status, said in ((["-n", "1"], 2, "not extractive"), (["--newline", "space"], 2, "as it was exported"),
-                                (["--model", "nope"], 1, "Servable not found")):
+    for words, status, said in (
+        (["-n", "1"], 2, "not extractive"),
+        (["--newline", "space"], 2, "as it was exported"),
+        (["--model", "nope"], 1, "Servable not found"),
+    ):
         assert exit_status([*translate, *words]) == status and said in capsys.readouterr().err
     assert exit_status(["summarize", "--token-file", "x"]) == 2
 
@@ -266,8 +311,17 @@ def exit_status(words):
 
 
 def test_the_command_line_loads_no_tensorflow_for_a_server(server):
-    program = ("import sys; from tfsum.cli.main import main; status = main(sys.argv[1:]); "
-               "sys.exit(status or 'tensorflow' in sys.modules or 'keras' in sys.modules)")
-    done = subprocess.run([sys.executable, "-c", program, "summarize", "--server", f"http://127.0.0.1:{server.port}"],
-                          input="It rained. The bridge was closed.", text=True, capture_output=True, timeout=120)
-    assert (done.returncode, done.stdout) == (0, "It rained.\nThe bridge was closed.\n"), done.stderr
+    program = (
+        "import sys; from tfsum.cli.main import main; status = main(sys.argv[1:]); "
+        "sys.exit(status or 'tensorflow' in sys.modules or 'keras' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "summarize", "--server", f"http://127.0.0.1:{server.port}"],
+        input="It rained. The bridge was closed.",
+        text=True,
+        capture_output=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stdout) == (0, "It rained.\nThe bridge was closed.\n"), (
+        done.stderr
+    )

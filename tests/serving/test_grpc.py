@@ -33,8 +33,14 @@ from tensorflow_serving.apis import (
 
 @pytest.fixture(scope="module")
 def server(models):
-    settings = ServerSettings(port=0, grpc_port=0, version_policy="all", labels={"text/stable": 1}, poll_seconds=0.1,
-                              max_characters=6_000_000)
+    settings = ServerSettings(
+        port=0,
+        grpc_port=0,
+        version_policy="all",
+        labels={"text/stable": 1},
+        poll_seconds=0.1,
+        max_characters=6_000_000,
+    )
     with Server(models, settings) as started:
         while not started.versions.ready or len(started.versions.available().get("text", [])) < 2:
             time.sleep(0.05)
@@ -52,7 +58,9 @@ def request(model="text", signature="", output_filter=(), **inputs):
     made = predict_pb2.PredictRequest(output_filter=output_filter)
     made.model_spec.name, made.model_spec.signature_name = model, signature
     for name, value in inputs.items():
-        made.inputs[name].CopyFrom(value if isinstance(value, TensorProto) else tf.make_tensor_proto(value))
+        made.inputs[name].CopyFrom(
+            value if isinstance(value, TensorProto) else tf.make_tensor_proto(value)
+        )
     return made
 
 
@@ -85,7 +93,9 @@ def test_numbers(stub, value):
     for size in (2, 3):
         listed.tensor_shape.dim.add(size=size)
     answer = stub.Predict(request("numbers", x=listed))
-    np.testing.assert_array_equal(tf.make_ndarray(answer.outputs["y"]), np.full([2, 3], 4.5, np.float32))
+    np.testing.assert_array_equal(
+        tf.make_ndarray(answer.outputs["y"]), np.full([2, 3], 4.5, np.float32)
+    )
 
 
 def test_the_filter(stub):
@@ -101,10 +111,19 @@ def test_calls_are_logged_without_texts(stub, caplog, monkeypatch):
     with caplog.at_level(logging.INFO, "tfsum.serving.access"):
         stub.Predict(request(text=["secret words"]))
         refused(stub.Predict, request("nope", text=["secret words"]))
-    lines = [json.loads(record.getMessage()) for record in caplog.records if record.name.endswith("access")]
+    lines = [
+        json.loads(record.getMessage())
+        for record in caplog.records
+        if record.name.endswith("access")
+    ]
     assert [(line["method"], line["model"], line["status"]) for line in lines] == [
-        ("grpc Predict", "text", "OK"), ("grpc Predict", "nope", "NOT_FOUND")]
-    assert set(lines[0]) == {"time", "method", "model", "status", "milliseconds"} and "secret" not in caplog.text
+        ("grpc Predict", "text", "OK"),
+        ("grpc Predict", "nope", "NOT_FOUND"),
+    ]
+    assert (
+        set(lines[0]) == {"time", "method", "model", "status", "milliseconds"}
+        and "secret" not in caplog.text
+    )
 
 
 def test_calls_continue_the_trace_of_the_client(stub, monkeypatch):
@@ -118,8 +137,10 @@ def test_calls_continue_the_trace_of_the_client(stub, monkeypatch):
     monkeypatch.setattr(grpc_services, "span", span)
     stub.Predict(request(text=["a"]), metadata=[("traceparent", "00-1-2-01")])
     refused(stub.Predict, request("nope", text=["a"]))
-    assert opened == [("grpc Predict", "00-1-2-01", {"rpc.grpc.status_code": 0}),
-                      ("grpc Predict", None, {"rpc.grpc.status_code": 5})]
+    assert opened == [
+        ("grpc Predict", "00-1-2-01", {"rpc.grpc.status_code": 0}),
+        ("grpc Predict", None, {"rpc.grpc.status_code": 5}),
+    ]
 
 
 def test_wrong_requests(stub):
@@ -127,7 +148,9 @@ def test_wrong_requests(stub):
     assert refused(stub.Predict, request("", text=["a"]))[0] == "INVALID_ARGUMENT"
     assert refused(stub.Predict, request("nope", text=["a"]))[0] == "NOT_FOUND"
     code, said = refused(stub.Predict, request(texts=["a"]))  # 114
-    assert code == "INVALID_ARGUMENT" and "Sent extra: {texts}. Missing but required: {text}." in said
+    assert (
+        code == "INVALID_ARGUMENT" and "Sent extra: {texts}. Missing but required: {text}." in said
+    )
     assert refused(stub.Predict, request(text=[1.0]))[0] == "INVALID_ARGUMENT"
     assert refused(stub.Predict, request(text="a"))[0] == "INVALID_ARGUMENT"
     code, said = refused(stub.Predict, request(signature="x", text=["a"]))  # 116
@@ -138,7 +161,9 @@ def test_wrong_requests(stub):
 
 def test_what_is_not_there_while_models_are_loaded(stub, server, monkeypatch):
     # The server's scans go on and would end it.
-    monkeypatch.setattr(type(server.versions), "starting", property(lambda _: True, lambda *_: None), raising=False)
+    monkeypatch.setattr(
+        type(server.versions), "starting", property(lambda _: True, lambda *_: None), raising=False
+    )
     labelled = request(text=["a"])
     labelled.model_spec.version_label = "stable"
     assert stub.Predict(labelled).model_spec.version.value == 1
@@ -167,7 +192,9 @@ def test_status(server):
         found = stub.GetModelStatus(made).model_version_status
         states = get_model_status_pb2.ModelVersionStatus.State
         assert [(one.version, one.state, one.status.error_code) for one in found] == [
-            (2, states.AVAILABLE, 0), (1, states.AVAILABLE, 0)]
+            (2, states.AVAILABLE, 0),
+            (1, states.AVAILABLE, 0),
+        ]
         made.model_spec.name = "nope"
         assert refused(stub.GetModelStatus, made)[0] == "NOT_FOUND"
 
@@ -175,33 +202,48 @@ def test_status(server):
 def test_large_messages(models, stub):  # 119
     text = "a" * (5 << 20)  # gRPC's own limit is 4 MB
     assert len(stub.Predict(request(text=[text])).outputs["summary"].string_val[0]) == len(text)
-    with (Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
-          grpc.insecure_channel(f"127.0.0.1:{small.grpc_port}") as channel):
+    with (
+        Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+        grpc.insecure_channel(f"127.0.0.1:{small.grpc_port}") as channel,
+    ):
         asked = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict
         code, said = refused(asked, request(text=["a" * 2000]))
         assert code == "RESOURCE_EXHAUSTED" and "larger than max" in said
 
 
 def test_a_token(models):
-    with (Server(models, ServerSettings(port=0, grpc_port=0, token="secret")) as closed,
-          grpc.insecure_channel(f"127.0.0.1:{closed.grpc_port}") as channel):
+    with (
+        Server(models, ServerSettings(port=0, grpc_port=0, token="secret")) as closed,
+        grpc.insecure_channel(f"127.0.0.1:{closed.grpc_port}") as channel,
+    ):
         stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
         assert refused(stub.Predict, request(text=["a"]))[0] == "UNAUTHENTICATED"
-        code, _ = refused(lambda made: stub.Predict(made, metadata=[("authorization", "Bearer secret")]),
-                          request("nope", text=["a"]))
+        code, _ = refused(
+            lambda made: stub.Predict(made, metadata=[("authorization", "Bearer secret")]),
+            request("nope", text=["a"]),
+        )
         assert code == "NOT_FOUND"
 
 
-@pytest.mark.parametrize("order", [("tfsum.serving.protocol", "tensorflow_serving.apis.predict_pb2"),
-                                   ("tensorflow_serving.apis.predict_pb2", "tfsum.serving.protocol")])
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("tfsum.serving.protocol", "tensorflow_serving.apis.predict_pb2"),
+        ("tensorflow_serving.apis.predict_pb2", "tfsum.serving.protocol"),
+    ],
+)
 def test_the_messages_live_beside_those_of_tensorflow_serving_api(order):
-    program = (f"import {order[0]}, {order[1]}\n"
-               "from tfsum.serving.protocol import message\n"
-               "from tensorflow_serving.apis.predict_pb2 import PredictRequest\n"
-               "ours = message('PredictRequest')()\n"
-               "ours.model_spec.name = 'news'\n"
-               "assert PredictRequest.FromString(ours.SerializeToString()).model_spec.name == 'news'\n")
-    subprocess.run([sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2])
+    program = (
+        f"import {order[0]}, {order[1]}\n"
+        "from tfsum.serving.protocol import message\n"
+        "from tensorflow_serving.apis.predict_pb2 import PredictRequest\n"
+        "ours = message('PredictRequest')()\n"
+        "ours.model_spec.name = 'news'\n"
+        "assert PredictRequest.FromString(ours.SerializeToString()).model_spec.name == 'news'\n"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2]
+    )
 
 
 UNLIMITED = [("grpc.max_receive_message_length", -1)]
@@ -216,8 +258,14 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
     def Predict(self, request, context):  # noqa: N802  gRPC's name
         texts = tf.make_ndarray(request.inputs["text"])
         self.peers.add(context.peer())
-        self.asked.append((request.model_spec.name, request.model_spec.version.value,
-                           request.model_spec.signature_name, len(texts)))
+        self.asked.append(
+            (
+                request.model_spec.name,
+                request.model_spec.version.value,
+                request.model_spec.signature_name,
+                len(texts),
+            )
+        )
         if len(self.asked) == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "busy")
         if b"slow" in texts:
@@ -226,14 +274,19 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a bad text")
         answer = predict_pb2.PredictResponse()
         answer.outputs["summary"].CopyFrom(tf.make_tensor_proto(texts))
-        answer.outputs["length"].CopyFrom(tf.make_tensor_proto([len(text) for text in texts], tf.int64))
+        answer.outputs["length"].CopyFrom(
+            tf.make_tensor_proto([len(text) for text in texts], tf.int64)
+        )
         return answer
 
 
 @contextlib.contextmanager
 def serving_theirs():
     """The servicer and the port of a server of their messages."""
-    theirs, server = Theirs(), grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=UNLIMITED)
+    theirs, server = (
+        Theirs(),
+        grpc.server(concurrent.futures.ThreadPoolExecutor(4), options=UNLIMITED),
+    )
     prediction_service_pb2_grpc.add_PredictionServiceServicer_to_server(theirs, server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
@@ -245,10 +298,17 @@ def serving_theirs():
 
 def test_our_client_asks_a_server_of_their_messages():
     with serving_theirs() as (theirs, port):
-        with Client(f"grpc://127.0.0.1:{port}", "m", version=3, batch_documents=2, at_once=1) as client:
+        with Client(
+            f"grpc://127.0.0.1:{port}", "m", version=3, batch_documents=2, at_once=1
+        ) as client:
             answer = client.predict({"text": ["a", "日本", "", "b" * 5_000_000]}, "default")
             assert answer["summary"].tolist() == [b"a", "日本".encode(), b"", b"b" * 5_000_000]
-            assert answer["length"].dtype == np.int64 and answer["length"].tolist() == [1, 6, 0, 5_000_000]
+            assert answer["length"].dtype == np.int64 and answer["length"].tolist() == [
+                1,
+                6,
+                0,
+                5_000_000,
+            ]
             assert theirs.asked == [("m", 3, "default", rows) for rows in (2, 2, 1, 1)]
             with pytest.raises(RequestError, match="a bad text"):
                 client.predict({"text": ["bad"]})
@@ -257,7 +317,10 @@ def test_our_client_asks_a_server_of_their_messages():
 
 
 def test_our_client_waits_as_long_as_it_is_told():
-    with serving_theirs() as (theirs, port), Client(f"grpc://127.0.0.1:{port}", "m", timeout=0.5) as client:
+    with (
+        serving_theirs() as (theirs, port),
+        Client(f"grpc://127.0.0.1:{port}", "m", timeout=0.5) as client,
+    ):
         client.predict({"text": ["a"]})
         asked = len(theirs.asked)
         with pytest.raises(RequestError) as caught:
@@ -266,8 +329,10 @@ def test_our_client_waits_as_long_as_it_is_told():
 
 
 def test_our_client_does_not_repeat_what_is_too_large(models):
-    with (Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
-          Client(f"grpc://127.0.0.1:{small.grpc_port}", "text", retries=1000) as client,
-          pytest.raises(RequestError, match="larger than max") as caught):
+    with (
+        Server(models, ServerSettings(port=0, grpc_port=0, max_body=1000)) as small,
+        Client(f"grpc://127.0.0.1:{small.grpc_port}", "text", retries=1000) as client,
+        pytest.raises(RequestError, match="larger than max") as caught,
+    ):
         client.predict({"text": ["a" * 2000]})
     assert (caught.value.code, caught.value.http_status) == ("INVALID_ARGUMENT", 413)

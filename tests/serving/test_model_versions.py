@@ -58,8 +58,16 @@ def answering(versions, **which):
         return servable.version
 
 
-@pytest.mark.parametrize("policy, expected", [("all", {17, 30, 33, 42}), ("latest:3", {30, 33, 42}), ("latest", {42}),
-                                              ("specific:17,30", {17, 30}), ("specific:", set())])  # 94
+@pytest.mark.parametrize(
+    "policy, expected",
+    [
+        ("all", {17, 30, 33, 42}),
+        ("latest:3", {30, 33, 42}),
+        ("latest", {42}),
+        ("specific:17,30", {17, 30}),
+        ("specific:", set()),
+    ],
+)  # 94
 def test_policies(policy, expected):
     assert chosen(dict.fromkeys([17, 30, 33, 42]), policy) == expected
 
@@ -73,7 +81,9 @@ def test_a_policy_that_there_is_not(policy):
 def test_names_of_versions(tmp_path):  # 27, 95, 96
     for name in ("0", "00017", "20170111173521", "tmp", "1a", "-3", "٣"):
         write(tmp_path / "m" / name)
-    assert states(versions_of(tmp_path, version_policy="all")) == dict.fromkeys([0, 17, 20170111173521], "AVAILABLE")
+    assert states(versions_of(tmp_path, version_policy="all")) == dict.fromkeys(
+        [0, 17, 20170111173521], "AVAILABLE"
+    )
     for name in ("0001", "001"):
         write(tmp_path / "other" / name)
     assert states(versions_of(tmp_path), "other") == {1: "AVAILABLE"}
@@ -94,7 +104,11 @@ def test_a_half_copied_version_is_ignored_until_it_is_whole(folder):
     source, copy = folder / "source", folder / "m" / "2"
     write(source)
     (copy / "variables").mkdir(parents=True)
-    for name in ("saved_model.pb", "variables/variables.data-00000-of-00001", "variables/variables.index"):
+    for name in (
+        "saved_model.pb",
+        "variables/variables.data-00000-of-00001",
+        "variables/variables.index",
+    ):
         versions.scan()
         versions.scan()
         assert states(versions) == {1: "AVAILABLE"}
@@ -108,7 +122,9 @@ def test_each_part_of_the_weights_is_waited_for(folder):
     versions = versions_of(folder)
     copy = folder / "m" / "2"
     write(copy)
-    first, second = (copy / "variables" / f"variables.data-0000{part}-of-00002" for part in range(2))
+    first, second = (
+        copy / "variables" / f"variables.data-0000{part}-of-00002" for part in range(2)
+    )
     (copy / "variables" / "variables.data-00000-of-00001").rename(first)
     versions.scan()
     versions.scan()
@@ -124,7 +140,9 @@ def test_old_times_of_files_that_arrive_later_say_nothing(folder):
     write(folder / "m" / "2")  # as `cp -p` and `rsync -t` give them
     versions.scan()
     assert states(versions) == {1: "AVAILABLE"}
-    (folder / "m" / "2" / "variables" / "variables.data-00000-of-00001").write_bytes(b"more weights")
+    (folder / "m" / "2" / "variables" / "variables.data-00000-of-00001").write_bytes(
+        b"more weights"
+    )
     versions.scan()
     assert states(versions) == {1: "AVAILABLE"}
     versions.scan()
@@ -165,7 +183,10 @@ def test_a_loaded_version_answers_on_while_its_files_change(folder, caplog):
         versions.scan()
     assert versions.states("m")[1].servable is before and versions.ready
     (said,) = caplog.records
-    assert "m version 1: its files changed while it is served; it answers as it was loaded" in said.getMessage()
+    assert (
+        "m version 1: its files changed while it is served; it answers as it was loaded"
+        in said.getMessage()
+    )
     shutil.rmtree(folder / "m" / "1")
     versions.scan()
     assert states(versions) == {1: "END"}
@@ -239,7 +260,9 @@ def test_a_labelled_version_is_kept_beside_the_newest(folder):
     (folder / "m" / "3" / "broken").touch()
     versions.scan()
     versions.scan()
-    assert answering(versions) == 2  # version 1 is there for its label, and does not take the place of 3
+    assert (
+        answering(versions) == 2
+    )  # version 1 is there for its label, and does not take the place of 3
     (folder / "m" / "3" / "broken").unlink()
     versions.scan()
     versions.scan()
@@ -261,7 +284,10 @@ def test_what_is_not_there_yet_is_to_be_asked_again(folder):
     for which in ({}, {"version": 1}, {"label": "stable"}):
         with pytest.raises(RequestError, match="still being loaded") as caught:
             answering(versions, **which)
-        assert (caught.value.code, caught.value.http_status) == ("UNAVAILABLE", 503) and caught.value.retry_after
+        assert (caught.value.code, caught.value.http_status) == (
+            "UNAVAILABLE",
+            503,
+        ) and caught.value.retry_after
     versions.scan()
     assert answering(versions, label="stable") == 1
     with pytest.raises(RequestError) as caught:
@@ -272,7 +298,9 @@ def test_what_is_not_there_yet_is_to_be_asked_again(folder):
 def test_a_server_is_ready_when_all_models_answer_and_stays_so(folder):
     write(folder / "other" / "1")
     ready = []
-    versions = ModelVersions(folder, ServerSettings(), lambda *which: ready.append(versions.ready) or Loaded(*which))
+    versions = ModelVersions(
+        folder, ServerSettings(), lambda *which: ready.append(versions.ready) or Loaded(*which)
+    )
     assert not versions.ready
     versions.scan()
     assert versions.ready and ready == [False, False]
@@ -304,15 +332,35 @@ def test_a_broken_model_is_waited_for_as_often_as_it_is_tried(folder):
 
 def test_a_scan_that_is_stopped_loads_nothing_more(folder):
     write(folder / "other" / "1")
-    versions = ModelVersions(folder, ServerSettings(), lambda *which: versions.stop() or Loaded(*which))
+    versions = ModelVersions(
+        folder, ServerSettings(), lambda *which: versions.stop() or Loaded(*which)
+    )
     versions.scan()
-    assert states(versions) == {1: "AVAILABLE"} and states(versions, "other") == {} and not versions.ready
+    assert (
+        states(versions) == {1: "AVAILABLE"}
+        and states(versions, "other") == {}
+        and not versions.ready
+    )
 
 
-@pytest.mark.parametrize("file, change, said", [
-    ("golden.json", lambda content: content.replace(b"Tom", b"Tim").replace(b"a", b"e"), "differ|golden"),
-    ("tf_serving_warmup_requests", lambda content: content[:-4], "tf_serving_warmup_requests: request")])
-def test_a_version_whose_answers_changed_or_whose_warm_up_fails_is_not_loaded(tmp_path, file, change, said):
+@pytest.mark.parametrize(
+    "file, change, said",
+    [
+        (
+            "golden.json",
+            lambda content: content.replace(b"Tom", b"Tim").replace(b"a", b"e"),
+            "differ|golden",
+        ),
+        (
+            "tf_serving_warmup_requests",
+            lambda content: content[:-4],
+            "tf_serving_warmup_requests: request",
+        ),
+    ],
+)
+def test_a_version_whose_answers_changed_or_whose_warm_up_fails_is_not_loaded(
+    tmp_path, file, change, said
+):
     copy = tmp_path / "fr" / "2"
     shutil.copytree(shipped_folder() / "transformer_tatoeba_en_fr" / "1", copy)
     changed = copy / "assets.extra" / file

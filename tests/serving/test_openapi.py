@@ -9,9 +9,33 @@ import pytest
 from tfsum.serving.openapi import document as openapi
 from tfsum.serving.signature import Signature, TensorInfo
 
-TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "number": (int, float), "integer": int}
-KNOWN = {"type", "properties", "required", "additionalProperties", "anyOf", "const", "enum", "not", "items", "minItems",
-         "maxItems", "minimum", "maximum", "pattern", "prefixItems", "contentEncoding", "$ref"}
+TYPES = {
+    "object": dict,
+    "array": list,
+    "string": str,
+    "boolean": bool,
+    "number": (int, float),
+    "integer": int,
+}
+KNOWN = {
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "enum",
+    "not",
+    "items",
+    "minItems",
+    "maxItems",
+    "minimum",
+    "maximum",
+    "pattern",
+    "prefixItems",
+    "contentEncoding",
+    "$ref",
+}
 
 
 def conforms(value, schema, document):
@@ -22,27 +46,41 @@ def conforms(value, schema, document):
         for part in schema["$ref"].removeprefix("#/").split("/"):
             found = found[part]
         return conforms(value, found, document)
-    if "type" in schema and (not isinstance(value, TYPES[schema["type"]]) or (
-            isinstance(value, bool) and schema["type"] != "boolean")):
+    if "type" in schema and (
+        not isinstance(value, TYPES[schema["type"]])
+        or (isinstance(value, bool) and schema["type"] != "boolean")
+    ):
         return False
     if isinstance(value, dict):
         properties = schema.get("properties", {})
         more = schema.get("additionalProperties", {})
-        if not set(schema.get("required", ())) <= set(value) or (more is False and not set(value) <= set(properties)):
+        if not set(schema.get("required", ())) <= set(value) or (
+            more is False and not set(value) <= set(properties)
+        ):
             return False
-        if not all(conforms(one, properties.get(name, more or {}), document) for name, one in value.items()):
+        if not all(
+            conforms(one, properties.get(name, more or {}), document) for name, one in value.items()
+        ):
             return False
     if isinstance(value, list):
         first = schema.get("prefixItems", [schema.get("items", {})] * len(value))
-        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)) or not all(
-                conforms(one, kind, document) for one, kind in zip(value, first)):
+        if not schema.get("minItems", 0) <= len(value) <= schema.get(
+            "maxItems", len(value)
+        ) or not all(conforms(one, kind, document) for one, kind in zip(value, first)):
             return False
-    return (value in schema.get("enum", [value]) and value == schema.get("const", value)
-            and (isinstance(value, str | list | dict | bool)
-                 or schema.get("minimum", value) <= value <= schema.get("maximum", value))
-            and bool(re.search(schema.get("pattern", ""), value if isinstance(value, str) else ""))
-            and not ("not" in schema and conforms(value, schema["not"], document))
-            and ("anyOf" not in schema or any(conforms(value, one, document) for one in schema["anyOf"])))
+    return (
+        value in schema.get("enum", [value])
+        and value == schema.get("const", value)
+        and (
+            isinstance(value, str | list | dict | bool)
+            or schema.get("minimum", value) <= value <= schema.get("maximum", value)
+        )
+        and bool(re.search(schema.get("pattern", ""), value if isinstance(value, str) else ""))
+        and not ("not" in schema and conforms(value, schema["not"], document))
+        and (
+            "anyOf" not in schema or any(conforms(value, one, document) for one in schema["anyOf"])
+        )
+    )
 
 
 @pytest.fixture(scope="module")
@@ -57,18 +95,31 @@ def test_it_is_a_document_of_openapi(document):
         assert path.startswith("/") and set(item) <= {"get", "post"}
         for operation in item.values():
             assert set(operation) <= {"summary", "description", "requestBody", "responses"}
-            assert all(re.fullmatch(r"[1-5]\d\d", status) and found["description"] and found["content"]
-                       for status, found in operation["responses"].items())
+            assert all(
+                re.fullmatch(r"[1-5]\d\d", status) and found["description"] and found["content"]
+                for status, found in operation["responses"].items()
+            )
     text = json.dumps(document)
     assert set(re.findall(r'"\$ref": "([^"]+)"', text)) == {"#/components/schemas/Error"}
     assert '"anyOf": []' not in text
 
 
 def test_each_way_to_ask_is_there(document):
-    asked = {path.removeprefix("/v1/models/") for path, item in document["paths"].items() if "post" in item}
-    assert asked == {f"{model}{version}:{method}" for model, numbers, methods in (
-        ("text", (1, 2), ("predict",)), ("numbers", (123,), ("predict",)), ("examples", (1,), ("classify", "regress")))
-        for version in ("", *(f"/versions/{number}" for number in numbers)) for method in methods}
+    asked = {
+        path.removeprefix("/v1/models/")
+        for path, item in document["paths"].items()
+        if "post" in item
+    }
+    assert asked == {
+        f"{model}{version}:{method}"
+        for model, numbers, methods in (
+            ("text", (1, 2), ("predict",)),
+            ("numbers", (123,), ("predict",)),
+            ("examples", (1,), ("classify", "regress")),
+        )
+        for version in ("", *(f"/versions/{number}" for number in numbers))
+        for method in methods
+    }
 
 
 BODIES = [
@@ -76,16 +127,28 @@ BODIES = [
     ("text:predict", {"instances": [{"text": "a text"}]}),
     ("text:predict", {"inputs": ["a text"]}),
     ("text:predict", {"inputs": {"text": []}}),
-    ("text:predict", {"signature_name": "summarize", "instances": [
-        {"text": "a text", "max_sentences": 1, "block_trigrams": True}]}),
+    (
+        "text:predict",
+        {
+            "signature_name": "summarize",
+            "instances": [{"text": "a text", "max_sentences": 1, "block_trigrams": True}],
+        },
+    ),
     ("text:predict", {"signature_name": "words", "instances": ["two words"]}),
     ("text:predict", {"signature_name": "raw", "instances": [{"b64": "/w=="}]}),
     ("text:predict", {"signature_name": "picky", "instances": ["a text"]}),
     ("numbers:predict", {"instances": [0.5, 1]}),
     ("numbers:predict", {"signature_name": "uneven", "inputs": [0.5]}),
-    ("numbers:predict", {"signature_name": "whole", "instances": [{"x": -(1 << 31), "z": (1 << 63) - 1}]}),
+    (
+        "numbers:predict",
+        {"signature_name": "whole", "instances": [{"x": -(1 << 31), "z": (1 << 63) - 1}]},
+    ),
     ("examples:regress", {"examples": [{"x": 80.0}, {"x": [20.0]}]}),
-    ("examples:classify", {"signature_name": "classify", "context": {"x": 2}, "examples": [{"x": 20.0}]})]
+    (
+        "examples:classify",
+        {"signature_name": "classify", "context": {"x": 2}, "examples": [{"x": 20.0}]},
+    ),
+]
 
 
 @pytest.mark.parametrize("path, body", BODIES)
@@ -94,25 +157,46 @@ def test_requests_and_answers_are_as_it_says(ask, document, path, body):
     assert conforms(body, said["requestBody"]["content"]["application/json"]["schema"], document)
     answer = ask("POST", f"/v1/models/{path}", json.dumps(body).encode())
     assert answer.status_code == 200, answer.text
-    assert conforms(answer.json(), said["responses"]["200"]["content"]["application/json"]["schema"], document)
+    assert conforms(
+        answer.json(), said["responses"]["200"]["content"]["application/json"]["schema"], document
+    )
 
 
-@pytest.mark.parametrize("path, body", [
-    ("text:predict", {}), ("text:predict", {"instances": [1]}), ("text:predict", {"instances": ["a"], "inputs": ["a"]}),
-    ("text:predict", {"signature_name": "nope", "instances": ["a"]}), ("text:predict", {"instances": [{"b64": "a"}]}),
-    ("numbers:predict", {"signature_name": "whole", "instances": [{"x": 1 << 31, "z": 1}]}),
-    ("numbers:predict", {"signature_name": "whole", "instances": [{"x": True, "z": 1}]}),
-    ("examples:regress", {"examples": []}), ("examples:regress", {"examples": [{"x": {"y": 1}}]})])
+@pytest.mark.parametrize(
+    "path, body",
+    [
+        ("text:predict", {}),
+        ("text:predict", {"instances": [1]}),
+        ("text:predict", {"instances": ["a"], "inputs": ["a"]}),
+        ("text:predict", {"signature_name": "nope", "instances": ["a"]}),
+        ("text:predict", {"instances": [{"b64": "a"}]}),
+        ("numbers:predict", {"signature_name": "whole", "instances": [{"x": 1 << 31, "z": 1}]}),
+        ("numbers:predict", {"signature_name": "whole", "instances": [{"x": True, "z": 1}]}),
+        ("examples:regress", {"examples": []}),
+        ("examples:regress", {"examples": [{"x": {"y": 1}}]}),
+    ],
+)
 def test_what_it_does_not_allow_is_refused(ask, document, path, body):
     said = document["paths"][f"/v1/models/{path}"]["post"]
-    assert not conforms(body, said["requestBody"]["content"]["application/json"]["schema"], document)
+    assert not conforms(
+        body, said["requestBody"]["content"]["application/json"]["schema"], document
+    )
     answer = ask("POST", f"/v1/models/{path}", json.dumps(body).encode())
     assert answer.status_code == 400
-    assert conforms(answer.json(), said["responses"]["400"]["content"]["application/json"]["schema"], document)
+    assert conforms(
+        answer.json(), said["responses"]["400"]["content"]["application/json"]["schema"], document
+    )
 
 
-@pytest.mark.parametrize("path, status", [("/v1/models/text", 200), ("/v1/models/text/metadata", 200),
-                                          ("/healthz", 200), ("/readyz", 200)])
+@pytest.mark.parametrize(
+    "path, status",
+    [
+        ("/v1/models/text", 200),
+        ("/v1/models/text/metadata", 200),
+        ("/healthz", 200),
+        ("/readyz", 200),
+    ],
+)
 def test_what_is_looked_at_is_as_it_says(ask, document, path, status):
     answer = ask("GET", path)
     (kind,) = (content := document["paths"][path]["get"]["responses"][str(status)]["content"])
@@ -120,11 +204,23 @@ def test_what_is_looked_at_is_as_it_says(ask, document, path, status):
     assert answer.status_code == status and conforms(value, content[kind]["schema"], document)
 
 
-@pytest.mark.parametrize("dtype, least, most", [("int8", -128, 127), ("uint8", 0, 255), ("int16", -32768, 32767),
-                                                ("uint16", 0, 65535), ("uint32", 0, (1 << 32) - 1),
-                                                ("uint64", 0, (1 << 64) - 1)])
+@pytest.mark.parametrize(
+    "dtype, least, most",
+    [
+        ("int8", -128, 127),
+        ("uint8", 0, 255),
+        ("int16", -32768, 32767),
+        ("uint16", 0, 65535),
+        ("uint32", 0, (1 << 32) - 1),
+        ("uint64", 0, (1 << 64) - 1),
+    ],
+)
 def test_limits_of_integers(dtype, least, most):
     info = TensorInfo(dtype, (None,))
-    servable = types.SimpleNamespace(name="m", version=1, signatures={"s": Signature("s", {"x": info}, {"y": info})})
-    body = openapi({"m": [servable]}, token=True)["paths"]["/v1/models/m:predict"]["post"]["requestBody"]
+    servable = types.SimpleNamespace(
+        name="m", version=1, signatures={"s": Signature("s", {"x": info}, {"y": info})}
+    )
+    body = openapi({"m": [servable]}, token=True)["paths"]["/v1/models/m:predict"]["post"][
+        "requestBody"
+    ]
     assert f'"minimum": {least}, "maximum": {most}' in json.dumps(body)

@@ -17,11 +17,23 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not (CHROMIUM and DRIVER), reason="needs chromium and chromedriver"),
+]
 
 ARTICLE = pathlib.Path(__file__).parents[2] / "examples" / "article.txt"
-QUIET = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-         "--disable-background-networking", "--disable-component-update", "--lang=en-US")
+QUIET = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-sync",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--lang=en-US",
+)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +57,9 @@ def open_page(server, tmp_path):
         drivers.append(driver)
         driver.get(address or f"http://127.0.0.1:{server.port}/")
         if address is None:
-            WebDriverWait(driver, 30).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+            WebDriverWait(driver, 30).until(
+                lambda page: page.find_elements(By.CSS_SELECTOR, "#model option")
+            )
         return driver
 
     yield begin
@@ -61,14 +75,20 @@ def ask(driver, text, model=None, seconds=60):
     """Sends a text, and waits for the answer or the error."""
     if model:
         driver.find_element(By.CSS_SELECTOR, f"#model option[value={model}]").click()
-    driver.execute_script("arguments[0].value = arguments[1]", driver.find_element(By.ID, "text"), text)
+    driver.execute_script(
+        "arguments[0].value = arguments[1]", driver.find_element(By.ID, "text"), text
+    )
     driver.find_element(By.ID, "send").click()
     settled(driver, seconds)
 
 
 def settled(driver, seconds=60):
-    WebDriverWait(driver, seconds).until(lambda page: page.find_element(By.ID, "send").is_enabled() and (
-        text_of(page, "problem") or page.find_element(By.ID, "result").is_displayed()))
+    WebDriverWait(driver, seconds).until(
+        lambda page: (
+            page.find_element(By.ID, "send").is_enabled()
+            and (text_of(page, "problem") or page.find_element(By.ID, "result").is_displayed())
+        )
+    )
 
 
 def violations(driver):
@@ -87,14 +107,20 @@ def test_a_summary_stands_marked_in_its_text(open_page, server):
     ask(driver, text, "bert_sum_ext_news_en")
     marks = driver.find_elements(By.TAG_NAME, "mark")
     assert len(marks) == 2
-    plain = driver.execute_script("return [...document.querySelectorAll('mark')].map(mark => mark.firstChild.data)")
+    plain = driver.execute_script(
+        "return [...document.querySelectorAll('mark')].map(mark => mark.firstChild.data)"
+    )
     assert text_of(driver, "answer").split() == " ".join(plain).split()
     source = driver.execute_script(
         "const copy = document.getElementById('source').cloneNode(true);"
-        "copy.querySelectorAll('sup').forEach(score => score.remove()); return copy.textContent")
+        "copy.querySelectorAll('sup').forEach(score => score.remove()); return copy.textContent"
+    )
     assert source == text
     command = text_of(driver, "command")
-    assert command.startswith("curl -d ") and f":{server.port}/v1/models/bert_sum_ext_news_en:predict" in command
+    assert (
+        command.startswith("curl -d ")
+        and f":{server.port}/v1/models/bert_sum_ext_news_en:predict" in command
+    )
     assert "s." in text_of(driver, "state") and violations(driver) == []
 
 
@@ -113,11 +139,22 @@ def classifier(tmp_path_factory):
     """A server of a small classifier with random weights."""
     folder = tmp_path_factory.mktemp("classifier")
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "fire", "the", "city"]
-    model = BertClassifier({"vocab_size": len(words), "hidden_size": 8, "num_hidden_layers": 1,
-                            "num_attention_heads": 2, "intermediate_size": 8, "max_position_embeddings": 16},
-                           ("calm", "alarm"))
-    model.save_pretrained(folder / "best", words, {"text": {
-        "lowercase": True, "strip_accents": None, "max_length": 16, "pair": False}})
+    model = BertClassifier(
+        {
+            "vocab_size": len(words),
+            "hidden_size": 8,
+            "num_hidden_layers": 1,
+            "num_attention_heads": 2,
+            "intermediate_size": 8,
+            "max_position_embeddings": 16,
+        },
+        ("calm", "alarm"),
+    )
+    model.save_pretrained(
+        folder / "best",
+        words,
+        {"text": {"lowercase": True, "strip_accents": None, "max_length": 16, "pair": False}},
+    )
     export_model(folder / "best", folder / "models" / "alarm" / "1")
     with Server(folder / "models", ServerSettings(port=0, max_characters=6_000_000)) as started:
         yield started
@@ -125,13 +162,21 @@ def classifier(tmp_path_factory):
 
 def test_labels_with_their_probabilities_of_five_megabytes(open_page, classifier):
     driver = open_page(address=f"http://127.0.0.1:{classifier.port}/")
-    WebDriverWait(driver, 30).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+    WebDriverWait(driver, 30).until(
+        lambda page: page.find_elements(By.CSS_SELECTOR, "#model option")
+    )
     ask(driver, "the city " * 600_000, "alarm", seconds=120)
     rows = [row.text.split() for row in driver.find_elements(By.CSS_SELECTOR, "tbody tr")]
-    assert [label for label, _ in rows] == ["calm", "alarm"] and text_of(driver, "answer") in ("calm", "alarm")
+    assert [label for label, _ in rows] == ["calm", "alarm"] and text_of(driver, "answer") in (
+        "calm",
+        "alarm",
+    )
     assert sum(float(share) for _, share in rows) == pytest.approx(1, abs=0.011)
     assert text_of(driver, "command").startswith("curl -d @request.json ")
-    assert "The model read 0.0 % of the text" in text_of(driver, "warnings") and violations(driver) == []
+    assert (
+        "The model read 0.0 % of the text" in text_of(driver, "warnings")
+        and violations(driver) == []
+    )
 
 
 def test_a_summary_of_five_megabytes(open_page, tmp_path):
@@ -144,15 +189,25 @@ def test_a_summary_of_five_megabytes(open_page, tmp_path):
             file.write(next(parts))
     with Server(settings=ServerSettings(port=0, max_characters=6_000_000, timeout=1500)) as patient:
         driver = open_page(address=f"http://127.0.0.1:{patient.port}/")
-        WebDriverWait(driver, 30).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+        WebDriverWait(driver, 30).until(
+            lambda page: page.find_elements(By.CSS_SELECTOR, "#model option")
+        )
         driver.find_element(By.ID, "file").send_keys(str(text))
         WebDriverWait(driver, 60).until(
-            lambda page: page.execute_script("return document.getElementById('text').value.length") > 4_900_000)
+            lambda page: (
+                page.execute_script("return document.getElementById('text').value.length")
+                > 4_900_000
+            )
+        )
         driver.find_element(By.ID, "send").click()
         settled(driver, 1500)
         assert text_of(driver, "problem") == ""
-        plain = driver.execute_script("return [...document.querySelectorAll('mark')].map(mark => mark.firstChild.data)")
-        assert len(plain) == 3 and all(sentence in text.read_text(encoding="utf-8") for sentence in plain)
+        plain = driver.execute_script(
+            "return [...document.querySelectorAll('mark')].map(mark => mark.firstChild.data)"
+        )
+        assert len(plain) == 3 and all(
+            sentence in text.read_text(encoding="utf-8") for sentence in plain
+        )
         assert text_of(driver, "answer").split() == " ".join(plain).split()
 
 
@@ -184,8 +239,13 @@ def test_errors(open_page):
 
 
 def test_korean_dark_and_on_a_phone(open_page, tmp_path):
-    driver = open_page("--lang=ko-KR", "--accept-lang=ko-KR", "--blink-settings=preferredColorScheme=0",
-                       "--force-dark-mode", "--window-size=500,900")
+    driver = open_page(
+        "--lang=ko-KR",
+        "--accept-lang=ko-KR",
+        "--blink-settings=preferredColorScheme=0",
+        "--force-dark-mode",
+        "--window-size=500,900",
+    )
     driver.find_element(By.CSS_SELECTOR, "#language option[value=ko]").click()
     assert driver.find_element(By.ID, "send").text == "요약하기"
     assert driver.find_element(By.TAG_NAME, "html").get_attribute("lang") == "ko"
@@ -201,9 +261,12 @@ def test_a_file(open_page, tmp_path):
     bad.write_bytes(b"\xff\xfe\x00")
     driver.find_element(By.ID, "file").send_keys(str(good))
     WebDriverWait(driver, 10).until(
-        lambda page: page.find_element(By.ID, "text").get_attribute("value") == "It rained. 日本。")
+        lambda page: page.find_element(By.ID, "text").get_attribute("value") == "It rained. 日本。"
+    )
     driver.find_element(By.ID, "file").send_keys(str(bad))
-    WebDriverWait(driver, 10).until(lambda page: "bad.txt is no text file" in text_of(page, "problem"))
+    WebDriverWait(driver, 10).until(
+        lambda page: "bad.txt is no text file" in text_of(page, "problem")
+    )
 
 
 # What a browser does with a file that is dragged over a field and dropped; WebDriver has no way to drag one in.
@@ -220,7 +283,11 @@ def test_a_file_that_is_dropped(open_page):
     driver = open_page()
     field = driver.find_element(By.ID, "text")
     # The browser does not open it in place of the page, and the field is marked while it is over it.
-    assert driver.execute_script(DROP, field, "good.txt", "It rained. 日本。") == [True, True, False]
+    assert driver.execute_script(DROP, field, "good.txt", "It rained. 日本。") == [
+        True,
+        True,
+        False,
+    ]
     WebDriverWait(driver, 10).until(lambda _: field.get_attribute("value") == "It rained. 日本。")
     driver.find_element(By.ID, "send").click()
     settled(driver)
@@ -230,8 +297,12 @@ def test_a_file_that_is_dropped(open_page):
 def test_the_page_asks_no_other_host_and_logs_no_error(open_page, server):
     driver = open_page()
     ask(driver, "It rained.")
-    names = driver.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
-    assert names and all(name.startswith((f"http://127.0.0.1:{server.port}/", "data:")) for name in names)
+    names = driver.execute_script(
+        "return performance.getEntriesByType('resource').map(entry => entry.name)"
+    )
+    assert names and all(
+        name.startswith((f"http://127.0.0.1:{server.port}/", "data:")) for name in names
+    )
     assert [entry for entry in driver.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
@@ -240,7 +311,10 @@ def test_a_token(open_page, models):
         driver = open_page(address=f"http://127.0.0.1:{closed.port}/")
         WebDriverWait(driver, 30).until(lambda page: "token" in text_of(page, "problem"))
         driver.find_element(By.ID, "token").send_keys("secret", Keys.TAB)
-        WebDriverWait(driver, 30).until(lambda page: page.find_elements(By.CSS_SELECTOR, "#model option"))
+        WebDriverWait(driver, 30).until(
+            lambda page: page.find_elements(By.CSS_SELECTOR, "#model option")
+        )
         ask(driver, "It rained.")
-        assert "Authorization: Bearer TOKEN" in text_of(driver, "command") and "secret" not in json.dumps(
-            text_of(driver, "command"))
+        assert "Authorization: Bearer TOKEN" in text_of(
+            driver, "command"
+        ) and "secret" not in json.dumps(text_of(driver, "command"))

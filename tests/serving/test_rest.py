@@ -7,20 +7,30 @@ import json
 
 import pytest
 
-TEXT, NUMBERS, EXAMPLES = "/v1/models/text:predict", "/v1/models/numbers:predict", "/v1/models/examples"
+TEXT, NUMBERS, EXAMPLES = (
+    "/v1/models/text:predict",
+    "/v1/models/numbers:predict",
+    "/v1/models/examples",
+)
 STATUS = {"error_code": "OK", "error_message": ""}
 DEEP = 500_000
 
 
 def rows(*texts, number=2):
     """The answer of version 2 to texts in row form."""
-    return {"predictions": [{"count": len(t.encode()), "score": float(len(t.encode()) + number), "summary": t}
-                            for t in texts]}
+    return {
+        "predictions": [
+            {"count": len(t.encode()), "score": float(len(t.encode()) + number), "summary": t}
+            for t in texts
+        ]
+    }
 
 
 def columns(*texts, number=2):
     found = rows(*texts, number=number)["predictions"]
-    return {"outputs": {name: [row[name] for row in found] for name in ("count", "score", "summary")}}
+    return {
+        "outputs": {name: [row[name] for row in found] for name in ("count", "score", "summary")}
+    }
 
 
 CASES = [
@@ -32,40 +42,112 @@ CASES = [
     (6, "GET /v1/models/foo:predict", None, 400, "Malformed request"),
     (7, "GET /v1/models/foo/version/50:predict", None, 400, "Malformed request"),
     (8, "POST /v1/models/foo/version/50:regress", "", 400, "Malformed request"),
-    (10, "POST /v1/models/foo/versions/18446744073709551615:regress", "", 400,
-     "Failed to convert version: 18446744073709551615 to numeric."),
+    (
+        10,
+        "POST /v1/models/foo/versions/18446744073709551615:regress",
+        "",
+        400,
+        "Failed to convert version: 18446744073709551615 to numeric.",
+    ),
     (11, "POST /v1/models/foo/metadata", "", 400, "Malformed request"),
     (12, "POST /v1/models/foo/label/x:regress", "", 400, "Malformed request"),
-    (14, "GET /v1/models/modelname%21%23%24%25%26%27%28%29%2A%2B%2C%2F%3A%3B%3D%3F%40%5B%5D", None, 404,
-     "modelname!#$%&'()*+,/:;=?@[]"),
-    (15, "POST /v1/models/text/labels/latest%21%23:predict", '{"instances": ["a"]}', 400,
-     "Unrecognized servable version label: latest!#"),
+    (
+        14,
+        "GET /v1/models/modelname%21%23%24%25%26%27%28%29%2A%2B%2C%2F%3A%3B%3D%3F%40%5B%5D",
+        None,
+        404,
+        "modelname!#$%&'()*+,/:;=?@[]",
+    ),
+    (
+        15,
+        "POST /v1/models/text/labels/latest%21%23:predict",
+        '{"instances": ["a"]}',
+        400,
+        "Unrecognized servable version label: latest!#",
+    ),
     (16, "GET /statuspage", None, 404, "there is no /statuspage"),  # deliberate: JSON
     (18, "POST /v1/models/text:predict?x=1", '{"instances": ["a"]}', 200, rows("a")),  # deliberate
     (19, "PUT /v1/models/text", "", 400, "Malformed request: PUT /v1/models/text"),
     (19, "DELETE /v1/models/text", "", 400, "Malformed request: DELETE"),
     (19, "PATCH /v1/models/text", "", 400, "Malformed request: PATCH"),
     # 2 which model, which version
-    (21, "POST /v1/models/foo:predict", '{"instances":[1]}', 404, "Servable not found for request: Latest(foo)"),
+    (
+        21,
+        "POST /v1/models/foo:predict",
+        '{"instances":[1]}',
+        404,
+        "Servable not found for request: Latest(foo)",
+    ),
     (22, "POST /v1/models/foo/versions/50:predict", '{"instances":[1]}', 404, "Specific(foo, 50)"),
-    (23, "POST /v1/models/text/versions/99:predict", '{"instances":[1]}', 404, "Specific(text, 99)"),
-    (24, "POST /v1/models/text/labels/nope:predict", '{"instances":["a"]}', 400,
-     "Unrecognized servable version label: nope"),
-    (24, "POST /v1/models/text/labels/stable:predict", '{"instances":["a"]}', 200, rows("a", number=1)),
+    (
+        23,
+        "POST /v1/models/text/versions/99:predict",
+        '{"instances":[1]}',
+        404,
+        "Specific(text, 99)",
+    ),
+    (
+        24,
+        "POST /v1/models/text/labels/nope:predict",
+        '{"instances":["a"]}',
+        400,
+        "Unrecognized servable version label: nope",
+    ),
+    (
+        24,
+        "POST /v1/models/text/labels/stable:predict",
+        '{"instances":["a"]}',
+        200,
+        rows("a", number=1),
+    ),
     (26, f"POST {TEXT}", '{"instances":["a"]}', 200, rows("a")),
     (28, f"POST {TEXT}", '{"signature_name":"serving_default","instances":["a"]}', 200, rows("a")),
     (28, f"POST {TEXT}", '{"signature_name":"serving_default","inputs":["a"]}', 200, columns("a")),
-    (29, f"POST {TEXT}", '{"signature_name":"nope","inputs":["a"]}', 400,
-     'Serving signature name: "nope" not found in signature def'),
+    (
+        29,
+        f"POST {TEXT}",
+        '{"signature_name":"nope","inputs":["a"]}',
+        400,
+        'Serving signature name: "nope" not found in signature def',
+    ),
     # 3 bodies
     (31, f"POST {TEXT}", "", 400, "JSON Parse error: The document is empty"),
-    (32, f"POST {TEXT}", "instances = [1, 2]", 400, "JSON Parse error: Invalid value. at offset: 0"),
+    (
+        32,
+        f"POST {TEXT}",
+        "instances = [1, 2]",
+        400,
+        "JSON Parse error: Invalid value. at offset: 0",
+    ),
     (34, f"POST {TEXT}", '{"inputs":["x"]}rubbish', 200, columns("x")),
-    (35, f"POST {TEXT}", f'{{"instances":["a"],"nested":{"[" * DEEP}1{"]" * DEEP}}}', 200, rows("a")),
-    (35, f"POST {TEXT}", f'{{"instances":["[{{\\""],"nested":{"[" * DEEP}1{"]" * DEEP}}}x', 200, rows('[{"')),
-    (36, f"POST {TEXT}", f'{{"signature_name":{"[" * DEEP}1{"]" * DEEP}}}', 400, "key must be a string value"),
-    (38, f"POST {TEXT}", '{"instances":["a"],"inputs":["a"]}', 400,
-     "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist"),
+    (
+        35,
+        f"POST {TEXT}",
+        f'{{"instances":["a"],"nested":{"[" * DEEP}1{"]" * DEEP}}}',
+        200,
+        rows("a"),
+    ),
+    (
+        35,
+        f"POST {TEXT}",
+        f'{{"instances":["[{{\\""],"nested":{"[" * DEEP}1{"]" * DEEP}}}x',
+        200,
+        rows('[{"'),
+    ),
+    (
+        36,
+        f"POST {TEXT}",
+        f'{{"signature_name":{"[" * DEEP}1{"]" * DEEP}}}',
+        400,
+        "key must be a string value",
+    ),
+    (
+        38,
+        f"POST {TEXT}",
+        '{"instances":["a"],"inputs":["a"]}',
+        400,
+        "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist",
+    ),
     (39, f"POST {TEXT}", "{}", 400, "Missing 'inputs' or 'instances' key"),
     (40, f"POST {TEXT}", '{"instances":"x"}', 400, "Expecting 'instances' to be an list/array"),
     (41, f"POST {TEXT}", '{"instances":[]}', 400, "No values in 'instances' array"),
@@ -75,101 +157,330 @@ CASES = [
     (46, f"POST {TEXT}", '{"inputs":{"text":["a"]}}', 200, columns("a")),
     (47, f"POST {NUMBERS}", '{"instances":[1.0, 2.0, 5.0]}', 200, {"predictions": [2.5, 3.0, 4.5]}),
     (47, f"POST {NUMBERS}", '{"inputs":[[1.0, 2.0]]}', 200, {"outputs": [[2.5, 3.0]]}),
-    (48, f"POST {NUMBERS}", '{"instances":["x","y"]}', 400,
-     'JSON Value: "x" Type: String is not of expected type: float'),
-    (50, f"POST {NUMBERS}", '{"instances":[[1,2],[3,4],[5,6,7]]}', 400,
-     "Failed to process element: 2 of 'instances' list. Error: INVALID_ARGUMENT: Expecting tensor size: 2 but got: 3"),
-    (51, f"POST {NUMBERS}", '{"instances":[[1,2],[3,4],[[5,6]]]}', 400, "Expecting shape [2] but got: [1,2]"),
+    (
+        48,
+        f"POST {NUMBERS}",
+        '{"instances":["x","y"]}',
+        400,
+        'JSON Value: "x" Type: String is not of expected type: float',
+    ),
+    (
+        50,
+        f"POST {NUMBERS}",
+        '{"instances":[[1,2],[3,4],[5,6,7]]}',
+        400,
+        "Failed to process element: 2 of 'instances' list. Error: INVALID_ARGUMENT: Expecting tensor size: 2 but got: 3",
+    ),
+    (
+        51,
+        f"POST {NUMBERS}",
+        '{"instances":[[1,2],[3,4],[[5,6]]]}',
+        400,
+        "Expecting shape [2] but got: [1,2]",
+    ),
     (51, f"POST {NUMBERS}", '{"instances":[1,[1]]}', 400, "Expecting shape"),
     (52, f"POST {NUMBERS}", '{"instances":[[1,2],["a","b"]]}', 400, "not of expected type"),
-    (54, f"POST {TEXT}", '{"instances":[{"text":"a"},["b"]]}', 400,
-     "Expecting object but got list at item 1 of input list"),
-    (55, f"POST {TEXT}", '{"instances":["a",{"text":"b"}]}', 400,
-     "Expecting value/list but got object at item 1 of input list"),
-    (56, f"POST {TEXT}", '{"instances":[{"textt":"a"}]}', 400,
-     "Failed to process element: 0 key: textt of 'instances' list. Error: INVALID_ARGUMENT: JSON object: does not have "
-     "named input: textt"),
-    (57, f"POST {TEXT}", '{"signature_name":"summarize","instances":[{"text":"a","max_sentences":1}]}', 400,
-     "keys must be equal to: block_trigrams,max_sentences,text"),
-    (58, f"POST {TEXT}", '{"signature_name":"summarize","instances":["a"]}', 400,
-     "instances is a plain list, but expecting list of objects as multiple input tensors required as per "
-     "tensorinfo_map"),
-    (59, f"POST {TEXT}", '{"signature_name":"summarize","inputs":["a"]}', 400,
-     "inputs is a plain value/list, but expecting an object as multiple input tensors required as per tensorinfo_map"),
+    (
+        54,
+        f"POST {TEXT}",
+        '{"instances":[{"text":"a"},["b"]]}',
+        400,
+        "Expecting object but got list at item 1 of input list",
+    ),
+    (
+        55,
+        f"POST {TEXT}",
+        '{"instances":["a",{"text":"b"}]}',
+        400,
+        "Expecting value/list but got object at item 1 of input list",
+    ),
+    (
+        56,
+        f"POST {TEXT}",
+        '{"instances":[{"textt":"a"}]}',
+        400,
+        "Failed to process element: 0 key: textt of 'instances' list. Error: INVALID_ARGUMENT: JSON object: does not have "
+        "named input: textt",
+    ),
+    (
+        57,
+        f"POST {TEXT}",
+        '{"signature_name":"summarize","instances":[{"text":"a","max_sentences":1}]}',
+        400,
+        "keys must be equal to: block_trigrams,max_sentences,text",
+    ),
+    (
+        58,
+        f"POST {TEXT}",
+        '{"signature_name":"summarize","instances":["a"]}',
+        400,
+        "instances is a plain list, but expecting list of objects as multiple input tensors required as per "
+        "tensorinfo_map",
+    ),
+    (
+        59,
+        f"POST {TEXT}",
+        '{"signature_name":"summarize","inputs":["a"]}',
+        400,
+        "inputs is a plain value/list, but expecting an object as multiple input tensors required as per tensorinfo_map",
+    ),
     (60, f"POST {TEXT}", '{"inputs":{}}', 400, "Missing named input: text in 'inputs' object."),
-    (62, f"POST {TEXT}", '{"instances":[{"b64":"aGVsbG8="},{"b64":"d29ybGQ="}]}', 200, rows("hello", "world")),
+    (
+        62,
+        f"POST {TEXT}",
+        '{"instances":[{"b64":"aGVsbG8="},{"b64":"d29ybGQ="}]}',
+        200,
+        rows("hello", "world"),
+    ),
     (62, f"POST {TEXT}", '{"instances":[{"text":{"b64":"aGVsbG8"}}]}', 200, rows("hello")),
-    (63, f"POST {TEXT}", '{"instances":[[{"b64":"aGVsbG8="}]]}', 400, "input text has the shape [1,1], expected [-1]"),
-    (64, f"POST {TEXT}", '{"inputs":{"text":{"b64":"aGVsbG8="}}}', 400, "input text has the shape [], expected [-1]"),
-    (66, f"POST {TEXT}", '{"inputs":{"text":[{"b64":1}]}}', 400, "not formatted correctly for base64 data"),
-    (66, f"POST {TEXT}", '{"inputs":{"text":[{"b64":"aGVsbG8=","x":1}]}}', 400,
-     "not formatted correctly for base64 data"),
+    (
+        63,
+        f"POST {TEXT}",
+        '{"instances":[[{"b64":"aGVsbG8="}]]}',
+        400,
+        "input text has the shape [1,1], expected [-1]",
+    ),
+    (
+        64,
+        f"POST {TEXT}",
+        '{"inputs":{"text":{"b64":"aGVsbG8="}}}',
+        400,
+        "input text has the shape [], expected [-1]",
+    ),
+    (
+        66,
+        f"POST {TEXT}",
+        '{"inputs":{"text":[{"b64":1}]}}',
+        400,
+        "not formatted correctly for base64 data",
+    ),
+    (
+        66,
+        f"POST {TEXT}",
+        '{"inputs":{"text":[{"b64":"aGVsbG8=","x":1}]}}',
+        400,
+        "not formatted correctly for base64 data",
+    ),
     (67, f"POST {TEXT}", '{"instances":[{"b64":1}]}', 400, "does not have named input: b64"),
     (69, f"POST {TEXT}", '{"instances":[{"b64":"a"}]}', 400, "Unable to base64 decode"),
     (70, f"POST {NUMBERS}", '{"instances":[1, 2.5, 3]}', 200, {"predictions": [2.5, 3.25, 3.5]}),
-    (71, f"POST {TEXT}", json.dumps({"instances": ["a\0b", "😀", "日本語"]}), 200, rows("a\0b", "😀", "日本語")),
+    (
+        71,
+        f"POST {TEXT}",
+        json.dumps({"instances": ["a\0b", "😀", "日本語"]}),
+        200,
+        rows("a\0b", "😀", "日本語"),
+    ),
     (71, f"POST {TEXT}", json.dumps({"instances": ["😀"]}, ensure_ascii=False), 200, rows("😀")),
     (72, f"POST {TEXT}", '{"instances":["\\ud800"]}', 400, "surrogate pair"),
-    (73, f"POST {TEXT}", '{"instances":[{"b64":"/w=="}]}', 200, {"predictions": [
-        {"count": 1, "score": 3.0, "summary": "\ufffd"}]}),  # no UTF-8: still valid JSON
-    (75, f"POST {TEXT}", '{"signature_name":"raw","instances":[{"b64":"/w=="}]}', 200,
-     {"predictions": [{"b64": "/w=="}]}),
-    (76, f"POST {NUMBERS}", '{"signature_name":"uneven","instances":[1.0]}', 400, "has inconsistent batch size: "),
-    (76, f"POST {NUMBERS}", '{"signature_name":"uneven","inputs":[1.0]}', 200,
-     {"outputs": {"one": [1.0], "two": [1.0, 1.0]}}),
-    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":1,"z":2147483648}]}', 200,
-     {"predictions": [2147483649]}),
-    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":2147483648,"z":1}]}', 400,
-     "not of expected type: int32"),
-    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":1.5,"z":1}]}', 400,
-     "not of expected type: int32"),
-    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":2.0,"z":-1e3}]}', 200, {"predictions": [-998]}),
-    (0, f"POST {NUMBERS}", '{"signature_name":"whole","instances":[{"x":true,"z":1}]}', 400, "Type: True"),
-    (0, f"POST {NUMBERS}", '{"signature_name":"whole","inputs":{"x":[1,2],"z":[1]}}', 400,
-     "inputs differ in their number of rows: x has 2, z has 1"),
+    (
+        73,
+        f"POST {TEXT}",
+        '{"instances":[{"b64":"/w=="}]}',
+        200,
+        {"predictions": [{"count": 1, "score": 3.0, "summary": "\ufffd"}]},
+    ),  # no UTF-8: still valid JSON
+    (
+        75,
+        f"POST {TEXT}",
+        '{"signature_name":"raw","instances":[{"b64":"/w=="}]}',
+        200,
+        {"predictions": [{"b64": "/w=="}]},
+    ),
+    (
+        76,
+        f"POST {NUMBERS}",
+        '{"signature_name":"uneven","instances":[1.0]}',
+        400,
+        "has inconsistent batch size: ",
+    ),
+    (
+        76,
+        f"POST {NUMBERS}",
+        '{"signature_name":"uneven","inputs":[1.0]}',
+        200,
+        {"outputs": {"one": [1.0], "two": [1.0, 1.0]}},
+    ),
+    (
+        0,
+        f"POST {NUMBERS}",
+        '{"signature_name":"whole","instances":[{"x":1,"z":2147483648}]}',
+        200,
+        {"predictions": [2147483649]},
+    ),
+    (
+        0,
+        f"POST {NUMBERS}",
+        '{"signature_name":"whole","instances":[{"x":2147483648,"z":1}]}',
+        400,
+        "not of expected type: int32",
+    ),
+    (
+        0,
+        f"POST {NUMBERS}",
+        '{"signature_name":"whole","instances":[{"x":1.5,"z":1}]}',
+        400,
+        "not of expected type: int32",
+    ),
+    (
+        0,
+        f"POST {NUMBERS}",
+        '{"signature_name":"whole","instances":[{"x":2.0,"z":-1e3}]}',
+        200,
+        {"predictions": [-998]},
+    ),
+    (
+        0,
+        f"POST {NUMBERS}",
+        '{"signature_name":"whole","instances":[{"x":true,"z":1}]}',
+        400,
+        "Type: True",
+    ),
+    (
+        0,
+        f"POST {NUMBERS}",
+        '{"signature_name":"whole","inputs":{"x":[1,2],"z":[1]}}',
+        400,
+        "inputs differ in their number of rows: x has 2, z has 1",
+    ),
     (0, f"POST {NUMBERS}", '{"instances":[1e400]}', 400, "Number too big to be stored in double"),
-    (80, f"POST {TEXT}", '{"instances":"x"}', 400, 'JSON Value: {"instances": "x"} Expecting'),  # quotes come whole
+    (
+        80,
+        f"POST {TEXT}",
+        '{"instances":"x"}',
+        400,
+        'JSON Value: {"instances": "x"} Expecting',
+    ),  # quotes come whole
     (0, f"POST {TEXT}", '["a"]', 400, "Is not object"),
     (0, f"POST {TEXT}", '{"instances":[null]}', 400, "Type: Null is not of expected type: string"),
-    (0, f"POST {TEXT}", '{"signature_name":"picky","instances":["good","bad"]}', 400, "found a bad text"),
-    (0, f"POST {TEXT}", '{"signature_name":"picky","inputs":["bad"]}', 400, "assertion failed: [found a bad text]"),
+    (
+        0,
+        f"POST {TEXT}",
+        '{"signature_name":"picky","instances":["good","bad"]}',
+        400,
+        "found a bad text",
+    ),
+    (
+        0,
+        f"POST {TEXT}",
+        '{"signature_name":"picky","inputs":["bad"]}',
+        400,
+        "assertion failed: [found a bad text]",
+    ),
     (0, f"POST {TEXT}", "\ufeff" + '{"instances":["a"]}', 200, rows("a")),
-    (30, "POST /v1/models/text:classify", '{"examples":[{"x":1}]}', 400,
-     "Expected classification signature method_name to be tensorflow/serving/classify. Was: "
-     "tensorflow/serving/predict"),
-    (30, "POST /v1/models/text:regress", '{"examples":[{"x":1}]}', 400, "Expected regression signature"),
+    (
+        30,
+        "POST /v1/models/text:classify",
+        '{"examples":[{"x":1}]}',
+        400,
+        "Expected classification signature method_name to be tensorflow/serving/classify. Was: "
+        "tensorflow/serving/predict",
+    ),
+    (
+        30,
+        "POST /v1/models/text:regress",
+        '{"examples":[{"x":1}]}',
+        400,
+        "Expected regression signature",
+    ),
     (30, f"POST {EXAMPLES}:predict", '{"instances":["a"]}', 400, "Expected predict signature"),
-    (78, f"POST {EXAMPLES}:regress", '{"examples":[{"x":80.0},{"x":[20.0]}]}', 200, {"results": [42.0, 12.0]}),
-    (78, f"POST {EXAMPLES}:regress", '{"context":{"x":80.0},"examples":[{},{"x":20.0}]}', 200,
-     {"results": [42.0, 12.0]}),
-    (78, f"POST {EXAMPLES}:classify", '{"signature_name":"classify","examples":[{"x":20.0}]}', 200,
-     {"results": [[["", 12.0]]]}),
+    (
+        78,
+        f"POST {EXAMPLES}:regress",
+        '{"examples":[{"x":80.0},{"x":[20.0]}]}',
+        200,
+        {"results": [42.0, 12.0]},
+    ),
+    (
+        78,
+        f"POST {EXAMPLES}:regress",
+        '{"context":{"x":80.0},"examples":[{},{"x":20.0}]}',
+        200,
+        {"results": [42.0, 12.0]},
+    ),
+    (
+        78,
+        f"POST {EXAMPLES}:classify",
+        '{"signature_name":"classify","examples":[{"x":20.0}]}',
+        200,
+        {"results": [[["", 12.0]]]},
+    ),
     (78, f"POST {EXAMPLES}:regress", '{"examples":[{"x":"a"}]}', 400, "Data types don't match"),
-    (79, f"POST {EXAMPLES}:regress", '{"instances":[1]}', 400, "key 'examples' is expected and was not found"),
+    (
+        79,
+        f"POST {EXAMPLES}:regress",
+        '{"instances":[1]}',
+        400,
+        "key 'examples' is expected and was not found",
+    ),
     (79, f"POST {EXAMPLES}:regress", '{"examples":[]}', 400, "is an empty array"),
     (79, f"POST {EXAMPLES}:regress", '{"examples":1}', 400, "list/array"),
     (79, f"POST {EXAMPLES}:regress", '{"examples":[1]}', 400, "Example 0 must be an object"),
-    (79, f"POST {EXAMPLES}:regress", '{"examples":[{"x":[1,"a"]}]}', 400, "feature x: expected numbers, or strings"),
+    (
+        79,
+        f"POST {EXAMPLES}:regress",
+        '{"examples":[{"x":[1,"a"]}]}',
+        400,
+        "feature x: expected numbers, or strings",
+    ),
     # 4 status and metadata
-    (81, "GET /v1/models/numbers", None, 200,
-     {"model_version_status": [{"version": "123", "state": "AVAILABLE", "status": STATUS}]}),
-    (82, "GET /v1/models/text/versions/1", None, 200,
-     {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": STATUS}]}),
-    (83, "GET /v1/models/text/labels/stable", None, 200,  # deliberate: the version of the label
-     {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": STATUS}]}),
-    (83, "GET /v1/models/text/labels/nope", None, 400, "Unrecognized servable version label: nope"),  # deliberate
+    (
+        81,
+        "GET /v1/models/numbers",
+        None,
+        200,
+        {"model_version_status": [{"version": "123", "state": "AVAILABLE", "status": STATUS}]},
+    ),
+    (
+        82,
+        "GET /v1/models/text/versions/1",
+        None,
+        200,
+        {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": STATUS}]},
+    ),
+    (
+        83,
+        "GET /v1/models/text/labels/stable",
+        None,
+        200,  # deliberate: the version of the label
+        {"model_version_status": [{"version": "1", "state": "AVAILABLE", "status": STATUS}]},
+    ),
+    (
+        83,
+        "GET /v1/models/text/labels/nope",
+        None,
+        400,
+        "Unrecognized servable version label: nope",
+    ),  # deliberate
     (84, "GET /v1/models/nope", None, 404, "Could not find any versions of model nope"),
     (85, "GET /v1/models/text/versions/9", None, 404, "Could not find version 9 of model text"),
-    (86, "GET /v1/models/text", None, 200, {"model_version_status": [
-        {"version": number, "state": "AVAILABLE", "status": STATUS} for number in ("2", "1")]}),
+    (
+        86,
+        "GET /v1/models/text",
+        None,
+        200,
+        {
+            "model_version_status": [
+                {"version": number, "state": "AVAILABLE", "status": STATUS} for number in ("2", "1")
+            ]
+        },
+    ),
     (91, "GET /v1/models/nope/metadata", None, 404, "Servable not found for request: Latest(nope)"),
-    (103, "POST /v1/models/text/labels/gone:predict", '{"instances":["a"]}', 400,
-     "not currently available for inference"),
+    (
+        103,
+        "POST /v1/models/text/labels/gone:predict",
+        '{"instances":["a"]}',
+        400,
+        "not currently available for inference",
+    ),
 ]
 
 
-@pytest.mark.parametrize("number, request_line, body, status, expected", CASES,
-                         ids=[f"{case[0]}-{place}" for place, case in enumerate(CASES)])
+@pytest.mark.parametrize(
+    "number, request_line, body, status, expected",
+    CASES,
+    ids=[f"{case[0]}-{place}" for place, case in enumerate(CASES)],
+)
 def test_case(ask, number, request_line, body, status, expected):
     answer = ask(*request_line.split(" ", 1), body=(body or "").encode())
     assert answer.status_code == status, answer.text[:500]
@@ -180,11 +491,27 @@ def test_case(ask, number, request_line, body, status, expected):
         assert answer.json() == expected
 
 
-@pytest.mark.parametrize("body, signature", [
-    ('{"signature_name":"summarize"}', "summarize"), ('{"signature_name":"raw","instances":[1]}', "raw"),
-    ('{"signature_name":"picky","instances":["bad"]}', "picky"),  # the graph's own error
-    *((body, None) for body in ("", "hello", '["a"]', "{", "{}", '{"signature_name":5,"instances":["a"]}',
-                                '{"signature_name":"nope","instances":["a"]}', '{"instances":[1]}'))])
+@pytest.mark.parametrize(
+    "body, signature",
+    [
+        ('{"signature_name":"summarize"}', "summarize"),
+        ('{"signature_name":"raw","instances":[1]}', "raw"),
+        ('{"signature_name":"picky","instances":["bad"]}', "picky"),  # the graph's own error
+        *(
+            (body, None)
+            for body in (
+                "",
+                "hello",
+                '["a"]',
+                "{",
+                "{}",
+                '{"signature_name":5,"instances":["a"]}',
+                '{"signature_name":"nope","instances":["a"]}',
+                '{"instances":[1]}',
+            )
+        ),
+    ],
+)
 def test_an_error_shows_a_body_that_is_correct(ask, body, signature):
     answer = ask("POST", TEXT, body.encode())
     said, _, sample = answer.json()["error"].partition("; a correct body is ")
@@ -193,13 +520,31 @@ def test_an_error_shows_a_body_that_is_correct(ask, body, signature):
     assert ask("POST", TEXT, sample.encode()).status_code == 200
 
 
-@pytest.mark.parametrize("model, method, body, form", [
-    (EXAMPLES, "regress", "", 'a body of :regress has the form {"examples": [{"FEATURE": 0.5}]}'),
-    (EXAMPLES, "regress", '{"examples":[{"x":"a"}]}', "a body of :regress has the form {"),
-    (EXAMPLES, "classify", '{"signature_name":"classify"}',
-     'a body of :classify has the form {"signature_name": "classify", "examples": [{"FEATURE": 0.5}]}'),
-    (EXAMPLES, "predict", "{}", "a body of :regress has the form {"),
-    ("/v1/models/text", "classify", "{}", 'ask it by :predict; a correct body is {"instances": ["a text"]}')])
+@pytest.mark.parametrize(
+    "model, method, body, form",
+    [
+        (
+            EXAMPLES,
+            "regress",
+            "",
+            'a body of :regress has the form {"examples": [{"FEATURE": 0.5}]}',
+        ),
+        (EXAMPLES, "regress", '{"examples":[{"x":"a"}]}', "a body of :regress has the form {"),
+        (
+            EXAMPLES,
+            "classify",
+            '{"signature_name":"classify"}',
+            'a body of :classify has the form {"signature_name": "classify", "examples": [{"FEATURE": 0.5}]}',
+        ),
+        (EXAMPLES, "predict", "{}", "a body of :regress has the form {"),
+        (
+            "/v1/models/text",
+            "classify",
+            "{}",
+            'ask it by :predict; a correct body is {"instances": ["a text"]}',
+        ),
+    ],
+)
 def test_an_error_shows_the_form_of_a_body_of_examples(ask, model, method, body, form):
     answer = ask("POST", f"{model}:{method}", body.encode())
     assert answer.status_code == 400 and answer.json()["error"].count(form) == 1
@@ -207,8 +552,11 @@ def test_an_error_shows_the_form_of_a_body_of_examples(ask, model, method, body,
 
 def test_what_is_not_there_while_models_are_loaded(ask, monkeypatch):
     monkeypatch.setattr(ask.server.versions, "starting", True)
-    for path in ("/v1/models/nope:predict", "/v1/models/text/labels/gone:predict",
-                 "/v1/models/text/versions/9:predict"):
+    for path in (
+        "/v1/models/nope:predict",
+        "/v1/models/text/labels/gone:predict",
+        "/v1/models/text/versions/9:predict",
+    ):
         answer = ask("POST", path, b'{"instances":["a"]}')
         assert answer.status_code == 503 and answer.headers["retry-after"] == "2"
     assert ask("GET", "/v1/models/nope").status_code == 503
@@ -222,7 +570,9 @@ def test_numbers_that_json_has_not(ask, text):
 
 
 def test_numbers_are_written_as_tensorflow_serving_does(ask):  # 74
-    answer = ask("POST", NUMBERS, json.dumps({"inputs": [17999996, 1999994, -3, -3.99994, 1 / 3]}).encode())
+    answer = ask(
+        "POST", NUMBERS, json.dumps({"inputs": [17999996, 1999994, -3, -3.99994, 1 / 3]}).encode()
+    )
     assert answer.text == '{"outputs": [9e+06, 999999.0, 0.5, 3.0040741e-05, 2.16666675]}'
 
 
@@ -251,9 +601,13 @@ def test_metadata(ask):  # 90
     assert signature["method_name"] == "tensorflow/serving/predict" and signature["defaults"] == {}
     text = signature["inputs"]["text"]
     assert text["dtype"] == "DT_STRING" and text["tensor_shape"] == {
-        "dim": [{"size": "-1", "name": ""}], "unknown_rank": False}
+        "dim": [{"size": "-1", "name": ""}],
+        "unknown_rank": False,
+    }
     assert ask("GET", "/v1/models/text/versions/1/metadata").json()["model_spec"]["version"] == "1"
-    assert ask("GET", "/v1/models/text/labels/stable/metadata").json()["model_spec"]["version"] == "1"
+    assert (
+        ask("GET", "/v1/models/text/labels/stable/metadata").json()["model_spec"]["version"] == "1"
+    )
 
 
 def test_metrics(ask):  # 92
@@ -293,7 +647,10 @@ def test_a_token_is_needed_for_all_but_health(models, serving):
         answer = closed("GET", path)
         assert answer.status_code == 401 and answer.headers["www-authenticate"] == "Bearer"
         assert closed("GET", path, headers={"Authorization": "Bearer wrong"}).status_code == 401
-        assert closed("GET", path, headers={"Authorization": "Bearer secret"}).status_code in (200, 404)
+        assert closed("GET", path, headers={"Authorization": "Bearer secret"}).status_code in (
+            200,
+            404,
+        )
     assert closed("GET", "/healthz").status_code == closed("GET", "/readyz").status_code == 200
 
 
@@ -319,6 +676,10 @@ def test_spans_of_opentelemetry(ask):
     assert f"{request.context.trace_id:x}" == "1" * 32 and f"{request.parent.span_id:x}" == "2" * 16
     assert predict.parent.span_id == request.context.span_id
     assert request.attributes == {"url.path": TEXT, "http.response.status_code": 200}
-    assert predict.attributes == {"model.name": "text", "model.version": 2, "model.signature": "serving_default",
-                                  "rows": 2}
+    assert predict.attributes == {
+        "model.name": "text",
+        "model.version": 2,
+        "model.signature": "serving_default",
+        "rows": 2,
+    }
     assert "secret" not in request.to_json() + predict.to_json()

@@ -40,7 +40,9 @@ class Slow(tf.Module):
 def slow_models(tmp_path_factory):
     folder = tmp_path_factory.mktemp("slow")
     model = Slow()
-    tf.saved_model.save(model, str(folder / "slow" / "1"), signatures={"serving_default": model.default})
+    tf.saved_model.save(
+        model, str(folder / "slow" / "1"), signatures={"serving_default": model.default}
+    )
     return folder
 
 
@@ -50,8 +52,12 @@ def start():
     processes = []
 
     def begin(*words, program=START, until=r"(http://\S+) answers for"):
-        process = subprocess.Popen([sys.executable, "-c", program, "serve", *map(str, words), "--port", "0"],
-                                   stderr=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": OURS})
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, "serve", *map(str, words), "--port", "0"],
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": OURS},
+        )
         processes.append(process)
         for line in process.stderr:
             if found := re.search(until, line):
@@ -66,7 +72,9 @@ def start():
 
 def ask(url, model="slow", seconds=60):
     """The status of a request, 0 where it was not accepted, and -1 where it was lost."""
-    request = urllib.request.Request(f"{url}/v1/models/{model}:predict", b'{"instances": ["a text"]}')
+    request = urllib.request.Request(
+        f"{url}/v1/models/{model}:predict", b'{"instances": ["a text"]}'
+    )
     try:
         with urllib.request.urlopen(request, timeout=seconds) as answer:
             return answer.status if json.load(answer) == {"predictions": ["a text"]} else -2
@@ -95,18 +103,24 @@ def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 11
 @pytest.mark.parametrize("grpc", [False, True])
 def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, grpc):
     port = free_port()
-    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1, "--grace", 1, "--grpc-port", port)
+    process, url = start(
+        slow_models, "--threads", 1, "--batch-characters", 1, "--grace", 1, "--grpc-port", port
+    )
     asked = f"grpc://127.0.0.1:{port}" if grpc else url
     texts = ["a text"] * 900
-    with concurrent.futures.ThreadPoolExecutor(1) as pool, Client(
-            asked, "slow", batch_documents=1000, batch_characters=1 << 20, retries=0) as client:
+    with (
+        concurrent.futures.ThreadPoolExecutor(1) as pool,
+        Client(asked, "slow", batch_documents=1000, batch_characters=1 << 20, retries=0) as client,
+    ):
         answer = pool.submit(client.predict, {"text": texts})
         while not waiting(url):
             time.sleep(0.1)
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
-        assert process.returncode == 1 and time.monotonic() - begin < 30  # of the minutes that all would take
+        assert (
+            process.returncode == 1 and time.monotonic() - begin < 30
+        )  # of the minutes that all would take
         assert "before every accepted request was answered" in log and "Traceback" not in log
         assert isinstance(answer.exception(30), RequestError)
 
@@ -121,7 +135,9 @@ def test_idle_servers_stop_at_once(start, slow_models):
 def waiting(url):
     """How many requests wait for a batch."""
     with urllib.request.urlopen(f"{url}/monitoring/prometheus/metrics", timeout=30) as answer:
-        return float(re.search(r"^tfsum_queue_requests (\S+)", answer.read().decode(), re.MULTILINE)[1])
+        return float(
+            re.search(r"^tfsum_queue_requests (\S+)", answer.read().decode(), re.MULTILINE)[1]
+        )
 
 
 def free_port():
@@ -169,14 +185,20 @@ def test_the_access_log_has_no_text_and_the_client_works(start):
 
 def test_texts_are_not_logged(start, models):
     process, url = start(models)
-    request = urllib.request.Request(f"{url}/v1/models/text:predict", b'{"instances": ["secret words", 1]}')
+    request = urllib.request.Request(
+        f"{url}/v1/models/text:predict", b'{"instances": ["secret words", 1]}'
+    )
     with pytest.raises(urllib.error.HTTPError):
         urllib.request.urlopen(request, timeout=30)
     process.send_signal(signal.SIGTERM)
     _, log = process.communicate(timeout=30)
     line = next(json.loads(line) for line in log.splitlines() if line.startswith("{"))
     assert (line["method"], line["path"], line["status"], line["bytes_in"]) == (
-        "POST", "/v1/models/text:predict", 400, 34)
+        "POST",
+        "/v1/models/text:predict",
+        400,
+        34,
+    )
     assert "secret" not in log
 
 
@@ -206,8 +228,12 @@ def test_wrong_calls(capsys, tmp_path, models):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", str(models), "--port", str(taken.getsockname()[1])]) == 1
     assert "cannot be listened on" in capsys.readouterr().err
-    for words, said in ((["nowhere"], "no such folder"), (["--version-policy", "newest"], "expected latest:N"),
-                        (["--label", "a=1"], "expected NAME/LABEL=VERSION"), (["--timeout", "0"], "timeout is 0"),
-                        (["--token-file", str(tmp_path / "none")], "cannot be read")):
+    for words, said in (
+        (["nowhere"], "no such folder"),
+        (["--version-policy", "newest"], "expected latest:N"),
+        (["--label", "a=1"], "expected NAME/LABEL=VERSION"),
+        (["--timeout", "0"], "timeout is 0"),
+        (["--token-file", str(tmp_path / "none")], "cannot be read"),
+    ):
         assert main(["serve", *words, "--port", "0"]) == 1
         assert said in capsys.readouterr().err

@@ -8,12 +8,15 @@ from tfsum.tasks import export, loaded
 
 def test_a_model_folder_is_exported_for_the_occasion(tmp_path, monkeypatch):
     asked = []
-    monkeypatch.setattr(export, "export_model", lambda *a, **options: asked.append((a, options)) or a[1])
+    monkeypatch.setattr(
+        export, "export_model", lambda *a, **options: asked.append((a, options)) or a[1]
+    )
     monkeypatch.setattr(loaded, "load", lambda path: path)
     with loaded.loaded(str(tmp_path)) as model:
         assert model == str(tmp_path) and not asked
-    with pytest.raises(Error, match="exported with its own decoding strategy; leave out max_length"), loaded.loaded(
-        str(tmp_path), {"max_length": 3}
+    with (
+        pytest.raises(Error, match="exported with its own decoding strategy; leave out max_length"),
+        loaded.loaded(str(tmp_path), {"max_length": 3}),
     ):
         pass
     (tmp_path / "config.json").touch()

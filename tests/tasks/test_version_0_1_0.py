@@ -18,12 +18,16 @@ def test_a_run_of_0_1_0_is_resumed(task, tmp_path, monkeypatch, capfd):
     shutil.copytree(OLD, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     run, records = pathlib.Path("runs") / task, pathlib.Path("records") / task
-    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in records.rglob("*.tfrecord")}
+    before = {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in records.rglob("*.tfrecord")
+    }
     old = json.loads((run / "history.json").read_text())["history"]
     best = load_file(run / "best" / "model.safetensors")
     assert tfsum.train(f"{task}.toml") == run / "best"
     assert "resuming after step 2 of 4" in capfd.readouterr().err
-    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in records.rglob("*.tfrecord")} == before
+    assert {
+        path: (path.read_bytes(), path.stat().st_mtime_ns) for path in records.rglob("*.tfrecord")
+    } == before
     history = json.loads((run / "history.json").read_text())["history"]
     assert history[:1] == old and [row["step"] for row in history] == [2, 4]
     now = load_file(run / "best" / "model.safetensors")

@@ -31,7 +31,11 @@ def composed(texts: list[str]) -> list[str]:
 
 
 def test_every_character_of_nfc_is_composed_from_its_parts():
-    kept = [chr(c) for c in range(0x110000) if not 0xD800 <= c < 0xE000 and unicodedata.is_normalized("NFC", chr(c))]
+    kept = [
+        chr(c)
+        for c in range(0x110000)
+        if not 0xD800 <= c < 0xE000 and unicodedata.is_normalized("NFC", chr(c))
+    ]
     assert composed([unicodedata.normalize("NFD", character) for character in kept]) == kept
     assert len(canonical_pairs()) > 11_172 + 900
 

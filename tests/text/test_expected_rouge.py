@@ -12,34 +12,49 @@ from tfsum.text.expected_rouge import CANDIDATES, expected_rouge_ranks, is_word
 from tfsum.text.selection import select
 
 WORDS = np.array([False, True, True, True, True, False])  # pieces 0 and 5 are punctuation
-SENTENCE = st.tuples(st.lists(st.integers(0, 5), max_size=7), st.integers(0, 64).map(lambda i: i / 64))
+SENTENCE = st.tuples(
+    st.lists(st.integers(0, 5), max_size=7), st.integers(0, 64).map(lambda i: i / 64)
+)
 DOCUMENT = st.tuples(st.lists(SENTENCE, max_size=7), st.integers(0, 4))
 
 
-@tf.function(input_signature=[tf.TensorSpec([None, None]), tf.TensorSpec([None, None], tf.bool),
-                              tf.RaggedTensorSpec([None, None, None], tf.int32), tf.TensorSpec([None], tf.int32)],
-             autograph=False)
+@tf.function(
+    input_signature=[
+        tf.TensorSpec([None, None]),
+        tf.TensorSpec([None, None], tf.bool),
+        tf.RaggedTensorSpec([None, None, None], tf.int32),
+        tf.TensorSpec([None], tf.int32),
+    ],
+    autograph=False,
+)
 def _three_in_graph(p, present, pieces, most):
     return expected_rouge_ranks(p, present, pieces, WORDS, most, 3)
 
 
 def _eagerly(limit):
-    return lambda p, present, pieces, most: expected_rouge_ranks(p, present, pieces, WORDS, most, limit)
+    return lambda p, present, pieces, most: expected_rouge_ranks(
+        p, present, pieces, WORDS, most, limit
+    )
 
 
 def _ranks(documents, limit, more=0, rank=None):
     """Pads documents of ([(pieces, probability)], most) into one batch; the ranks of each one's sentences."""
     width = max([len(d) for d, _ in documents], default=0) + more
     pieces = tf.RaggedTensor.from_row_lengths(
-        tf.RaggedTensor.from_row_lengths(tf.constant([i for d, _ in documents for s, _ in d for i in s], tf.int32),
-                                         tf.constant([len(s) for d, _ in documents for s, _ in d], tf.int64)),
-        tf.constant([len(d) for d, _ in documents], tf.int64))
+        tf.RaggedTensor.from_row_lengths(
+            tf.constant([i for d, _ in documents for s, _ in d for i in s], tf.int32),
+            tf.constant([len(s) for d, _ in documents for s, _ in d], tf.int64),
+        ),
+        tf.constant([len(d) for d, _ in documents], tf.int64),
+    )
     p = np.full((len(documents), width), 0.7, np.float32)
     for i, (document, _) in enumerate(documents):
-        p[i, :len(document)] = [s[1] for s in document]
+        p[i, : len(document)] = [s[1] for s in document]
     present = tf.sequence_mask([len(d) for d, _ in documents], width)
-    ranks = (rank or _eagerly(limit))(tf.constant(p), present, pieces, tf.constant([m for _, m in documents], tf.int32))
-    return [row[:len(d)] for row, (d, _) in zip(ranks.numpy(), documents)]
+    ranks = (rank or _eagerly(limit))(
+        tf.constant(p), present, pieces, tf.constant([m for _, m in documents], tf.int32)
+    )
+    return [row[: len(d)] for row, (d, _) in zip(ranks.numpy(), documents)]
 
 
 def _expected_rouge(chosen: Counter, expected: Counter) -> float:
@@ -64,7 +79,9 @@ def _expected(document, most):
 
 def _value(document, expected, indices):
     bags = [_bags(document[i][0]) for i in indices]
-    return np.mean([_expected_rouge(sum((b[n] for b in bags), Counter()), expected[n]) for n in range(2)])
+    return np.mean(
+        [_expected_rouge(sum((b[n] for b in bags), Counter()), expected[n]) for n in range(2)]
+    )
 
 
 @settings(max_examples=80, deadline=None)
@@ -96,7 +113,12 @@ def test_says_a_thing_once():
     """By score the second sentence would be chosen, which repeats the first."""
     document = [([1, 2, 1], 0.9), ([1, 2, 1], 0.8), ([3, 4, 3], 0.6), ([5], 1.0)]
     ranks = _ranks([(document, 2)], 4)[0]
-    assert ranks.tolist() == [5.0, 3.0, 4.0, 2.0]  # the one without a word last, however good its score
+    assert ranks.tolist() == [
+        5.0,
+        3.0,
+        4.0,
+        2.0,
+    ]  # the one without a word last, however good its score
 
 
 def test_ties_go_to_the_better_score_then_to_the_earlier():
@@ -117,7 +139,19 @@ def test_more_sentences_than_candidates_and_then_the_selection():
     assert count.numpy() == 3 and sorted(np.argsort(-ranks)[:3]) == chosen.numpy()[0].tolist()
 
 
-@pytest.mark.parametrize("piece, counts", [("the", True), ("##s", True), ("7", True), ("한", True), ("中", True),
-                                           (",", False), ("##!", False), ("[CLS]", False), ("[unused7]", False)])
+@pytest.mark.parametrize(
+    "piece, counts",
+    [
+        ("the", True),
+        ("##s", True),
+        ("7", True),
+        ("한", True),
+        ("中", True),
+        (",", False),
+        ("##!", False),
+        ("[CLS]", False),
+        ("[unused7]", False),
+    ],
+)
 def test_words_are_pieces_with_a_letter_or_a_digit(piece, counts):
     assert is_word([piece]).tolist() == [counts]

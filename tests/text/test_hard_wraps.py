@@ -11,14 +11,20 @@ from hypothesis import strategies as st
 from tfsum.text.hard_wraps import join_hard_wraps
 from tfsum.text.sentence_splitter import SentenceSplitter
 
-PARAGRAPH = ("The bridge over the river was closed on Monday morning, since engineers had found cracks in two of its "
-             "pillars, the city said. Drivers must take the ferry until the repairs are done. Nobody knows how long "
-             "that will be. Dr. Smith, who inspected it, expects weeks.")
-KOREAN = ("서울시는 월요일 아침 한강의 다리를 닫았다고 밝혔다. "
-          "기술자들이 두 개의 기둥에서 금이 간 곳을 찾았기 때문이다. "
-          "수리가 끝날 때까지 운전자들은 다른 길로 돌아가야 한다. 얼마나 걸릴지는 아무도 모른다고 시장은 말했다.")
-CHINESE = 2 * ("星期一早上，工程师在两根桥墩上发现了裂缝，因此市政府关闭了这座大桥。司机必须改道，"
-               "直到维修完成为止。没有人知道要多久。")
+PARAGRAPH = (
+    "The bridge over the river was closed on Monday morning, since engineers had found cracks in two of its "
+    "pillars, the city said. Drivers must take the ferry until the repairs are done. Nobody knows how long "
+    "that will be. Dr. Smith, who inspected it, expects weeks."
+)
+KOREAN = (
+    "서울시는 월요일 아침 한강의 다리를 닫았다고 밝혔다. "
+    "기술자들이 두 개의 기둥에서 금이 간 곳을 찾았기 때문이다. "
+    "수리가 끝날 때까지 운전자들은 다른 길로 돌아가야 한다. 얼마나 걸릴지는 아무도 모른다고 시장은 말했다."
+)
+CHINESE = 2 * (
+    "星期一早上，工程师在两根桥墩上发现了裂缝，因此市政府关闭了这座大桥。司机必须改道，"
+    "直到维修完成为止。没有人知道要多久。"
+)
 
 
 def joined(text):
@@ -30,7 +36,9 @@ def joined(text):
 @pytest.mark.parametrize("width", [50, 64, 72, 80, 99])
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_wrapped_paragraphs(width, end):
-    text = "\n\n".join(textwrap.fill(PARAGRAPH, width, break_on_hyphens=False) for _ in range(3)).replace("\n", end)
+    text = "\n\n".join(
+        textwrap.fill(PARAGRAPH, width, break_on_hyphens=False) for _ in range(3)
+    ).replace("\n", end)
     found, wrapped = joined(text)
     assert wrapped
     assert [" ".join(line.split()) for line in found.split("\n") if line.strip()] == [PARAGRAPH] * 3
@@ -67,10 +75,18 @@ def test_mail_with_its_header_and_a_page_of_options():
     found, wrapped = joined(MAIL)
     lines = found.split("\n")
     assert wrapped and lines[:2] == MAIL.split("\n")[:2] and lines[-3:] == MAIL.split("\n")[-3:]
-    assert "because the electricity of the whole street is switched off from seven in the morning." in found
+    assert (
+        "because the electricity of the whole street is switched off from seven in the morning."
+        in found
+    )
     found, wrapped = joined(HELP)
-    assert wrapped and "  -h, --help            show this help message and exit" in found.split("\n")
-    assert "(default 3; the shipped model gives up to 10); a model is exported with more by" in " ".join(found.split())
+    assert wrapped and "  -h, --help            show this help message and exit" in found.split(
+        "\n"
+    )
+    assert (
+        "(default 3; the shipped model gives up to 10); a model is exported with more by"
+        in " ".join(found.split())
+    )
 
 
 def test_text_that_was_wrapped_by_hand():
@@ -79,8 +95,10 @@ def test_text_that_was_wrapped_by_hand():
     found, wrapped = joined(licence)
     assert wrapped and licence.split() == found.split()
     paragraphs = [" ".join(line.split()) for line in found.split("\n")]
-    assert ('"Licensor" shall mean the copyright owner or entity authorized by the copyright owner that is granting '
-            "the License.") in paragraphs
+    assert (
+        '"Licensor" shall mean the copyright owner or entity authorized by the copyright owner that is granting '
+        "the License."
+    ) in paragraphs
 
 
 def wide_fill(text, columns):
@@ -96,30 +114,60 @@ def wide_fill(text, columns):
 
 
 def test_wide_letters_take_two_columns():
-    for text in (textwrap.fill(KOREAN, 44), wide_fill(KOREAN.replace(" ", ""), 72), wide_fill(CHINESE, 72),
-                 textwrap.fill(CHINESE, 50)):
+    for text in (
+        textwrap.fill(KOREAN, 44),
+        wide_fill(KOREAN.replace(" ", ""), 72),
+        wide_fill(CHINESE, 72),
+        textwrap.fill(CHINESE, 50),
+    ):
         assert joined(text)[1]
 
 
-@pytest.mark.parametrize("text", [
-    PARAGRAPH, "\n".join(PARAGRAPH.split(". ")), "One line.\nAnother line.", "", "\n\n\n", "A headline of some length\n"
-    + PARAGRAPH + "\nAnother headline of that length\n" + PARAGRAPH,
-    "Shall I compare thee to a summer's day?\nThou art more lovely and more temperate:\nRough winds do shake the "
-    "darling buds of May,\nAnd summer's lease hath all too short a date;",
-    "ANNA: Did you see it?\nBEN: No, I was at home all the day and the evening, too.\nANNA: It was on the news.",
-    "- milk and bread for the whole of the week\n- eggs\n- a newspaper, if they still have one, or two\n- soap",
-    "It rained all day.\nThe river rose above its banks in the night.\nPeople left their houses.\nIt was cold.",
-], ids=range(10))
+@pytest.mark.parametrize(
+    "text",
+    [
+        PARAGRAPH,
+        "\n".join(PARAGRAPH.split(". ")),
+        "One line.\nAnother line.",
+        "",
+        "\n\n\n",
+        "A headline of some length\n"
+        + PARAGRAPH
+        + "\nAnother headline of that length\n"
+        + PARAGRAPH,
+        "Shall I compare thee to a summer's day?\nThou art more lovely and more temperate:\nRough winds do shake the "
+        "darling buds of May,\nAnd summer's lease hath all too short a date;",
+        "ANNA: Did you see it?\nBEN: No, I was at home all the day and the evening, too.\nANNA: It was on the news.",
+        "- milk and bread for the whole of the week\n- eggs\n- a newspaper, if they still have one, or two\n- soap",
+        "It rained all day.\nThe river rose above its banks in the night.\nPeople left their houses.\nIt was cold.",
+    ],
+    ids=range(10),
+)
 def test_texts_whose_lines_mean_something(text):
     assert joined(text) == (text, False)
 
 
 def test_headings_lists_and_signatures_keep_their_lines():
-    text = ("Closed bridge\n" + textwrap.fill(PARAGRAPH, 60) + "\n\n- " + textwrap.fill(PARAGRAPH, 60) + "\n- "
-            + textwrap.fill(PARAGRAPH, 60) + "\nYours,\nAnna")
+    text = (
+        "Closed bridge\n"
+        + textwrap.fill(PARAGRAPH, 60)
+        + "\n\n- "
+        + textwrap.fill(PARAGRAPH, 60)
+        + "\n- "
+        + textwrap.fill(PARAGRAPH, 60)
+        + "\nYours,\nAnna"
+    )
     found, wrapped = joined(text)
     assert wrapped
-    assert found.split("\n") == ["Closed bridge", PARAGRAPH, "", "- " + PARAGRAPH, "- " + PARAGRAPH, "Yours,", "Anna"]
+    assert found.split("\n") == [
+        "Closed bridge",
+        PARAGRAPH,
+        "",
+        "- " + PARAGRAPH,
+        "- " + PARAGRAPH,
+        "Yours,",
+        "Anna",
+    ]
 
 
 @settings(max_examples=60, deadline=None)
@@ -129,7 +177,9 @@ def test_no_byte_moves_and_company_changes_nothing(texts):
     for text, given_text, flag in zip(texts, together.numpy(), wrapped.numpy()):
         data = text.encode()
         assert len(given_text) == len(data)
-        assert all(new == old or (new == 32 and old in b"\n\r") for new, old in zip(given_text, data))
+        assert all(
+            new == old or (new == 32 and old in b"\n\r") for new, old in zip(given_text, data)
+        )
         assert joined(text) == (given_text.decode(), bool(flag))
 
 

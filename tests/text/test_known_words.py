@@ -14,5 +14,9 @@ def test_frequent_words_tell_a_language_of_the_same_letters():
     counter = known_words(vocabulary, 1, ["the", "of"])
     pieces = tf.RaggedTensor.from_row_lengths([2, 4, 7, 5, 4, 7], [3, 3])  # the rain . | la rain .
     shares = counter.shares(pieces, tf.constant([0, 1]), tf.constant(2))
-    assert shares["frequent"].numpy().tolist() == [0.5, 0.0] and shares["known"].numpy().tolist() == [1.0, 1.0]
-    assert "frequent" not in known_words(vocabulary, 1).shares(pieces, tf.constant([0, 1]), tf.constant(2))
+    assert shares["frequent"].numpy().tolist() == [0.5, 0.0] and shares[
+        "known"
+    ].numpy().tolist() == [1.0, 1.0]
+    assert "frequent" not in known_words(vocabulary, 1).shares(
+        pieces, tf.constant([0, 1]), tf.constant(2)
+    )

@@ -13,10 +13,14 @@ def test_the_same_as_numpy(counts):
     values = np.arange(len(counts), dtype=np.int32) * 7
     given = repeat(tf.constant(values), tf.constant(counts, tf.int64))
     assert given.numpy().tolist() == np.repeat(values, counts).tolist()
-    ragged = tf.RaggedTensor.from_row_lengths(tf.zeros([sum(counts)]), tf.constant(counts, tf.int64))
+    ragged = tf.RaggedTensor.from_row_lengths(
+        tf.zeros([sum(counts)]), tf.constant(counts, tf.int64)
+    )
     assert row_ids(ragged).numpy().tolist() == np.repeat(np.arange(len(counts)), counts).tolist()
 
 
 def test_one_long_row_among_many_short_ones():
-    counts = tf.concat([tf.ones([100_000], tf.int64), [1_000_000]], 0)  # a mask of them would take 100 GB
+    counts = tf.concat(
+        [tf.ones([100_000], tf.int64), [1_000_000]], 0
+    )  # a mask of them would take 100 GB
     assert repeat(tf.range(100_001), counts)[-1] == 100_000

@@ -11,7 +11,9 @@ from tfsum.errors import Error
 from tfsum.text.selection import select
 
 WORDS = st.lists(st.sampled_from(["a", "b", "A", "c", "더", "é"]), max_size=6)
-SCORES = st.sampled_from([0.0, -1.0, 0.25, 0.5, 0.5000001, 3.0, float("nan"), float("-inf"), float("inf")])
+SCORES = st.sampled_from(
+    [0.0, -1.0, 0.25, 0.5, 0.5000001, 3.0, float("nan"), float("-inf"), float("inf")]
+)
 SENTENCES = st.lists(st.tuples(WORDS, SCORES, st.booleans()), max_size=9)
 DOCUMENT = st.tuples(SENTENCES, st.integers(-1, 6), st.booleans())
 
@@ -42,22 +44,29 @@ def _run(documents, limit, texts=True, width=None):
     """Pads documents of (words, score, present) triples into one batch and gives the chosen lists back."""
     width = max([len(d[0]) for d in documents], default=0) if width is None else width
     pad = lambda rows, fill, kind: tf.constant(  # noqa: E731
-        [r + [fill] * (width - len(r)) for r in rows], kind, shape=(len(documents), width))
+        [r + [fill] * (width - len(r)) for r in rows], kind, shape=(len(documents), width)
+    )
     scores = pad([[s[1] for s in d[0]] for d in documents], 9.0, tf.float32)
     present = pad([[s[2] for s in d[0]] for d in documents], False, tf.bool)
     flat = [s[0] for d in documents for s in d[0]]
     if texts:
         values = tf.constant([" ".join(w) for w in flat], tf.string, shape=(len(flat),))
     else:
-        values = tf.RaggedTensor.from_row_lengths(tf.constant([x for w in flat for x in w], tf.string),
-                                                  tf.constant([len(w) for w in flat], tf.int64))
-    words = tf.RaggedTensor.from_row_lengths(values, tf.constant([len(d[0]) for d in documents], tf.int64))
+        values = tf.RaggedTensor.from_row_lengths(
+            tf.constant([x for w in flat for x in w], tf.string),
+            tf.constant([len(w) for w in flat], tf.int64),
+        )
+    words = tf.RaggedTensor.from_row_lengths(
+        values, tf.constant([len(d[0]) for d in documents], tf.int64)
+    )
     most = tf.constant([d[1] for d in documents], tf.int32)
     block = tf.constant([d[2] for d in documents], tf.bool)
     indices, count = _select(scores, present, words, most, block, limit)
     assert indices.shape == (len(documents), limit) and indices.dtype == count.dtype == tf.int32
     rows = [row[:n] for row, n in zip(indices.numpy().tolist(), count.numpy().tolist())]
-    assert all(x == -1 for row, n in zip(indices.numpy().tolist(), count.numpy().tolist()) for x in row[n:])
+    assert all(
+        x == -1 for row, n in zip(indices.numpy().tolist(), count.numpy().tolist()) for x in row[n:]
+    )
     return rows
 
 
@@ -77,25 +86,39 @@ def test_other_documents_and_padding_change_nothing(documents, more):
 
 
 def test_more_sentences_than_a_block():
-    many = [(["x", "y", "z"], 1.0, True)] * 200 + [(["p", "q", "r"], 0.5, True), (["y", "z", "x"], 0.2, True)]
+    many = [(["x", "y", "z"], 1.0, True)] * 200 + [
+        (["p", "q", "r"], 0.5, True),
+        (["y", "z", "x"], 0.2, True),
+    ]
     few = [([str(i)], float(i), True) for i in range(150)]
     assert _run([(many, 3, True), (many, 3, False), (few, 4, True)], 4) == [
-        [0, 200, 201], [0, 1, 2], [146, 147, 148, 149]]
+        [0, 200, 201],
+        [0, 1, 2],
+        [146, 147, 148, 149],
+    ]
 
 
 @pytest.mark.reference
 def test_the_papers_own_choices(shared):
     cases = json.loads((shared / "parity" / "selection.json").read_text())["cases"]
-    cases = [c for c in cases if not c["ambiguous"] and not c["picked_beyond_cls"] and c["block"] is not None]
+    cases = [
+        c
+        for c in cases
+        if not c["ambiguous"] and not c["picked_beyond_cls"] and c["block"] is not None
+    ]
     assert len(cases) >= 35
     for key, block in (("block", True), ("noblock", False)):
-        sentences = [[(t.split(), score, True) for t, score in zip(c["src_txt"], c["scores"])] for c in cases]
+        sentences = [
+            [(t.split(), score, True) for t, score in zip(c["src_txt"], c["scores"])] for c in cases
+        ]
         documents = [(s, 3, block) for s in sentences]
         assert _run(documents, 3) == [sorted(c[key]) for c in cases]
 
 
 def test_case_and_white_space():
-    words = tf.ragged.constant([["One two\u3000three four", " One \t two three\n", " one \t two three\n"]])
+    words = tf.ragged.constant(
+        [["One two\u3000three four", " One \t two three\n", " one \t two three\n"]]
+    )
     scores, present = tf.constant([[3.0, 2.0, 1.0]]), tf.constant([[True, True, True]])
     indices, count = select(scores, present, words, [3], [True], 3)
     assert indices.numpy().tolist() == [[0, 2, -1]] and count.numpy().tolist() == [2]
@@ -104,8 +127,14 @@ def test_case_and_white_space():
 @pytest.mark.parametrize("rows, width", [(0, 0), (0, 5), (3, 0)])
 def test_nothing_to_choose_from(rows, width):
     words = tf.RaggedTensor.from_row_lengths(tf.zeros([0], tf.string), tf.zeros([rows], tf.int64))
-    indices, count = _select(tf.zeros([rows, width]), tf.zeros([rows, width], tf.bool), words,
-                             tf.fill([rows], 3), tf.fill([rows], True), 2)
+    indices, count = _select(
+        tf.zeros([rows, width]),
+        tf.zeros([rows, width], tf.bool),
+        words,
+        tf.fill([rows], 3),
+        tf.fill([rows], True),
+        2,
+    )
     assert indices.shape == (rows, 2) and indices.numpy().tolist() == [[-1, -1]] * rows
     assert count.numpy().tolist() == [0] * rows
 
@@ -135,9 +164,14 @@ def test_survives_a_saved_model_with_core_ops_only(tmp_path):
     module = tf.Module()
     ragged = tf.RaggedTensor.from_tensor
     module.run = tf.function(
-        lambda scores, present, text, most, block: select(scores, present, ragged(text), most, block, 3),
-        input_signature=[tf.TensorSpec([None, None], kind) for kind in (tf.float32, tf.bool, tf.string)]
-        + [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.bool)])
+        lambda scores, present, text, most, block: select(
+            scores, present, ragged(text), most, block, 3
+        ),
+        input_signature=[
+            tf.TensorSpec([None, None], kind) for kind in (tf.float32, tf.bool, tf.string)
+        ]
+        + [tf.TensorSpec([None], kind) for kind in (tf.int32, tf.bool)],
+    )
     tf.saved_model.save(module, str(tmp_path))
     run = tf.saved_model.load(str(tmp_path)).run
     text = tf.constant([["a b c", "b c d", "x a b c"]])

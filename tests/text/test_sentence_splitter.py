@@ -18,10 +18,57 @@ from tfsum.text.splitting_rules import NEWLINES, RULES
 DATA = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 SPLITTERS = {newline: SentenceSplitter(newline) for newline in ("sentence", "paragraph", "space")}
 BITS = [
-    "Mr. Smith", " went. ", "The U.S. ", "He", "a.m. ", ". . . ", "...", "。", "다.", "가", "\n", "\r\n", " ",
-    "\t", "\u3000", "\u0085", "\x01", "\x02", "\x03", "\0", '"', "”", "「", "」", "1. ", "2) ", "• ", "a",
-    "É", "😀", "?", "!", "؟", "। ", "[1]", "Co. ", "No. 5", "\u2028", "(", ")", "\x0b", "\x1c", "i", "x",
-    "《", "》", "（", "）", "2024. 3. 15. ", "''", "-- ",
+    "Mr. Smith",
+    " went. ",
+    "The U.S. ",
+    "He",
+    "a.m. ",
+    ". . . ",
+    "...",
+    "。",
+    "다.",
+    "가",
+    "\n",
+    "\r\n",
+    " ",
+    "\t",
+    "\u3000",
+    "\u0085",
+    "\x01",
+    "\x02",
+    "\x03",
+    "\0",
+    '"',
+    "”",
+    "「",
+    "」",
+    "1. ",
+    "2) ",
+    "• ",
+    "a",
+    "É",
+    "😀",
+    "?",
+    "!",
+    "؟",
+    "। ",
+    "[1]",
+    "Co. ",
+    "No. 5",
+    "\u2028",
+    "(",
+    ")",
+    "\x0b",
+    "\x1c",
+    "i",
+    "x",
+    "《",
+    "》",
+    "（",
+    "）",
+    "2024. 3. 15. ",
+    "''",
+    "-- ",
 ]
 BROKEN = [b"\xff", b"\xe3\x80", b". ", b"A", b"\x01", b"\n", b"\xed\xa0\x80", b"\xc2"]
 TEXTS = st.one_of(
@@ -33,7 +80,11 @@ TEXTS = st.one_of(
 
 
 def _sentences(texts: list, newline: str = "sentence") -> list[list[bytes]]:
-    return SPLITTERS[newline].split(tf.constant(texts, tf.string, shape=(len(texts),)))["sentences"].to_list()
+    return (
+        SPLITTERS[newline]
+        .split(tf.constant(texts, tf.string, shape=(len(texts),)))["sentences"]
+        .to_list()
+    )
 
 
 def _check(texts: list[bytes], newline: str = "sentence") -> list[list[bytes]]:
@@ -55,7 +106,9 @@ def test_golden_rules():
     cases = json.loads((DATA / "golden_rules_en.json").read_text(encoding="utf-8"))["cases"]
     got = _sentences([c["text"] for c in cases])
     right = [g == [s.encode() for s in c["sentences"]] for g, c in zip(got, cases)]
-    assert len(cases) == 48 and sum(right) == 48, [c["text"] for c, ok in zip(cases, right) if not ok]
+    assert len(cases) == 48 and sum(right) == 48, [
+        c["text"] for c, ok in zip(cases, right) if not ok
+    ]
 
 
 CASES = json.loads((DATA / "sentence_cases.json").read_text(encoding="utf-8"))
@@ -69,17 +122,27 @@ def test_cases_of_our_own(group):
 
 
 def test_there_are_enough_cases():
-    assert len(CASES) >= 60 and collections.Counter(c["group"] for c in CASES).most_common()[-1][1] >= 3
+    assert (
+        len(CASES) >= 60
+        and collections.Counter(c["group"] for c in CASES).most_common()[-1][1] >= 3
+    )
 
 
 def test_new_cases_say_why():
     assert all(c.get("reason", "a reason") for c in CASES)
-    assert collections.Counter(c["group"] for c in CASES if "reason" in c).keys() == {"Chinese", "Japanese", "Korean"}
+    assert collections.Counter(c["group"] for c in CASES if "reason" in c).keys() == {
+        "Chinese",
+        "Japanese",
+        "Korean",
+    }
 
 
 STAGES = [(table, stage) for table in (RULES, NEWLINES) for stage in table]
-WALK = [pytest.param(table, stage, rule, id=f"{stage}: {rule.name}")
-        for table, stage in STAGES for rule in table[stage]]
+WALK = [
+    pytest.param(table, stage, rule, id=f"{stage}: {rule.name}")
+    for table, stage in STAGES
+    for rule in table[stage]
+]
 
 
 @pytest.mark.parametrize("table, stage, rule", WALK)
@@ -92,7 +155,9 @@ def test_every_rule_is_needed_by_its_example(monkeypatch, table, stage, rule):
         monkeypatch.setitem(table, stage, tuple(rules))
         return [s.numpy() for s in SentenceSplitter(newline).split([rule.text()])["sentences"][0]]
 
-    monkeypatch.setattr(SentenceSplitter, "_split", SentenceSplitter._split.python_function)  # traces no graph
+    monkeypatch.setattr(
+        SentenceSplitter, "_split", SentenceSplitter._split.python_function
+    )  # traces no graph
     assert rule.why and rule.name and "|" not in rule.text()
     assert sentences_with(rule) == right != sentences_with()
     if rule.times > 1:
@@ -108,23 +173,30 @@ def test_rules_have_different_names():
 @pytest.mark.parametrize("language, least", [("ko", 193), ("zh", 194), ("ja", 190), ("ar", 193)])
 def test_treebank_sentences(shared, language, least):
     path = shared / "data" / "multilingual" / f"{language}_docs.jsonl.gz"
-    documents = [json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()]
+    documents = [
+        json.loads(line) for line in gzip.decompress(path.read_bytes()).decode().splitlines()
+    ]
     got = _check([d["text"].encode() for d in documents])
     wanted = [{s.strip().encode() for s in d["sentences"]} for d in documents]
     right = sum(len(set(g) & w) for g, w in zip(got, wanted))
     assert sum(len(d["sentences"]) for d in documents) == 194 and right >= least
 
 
-@pytest.mark.parametrize("newline, expected", [
-    ("sentence", [b"A hard", b"wrapped line.", b"New", b"block"]),
-    ("paragraph", [b"A hard\nwrapped line.", b"New\r\nblock"]),
-    ("space", [b"A hard\nwrapped line.", b"New\r\nblock"]),
-])
+@pytest.mark.parametrize(
+    "newline, expected",
+    [
+        ("sentence", [b"A hard", b"wrapped line.", b"New", b"block"]),
+        ("paragraph", [b"A hard\nwrapped line.", b"New\r\nblock"]),
+        ("space", [b"A hard\nwrapped line.", b"New\r\nblock"]),
+    ],
+)
 def test_what_a_new_line_means(newline, expected):
     assert _check([b"A hard\nwrapped line.\n \nNew\r\nblock"], newline) == [expected]
     blank, title = b"Title\r\n\r\nText", b"met Mr.\nSmith"
     assert _check([blank], newline) == [[blank] if newline == "space" else blank.split()]
-    assert _check([title], newline) == [[b"met Mr.", b"Smith"] if newline == "sentence" else [title]]
+    assert _check([title], newline) == [
+        [b"met Mr.", b"Smith"] if newline == "sentence" else [title]
+    ]
 
 
 @settings(max_examples=150, deadline=None)
@@ -136,11 +208,25 @@ def test_offsets_are_exact_and_a_batch_changes_nothing(texts, newline):
     assert together == [_check([text], newline)[0] for text in texts]
 
 
-@pytest.mark.parametrize("unit, count", [
-    (b"a", 1), (b".", 1), (b". ", 1), (b" ", 0), (b"\n", 0), (b"\xff", 1), (b"\x01", 1), (b"\x02a", 1),
-    (b"A. ", None), (b"\0. ", None), (b"w. . . . ", None), (b". ((", None), ("다.가".encode(), None),
-    (b"1) a 2) b ", None),
-])
+@pytest.mark.parametrize(
+    "unit, count",
+    [
+        (b"a", 1),
+        (b".", 1),
+        (b". ", 1),
+        (b" ", 0),
+        (b"\n", 0),
+        (b"\xff", 1),
+        (b"\x01", 1),
+        (b"\x02a", 1),
+        (b"A. ", None),
+        (b"\0. ", None),
+        (b"w. . . . ", None),
+        (b". ((", None),
+        ("다.가".encode(), None),
+        (b"1) a 2) b ", None),
+    ],
+)
 def test_a_megabyte_of_one_thing(unit, count):
     text = unit * (1_000_000 // len(unit))
     out = SPLITTERS["sentence"].split([text])
@@ -158,12 +244,16 @@ def test_a_hundred_thousand_sentences():
 
 def test_with_a_sentence_a_line_nothing_else_ends_one():
     found = SentenceSplitter("line").split(["the u.s. Army . It left .\n\n 1. Go .\r\n2. Stay ."])
-    assert found["sentences"].to_list() == [[b"the u.s. Army . It left .", b"1. Go .", b"2. Stay ."]]
+    assert found["sentences"].to_list() == [
+        [b"the u.s. Army . It left .", b"1. Go .", b"2. Stay ."]
+    ]
     assert found["start"].to_list() == [[0, 28, 37]]
 
 
 def test_wrong_calls_are_named():
-    with pytest.raises(Error, match="newline is 'lines'; expected one of 'auto', 'line', 'sentence', 'paragraph'"):
+    with pytest.raises(
+        Error, match="newline is 'lines'; expected one of 'auto', 'line', 'sentence', 'paragraph'"
+    ):
         SentenceSplitter("lines")
     for wrong in ("one text", [["a"]], [1]):
         with pytest.raises(Error, match="expected strings of shape"):
@@ -176,11 +266,17 @@ def test_in_a_dataset_and_in_a_saved_model(tmp_path):
     assert next(iter(data))["sentences"].to_list() == [[b"One.", b"Two."], []]
     module = tf.Module()
     module.splitter = splitter
-    module.run = tf.function(lambda text: splitter.split(text)["end"].to_tensor(-1),
-                             input_signature=[tf.TensorSpec([None], tf.string)])
+    module.run = tf.function(
+        lambda text: splitter.split(text)["end"].to_tensor(-1),
+        input_signature=[tf.TensorSpec([None], tf.string)],
+    )
     tf.saved_model.save(module, str(tmp_path))
     loaded = tf.saved_model.load(str(tmp_path))
-    assert loaded.run(tf.constant(["One. Two.", "", "\x01"])).numpy().tolist() == [[4, 9], [-1, -1], [1, -1]]
+    assert loaded.run(tf.constant(["One. Two.", "", "\x01"])).numpy().tolist() == [
+        [4, 9],
+        [-1, -1],
+        [1, -1],
+    ]
     graph = module.run.get_concrete_function().graph.as_graph_def()
     ops = {n.op for n in graph.node} | {n.op for f in graph.library.function for n in f.node_def}
     assert not {op for op in ops if "TFText" in op or op in ("PyFunc", "EagerPyFunc")}

@@ -5,8 +5,10 @@ import tensorflow as tf
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.transcripts import LONGEST, split_unpunctuated
 
-SPEECH = ("so we went down to the river and it was late and nobody was there but we had the lights with us so we "
-          "looked around for a while and then the man from the town came over and said that we could not stay ") * 5
+SPEECH = (
+    "so we went down to the river and it was late and nobody was there but we had the lights with us so we "
+    "looked around for a while and then the man from the town came over and said that we could not stay "
+) * 5
 
 
 def test_speech_is_split_and_every_byte_belongs_to_one_piece():
@@ -15,14 +17,20 @@ def test_speech_is_split_and_every_byte_belongs_to_one_piece():
     assert out["unpunctuated"].numpy().tolist() == [True]
     assert " ".join(pieces).split() == SPEECH.split()
     assert len(pieces) > 10 and max(len(piece.split()) for piece in pieces) <= LONGEST + 1
-    assert sum(piece.split()[0] in ("so", "and", "but", "then") for piece in pieces) > len(pieces) / 2
+    assert (
+        sum(piece.split()[0] in ("so", "and", "but", "then") for piece in pieces) > len(pieces) / 2
+    )
     data = SPEECH.encode()
-    assert [data[a:b].decode() for a, b in zip(out["start"][0].numpy(), out["end"][0].numpy())] == pieces
+    assert [
+        data[a:b].decode() for a, b in zip(out["start"][0].numpy(), out["end"][0].numpy())
+    ] == pieces
 
 
 def test_words_without_any_conjunction_are_split_by_length():
     marked, _ = split_unpunctuated(tf.constant(["word " * 400]), "|")
-    assert [len(piece.split()) for piece in marked.numpy()[0].decode().split("|")][:-1] == [LONGEST] * 10
+    assert [len(piece.split()) for piece in marked.numpy()[0].decode().split("|")][:-1] == [
+        LONGEST
+    ] * 10
 
 
 def test_punctuated_and_short_texts_stay_as_they_are():

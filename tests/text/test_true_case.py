@@ -7,11 +7,21 @@ import tensorflow as tf
 from tfsum.text.true_case import TrueCase
 from tfsum.text.word_piece import WordPiece
 
-PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *"abcdefghijklmnopqrstuvwxyz0123456789.,-'",
-          *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789")]
+PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    *"abcdefghijklmnopqrstuvwxyz0123456789.,-'",
+    *(f"##{c}" for c in "abcdefghijklmnopqrstuvwxyz0123456789"),
+]
 CASES = [
     ("barigye denied it", "It was there, Barigye said.", "Barigye denied It"),
-    ("he said however", "However, he said so.", "He said However"),  # only at the beginning: as it is there
+    (
+        "he said however",
+        "However, he said so.",
+        "He said However",
+    ),  # only at the beginning: as it is there
     ("the end", "The war. By the end.", "The end"),  # within a sentence counts
     ("nato's 2nd talks\nin rome", "At Rome NATO met for talks.", "NATO's 2nd talks\nIn Rome"),
     ("beyonce sang", "There Beyoncé sang.", "Beyoncé sang"),
@@ -27,8 +37,10 @@ def test_the_case_of_the_text(ops):
     answers, texts, expected = zip(*CASES)
     found = case.restore(tf.constant(answers), tf.constant(texts))
     assert [text.decode() for text in found.numpy()] == list(expected)
-    alone = [case.restore(tf.constant([answer]), tf.constant([text])).numpy()[0].decode()
-             for answer, text in zip(answers, texts)]
+    alone = [
+        case.restore(tf.constant([answer]), tf.constant([text])).numpy()[0].decode()
+        for answer, text in zip(answers, texts)
+    ]
     assert alone == list(expected)
 
 

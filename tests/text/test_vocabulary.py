@@ -14,8 +14,14 @@ from tfsum.text.vocabulary import SPECIAL_TOKENS, learn_vocabulary, write_vocabu
 from tfsum.text.word_piece import WordPiece
 
 pytest.importorskip("tokenizers")
-TEXTS = ["The cats sat on the mats.", "Cats, mats and more cats!", "the theatre, there they sat",
-         "Ça c'était l'été à Noël.", "고양이가 앉았다. 고양이!", "我喜欢猫。猫也喜欢我。"] * 3
+TEXTS = [
+    "The cats sat on the mats.",
+    "Cats, mats and more cats!",
+    "the theatre, there they sat",
+    "Ça c'était l'été à Noël.",
+    "고양이가 앉았다. 고양이!",
+    "我喜欢猫。猫也喜欢我。",
+] * 3
 
 
 def test_special_tokens_come_first_and_padding_is_0():
@@ -23,7 +29,9 @@ def test_special_tokens_come_first_and_padding_is_0():
     assert tuple(pieces[:5]) == SPECIAL_TOKENS and len(pieces) == len(set(pieces)) <= 300
     assert tuple(pieces[5 : 5 + len(PIECES)]) == PIECES
     assert {"▁cats", "▁the", "##고", "##é", "我", ".", "'", "▁고양이"} <= set(pieces)
-    assert not {"c", "고", "##我", "##."} & set(pieces)  # words begin with a mark, and these are words
+    assert not {"c", "고", "##我", "##."} & set(
+        pieces
+    )  # words begin with a mark, and these are words
 
 
 def test_a_plain_vocabulary_is_berts():
@@ -34,8 +42,10 @@ def test_a_plain_vocabulary_is_berts():
 
 
 def test_the_same_texts_give_the_same_pieces_in_any_process(bare_python):
-    code = (f"import json; from tfsum.text.vocabulary import learn_vocabulary; "
-            f"print(json.dumps(learn_vocabulary({TEXTS!r}, 280)))")
+    code = (
+        f"import json; from tfsum.text.vocabulary import learn_vocabulary; "
+        f"print(json.dumps(learn_vocabulary({TEXTS!r}, 280)))"
+    )
     here = learn_vocabulary(TEXTS, 280)
     assert json.loads(bare_python(code)) == here == learn_vocabulary(TEXTS, 280)
 
@@ -48,10 +58,15 @@ def test_decomposed_texts_give_the_same_pieces():
 @pytest.mark.parametrize("reversible", [True, False])
 @pytest.mark.parametrize("lowercase", [True, False])
 def test_no_word_of_the_texts_is_unknown(reversible, lowercase):
-    pieces = learn_vocabulary(TEXTS, 400, reversible=reversible, lowercase=lowercase, character_coverage=1.0)
+    pieces = learn_vocabulary(
+        TEXTS, 400, reversible=reversible, lowercase=lowercase, character_coverage=1.0
+    )
     shuffled = ["".join(random.Random(text).sample(text, len(text))) for text in TEXTS]
     texts = tf.constant([unicodedata.normalize("NFC", text) for text in TEXTS + shuffled])
-    both = [WordPiece(pieces, lowercase=lowercase, ops=ops).tokenize(texts).to_list() for ops in ("text", "core")]
+    both = [
+        WordPiece(pieces, lowercase=lowercase, ops=ops).tokenize(texts).to_list()
+        for ops in ("text", "core")
+    ]
     assert both[0] == both[1] and not any(1 in ids for ids in both[0])
 
 
@@ -67,7 +82,10 @@ def test_rare_characters_are_bytes_or_unknown():
 def test_files_are_written_whole(tmp_path):
     pieces = learn_vocabulary(TEXTS, 260)
     write_vocabulary(pieces, tmp_path / "vocab.txt")
-    assert WordPiece.from_file(tmp_path / "vocab.txt", lowercase=False, ops="core").vocabulary == pieces
+    assert (
+        WordPiece.from_file(tmp_path / "vocab.txt", lowercase=False, ops="core").vocabulary
+        == pieces
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["vocab.txt"]
     write_vocabulary(pieces, tmp_path / "new" / "folder" / "vocab.txt")
     assert (tmp_path / "new" / "folder" / "vocab.txt").is_file()
@@ -75,12 +93,21 @@ def test_files_are_written_whole(tmp_path):
         write_vocabulary(pieces, tmp_path / "vocab.txt" / "v.txt")
 
 
-@pytest.mark.parametrize(("texts", "options", "message"), [
-    ([], {}, "found no text in the corpus"), (["", " \n"], {}, "found no text in the corpus"),
-    (iter(TEXTS), {}, "can be read only once"),
-    (TEXTS, {"size": 100}, r"size is 100, and special tokens and the alphabet alone are \d+ pieces; take"),
-    (TEXTS, {"character_coverage": 0.0}, "character_coverage is 0.0"), (TEXTS, {"min_frequency": 0}, "min_frequency 0"),
-])
+@pytest.mark.parametrize(
+    ("texts", "options", "message"),
+    [
+        ([], {}, "found no text in the corpus"),
+        (["", " \n"], {}, "found no text in the corpus"),
+        (iter(TEXTS), {}, "can be read only once"),
+        (
+            TEXTS,
+            {"size": 100},
+            r"size is 100, and special tokens and the alphabet alone are \d+ pieces; take",
+        ),
+        (TEXTS, {"character_coverage": 0.0}, "character_coverage is 0.0"),
+        (TEXTS, {"min_frequency": 0}, "min_frequency 0"),
+    ],
+)
 def test_what_cannot_be_is_named(texts, options, message):
     with pytest.raises(Error, match=message):
         learn_vocabulary(texts, **{"size": 300, **options})

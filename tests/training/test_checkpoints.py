@@ -17,7 +17,11 @@ from tfsum.training.checkpoints import Checkpoints
 
 def model(width=3):
     keras.utils.set_random_seed(1)
-    layers = [keras.layers.Dense(width, name="dense"), Dropout(0.5, name="drop"), Dropout(0.5, name="other")]
+    layers = [
+        keras.layers.Dense(width, name="dense"),
+        Dropout(0.5, name="drop"),
+        Dropout(0.5, name="other"),
+    ]
     made = keras.Sequential([keras.Input((2,)), *layers], name="some")
     made(np.zeros((1, 2), np.float32))
     return made
@@ -35,7 +39,10 @@ def test_everything_comes_back_into_a_model_built_later(tmp_path):
     checkpoints.wait()
     first.layers[0].set_weights([np.full((2, 3), 5.0), np.ones(3)])
     second = model()
-    assert Checkpoints(tmp_path, {"model": second.variables}).restore() == {"best": None, "list": [1.5]}
+    assert Checkpoints(tmp_path, {"model": second.variables}).restore() == {
+        "best": None,
+        "list": [1.5],
+    }
     for a, b in zip(first.variables, second.variables, strict=True):
         np.testing.assert_array_equal(a, b)
 
@@ -57,8 +64,11 @@ def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, mo
     while checkpoints.writing:
         pass
     assert checkpoints.failed
-    with pytest.raises(Error, match=r"the checkpoint of step 12 cannot be written \(No space left on device\); the one "
-                                    "before it is kept. Make room"):
+    with pytest.raises(
+        Error,
+        match=r"the checkpoint of step 12 cannot be written \(No space left on device\); the one "
+        "before it is kept. Make room",
+    ):
         checkpoints.wait()
     assert not checkpoints.failed  # it is said once
     assert sorted(path.name for path in tmp_path.iterdir()) == before
@@ -66,7 +76,9 @@ def test_a_full_disk_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, mo
 
 
 @pytest.mark.parametrize("place", ["mkdir", "write", "replace", "fsync"])
-def test_a_folder_that_became_read_only_is_one_error_and_the_checkpoint_before_is_kept(tmp_path, monkeypatch, place):
+def test_a_folder_that_became_read_only_is_one_error_and_the_checkpoint_before_is_kept(
+    tmp_path, monkeypatch, place
+):
     one = model()
     checkpoints = Checkpoints(tmp_path, {"model": one.variables})
     checkpoints.save(1, {"step": 1})
@@ -79,8 +91,11 @@ def test_a_folder_that_became_read_only_is_one_error_and_the_checkpoint_before_i
     with monkeypatch.context() as patch:
         patch.setattr(of, place, refused)
         checkpoints.save(12, {"step": 12})
-        with pytest.raises(Error, match=r"the checkpoint of step 12 cannot be written \(Read-only file system\); the "
-                                        "one before it is kept"):
+        with pytest.raises(
+            Error,
+            match=r"the checkpoint of step 12 cannot be written \(Read-only file system\); the "
+            "one before it is kept",
+        ):
             checkpoints.wait()
     assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
     checkpoints.save(13, {"step": 13})  # where it can be written again
@@ -112,7 +127,7 @@ def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
     (tmp_path / "writing-3").mkdir()
     (tmp_path / "writing-3" / "ckpt-3.index").write_bytes(b"half")
     # And what 0.1.0 left: the state, before the index.
-    (tmp_path / "ckpt-4.json").write_text("{\"step\": 4}")
+    (tmp_path / "ckpt-4.json").write_text('{"step": 4}')
     checkpoints = Checkpoints(tmp_path, {"model": one.variables})
     assert checkpoints.restore() == {"step": 1}
     checkpoints.save(5, {"step": 5})
@@ -123,7 +138,9 @@ def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
 
 @pytest.mark.parametrize("harm", ["empty", "half", "flipped", "gone"])
 @pytest.mark.parametrize("end", ["json", "index", "data-00000-of-00001"])
-def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(tmp_path, capsys, harm, end):
+def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(
+    tmp_path, capsys, harm, end
+):
     one = model()
     checkpoints = Checkpoints(tmp_path, {"model": one.variables})
     for step in (1, 2):
@@ -152,10 +169,14 @@ def test_none_that_is_whole_and_one_of_a_later_tfsum(tmp_path):
     checkpoints.wait()
     described = json.loads((tmp_path / "ckpt-1.json").read_text())
     (tmp_path / "ckpt-1.json").write_text(json.dumps({**described, "format": 9}))
-    with pytest.raises(CheckpointError, match="ckpt-1: its format is 9, and this tfsum reads 1 and 2"):
+    with pytest.raises(
+        CheckpointError, match="ckpt-1: its format is 9, and this tfsum reads 1 and 2"
+    ):
         Checkpoints(tmp_path, {"model": one.variables}).restore()
     (tmp_path / "ckpt-1.json").write_text("")
-    with pytest.raises(CheckpointError, match="no checkpoint is whole .ckpt-1: its JSON file cannot be read"):
+    with pytest.raises(
+        CheckpointError, match="no checkpoint is whole .ckpt-1: its JSON file cannot be read"
+    ):
         Checkpoints(tmp_path, {"model": one.variables}).restore()
 
 

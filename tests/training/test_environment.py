@@ -32,14 +32,21 @@ def test_workers_are_counted(announce):
     assert announced_workers() == 1 and "TF_CONFIG" not in os.environ
     announce('{"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}}')
     assert announced_workers() == 1 and strategy_of("auto") is tf.distribute.get_strategy()
-    announce('{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}')
+    announce(
+        '{"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "worker", "index": 0}}'
+    )
     assert announced_workers() == 2
 
 
 def slurm(monkeypatch, nodes, tasks, tasks_per_node, rank):
     """Sets what srun sets."""
-    for name, value in {"TF_CONFIG": "", "SLURM_STEP_NODELIST": nodes, "SLURM_STEP_NUM_TASKS": str(tasks),
-                        "SLURM_STEP_TASKS_PER_NODE": tasks_per_node, "SLURM_PROCID": str(rank)}.items():
+    for name, value in {
+        "TF_CONFIG": "",
+        "SLURM_STEP_NODELIST": nodes,
+        "SLURM_STEP_NUM_TASKS": str(tasks),
+        "SLURM_STEP_TASKS_PER_NODE": tasks_per_node,
+        "SLURM_PROCID": str(rank),
+    }.items():
         monkeypatch.setenv(name, value)
 
 
@@ -52,10 +59,14 @@ def test_the_tasks_of_a_node_share_its_gpus(monkeypatch, rank, own):
     if own:
         monkeypatch.setenv("SLURM_GPUS_PER_TASK", "2")
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: seen)
-    monkeypatch.setattr(tf.config, "set_visible_devices", lambda devices, kind: found.append(devices))
+    monkeypatch.setattr(
+        tf.config, "set_visible_devices", lambda devices, kind: found.append(devices)
+    )
     for _ in range(2):  # it is asked more than once
         resolver = cluster_resolver()
-        assert resolver.cluster_spec().as_dict() == {"worker": ["n1:8888", "n1:8889", "n2:8888", "n2:8889"]}
+        assert resolver.cluster_spec().as_dict() == {
+            "worker": ["n1:8888", "n1:8889", "n2:8888", "n2:8889"]
+        }
         assert resolver.task_id == rank and resolver.num_accelerators() == {"GPU": 2}
     assert found == ([] if own else [seen[rank % 2 * 2 :][:2]] * 2)
 
@@ -66,14 +77,19 @@ def test_the_tasks_of_a_slurm_step_without_gpus(monkeypatch, rank):
     slurm(monkeypatch, "n[1-2]", 2, "1(x2)", rank)
     resolver = cluster_resolver()
     assert resolver.cluster_spec().as_dict() == {"worker": ["n1:8888", "n2:8888"]}
-    assert (resolver.task_type, resolver.task_id) == ("worker", rank) and not resolver.num_accelerators()
+    assert (resolver.task_type, resolver.task_id) == (
+        "worker",
+        rank,
+    ) and not resolver.num_accelerators()
     assert announced_workers() == 2
 
 
 @pytest.mark.parametrize("name", ["one", "mirrored"])
 def test_workers_that_would_train_a_model_each_are_refused(announce, name):
     announce(TWO)
-    with pytest.raises(RecipeError, match=f"'{name}', and 2 workers are announced .*'multi_worker', or unset"):
+    with pytest.raises(
+        RecipeError, match=f"'{name}', and 2 workers are announced .*'multi_worker', or unset"
+    ):
         strategy_of(name)
 
 
@@ -84,10 +100,16 @@ def test_what_the_timeout_of_workers_sets_is_there():
 
 
 def test_several_workers_need_a_cluster(announce):
-    with pytest.raises(RecipeError, match="'multi_worker', and no other worker is announced; .*--local-workers 2"):
+    with pytest.raises(
+        RecipeError, match="'multi_worker', and no other worker is announced; .*--local-workers 2"
+    ):
         strategy_of("multi_worker")
-    announce('{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}')
-    with pytest.raises(RecipeError, match="TF_CONFIG has the job 'ps'; .* parameter servers.* not supported"):
+    announce(
+        '{"cluster": {"worker": ["a:1"], "ps": ["b:1"]}, "task": {"type": "worker", "index": 0}}'
+    )
+    with pytest.raises(
+        RecipeError, match="TF_CONFIG has the job 'ps'; .* parameter servers.* not supported"
+    ):
         strategy_of("auto")
     announce("worker 1")
     with pytest.raises(RecipeError, match="TF_CONFIG is 'worker 1'; expected JSON"):

@@ -94,13 +94,16 @@ def test_a_step_by_hand(micro_batches, clip):
     history = model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)
     np.testing.assert_allclose(model.table.get_weights()[0], expected_table(clip), rtol=1e-6)
     rows = np.arange(10.0).reshape(5, 2)
-    np.testing.assert_allclose(history.history["loss"], [(rows[IDS[IDS > 0]] ** 2).sum() / 2 / 6], rtol=1e-6)
+    np.testing.assert_allclose(
+        history.history["loss"], [(rows[IDS[IDS > 0]] ** 2).sum() / 2 / 6], rtol=1e-6
+    )
     assert int(model.optimizer.iterations) == 1
 
 
 @pytest.mark.parametrize("micro_batches", [1, 2])
 def test_a_step_that_xla_compiles(micro_batches):
     """Of 3 rows in 2 parts the second has one; a slice that XLA compiles has two, and the other one is of zeros."""
+
     class Padded(Table):
         def summed_loss(self, x, y, training):
             return tf.reduce_sum(self(x) ** 2) / 2
@@ -111,8 +114,11 @@ def test_a_step_that_xla_compiles(micro_batches):
     model = Padded()
     model.micro_batches = micro_batches
     model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=True)
-    model.fit(tf.data.Dataset.from_tensor_slices({"token_ids": np.zeros((3, 2), np.int32)}).batch(3), verbose=0,
-              shuffle=False)
+    model.fit(
+        tf.data.Dataset.from_tensor_slices({"token_ids": np.zeros((3, 2), np.int32)}).batch(3),
+        verbose=0,
+        shuffle=False,
+    )
     np.testing.assert_allclose(model.table.get_weights()[0][0], [0.0, 0.9], rtol=1e-6)
 
 
@@ -121,20 +127,28 @@ def test_the_loss_of_an_epoch_weighs_each_target_alike():
     model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
     data = tf.data.Dataset.from_tensor_slices({"token_ids": IDS}).batch(1)
     rows = np.arange(10.0).reshape(5, 2)
-    np.testing.assert_allclose(model.evaluate(data, verbose=0), (rows[IDS[IDS > 0]] ** 2).sum() / 12, rtol=1e-6)
+    np.testing.assert_allclose(
+        model.evaluate(data, verbose=0), (rows[IDS[IDS > 0]] ** 2).sum() / 12, rtol=1e-6
+    )
 
 
 def test_a_batch_without_a_target_moves_nothing():
     model = Table()
     model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
-    model.fit(tf.data.Dataset.from_tensors({"token_ids": np.zeros((2, 3), np.int32)}), verbose=0, shuffle=False)
+    model.fit(
+        tf.data.Dataset.from_tensors({"token_ids": np.zeros((2, 3), np.int32)}),
+        verbose=0,
+        shuffle=False,
+    )
     np.testing.assert_array_equal(model.table.get_weights()[0], np.arange(10).reshape(5, 2))
 
 
 def test_regularizers_count_once():
     model = Table()
     model.table.embeddings_regularizer = None
-    model.table.embeddings.regularizer = keras.regularizers.L2(0.5)  # its gradient is the table itself
+    model.table.embeddings.regularizer = keras.regularizers.L2(
+        0.5
+    )  # its gradient is the table itself
     model.micro_batches = 3
     model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
     model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)
@@ -148,13 +162,18 @@ def test_a_replica_without_rows_changes_nothing(on_two_devices, tmp_path):
     for model in ("extractive", "classifier", "transformer", "pretraining"):
         one, two = (dict(np.load(tmp_path / f"{model}_{parts}.npz")) for parts in (1, 2))
         for name, value in one.items():
-            np.testing.assert_allclose(two[name], value, atol=1e-6, rtol=1e-6, err_msg=f"{model} {name}")
+            np.testing.assert_allclose(
+                two[name], value, atol=1e-6, rtol=1e-6, err_msg=f"{model} {name}"
+            )
 
 
 def test_a_strategy_that_is_not_supported():
     with tf.distribute.experimental.CentralStorageStrategy().scope():
         model = Table()
         model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
-    with pytest.raises(Error, match="CentralStorageStrategy.*: training under it is not supported; expected one "
-                                    "device, MirroredStrategy or"):
+    with pytest.raises(
+        Error,
+        match="CentralStorageStrategy.*: training under it is not supported; expected one "
+        "device, MirroredStrategy or",
+    ):
         model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)

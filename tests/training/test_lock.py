@@ -23,8 +23,12 @@ with locked(sys.argv[1]):
 @pytest.fixture
 def holder(tmp_path):
     root = str(pathlib.Path(__file__).parents[2])
-    process = subprocess.Popen([sys.executable, "-c", HOLD, tmp_path / "run"], stdout=subprocess.PIPE, text=True,
-                               env={**os.environ, "PYTHONPATH": root})
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, tmp_path / "run"],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONPATH": root},
+    )
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
@@ -32,8 +36,12 @@ def holder(tmp_path):
 
 
 def test_a_second_run_is_refused_and_a_killed_one_holds_nothing(holder, tmp_path):
-    with pytest.raises(Error, match=rf"run: is in use by process {holder.pid} on .*, since 20.*; wait until"), \
-            locked(tmp_path / "run"):
+    with (
+        pytest.raises(
+            Error, match=rf"run: is in use by process {holder.pid} on .*, since 20.*; wait until"
+        ),
+        locked(tmp_path / "run"),
+    ):
         pass
     assert is_locked(tmp_path / "run")
     holder.send_signal(signal.SIGKILL)
@@ -52,5 +60,8 @@ def test_what_the_run_wrote_stays_and_the_lock_goes(tmp_path):
 
 def test_a_file_is_no_run_folder(tmp_path):
     (tmp_path / "run").write_text("")
-    with pytest.raises(Error, match="run: is a file, expected a run folder"), locked(tmp_path / "run"):
+    with (
+        pytest.raises(Error, match="run: is a file, expected a run folder"),
+        locked(tmp_path / "run"),
+    ):
         pass

@@ -24,7 +24,11 @@ def clock(monkeypatch):
 
 def watched(total, done):
     callback = Progress(total, done)
-    callback.set_model(types.SimpleNamespace(seconds_waiting=0.0, optimizer=types.SimpleNamespace(learning_rate=1e-3)))
+    callback.set_model(
+        types.SimpleNamespace(
+            seconds_waiting=0.0, optimizer=types.SimpleNamespace(learning_rate=1e-3)
+        )
+    )
     return callback
 
 
@@ -39,9 +43,13 @@ def test_without_a_terminal_a_line_a_minute_and_the_last(clock, capsys):
     *lines, memory = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"memory at the most: [\d,]+ MB of (this process|a GPU)", memory)
     assert [line.split()[1] for line in lines] == ["101/110", "104/110", "107/110", "110/110"]
-    assert lines[0] == "step 101/110  loss 2.5000  rate 1.00e-03  first step after 20 s"  # no measure of the others
-    assert lines[1] == ("step 104/110  loss 2.5000  rate 1.00e-03  3 tokens/s  padding 25%  waiting for data 25%  "
-                        "0:02:00 to go")
+    assert (
+        lines[0] == "step 101/110  loss 2.5000  rate 1.00e-03  first step after 20 s"
+    )  # no measure of the others
+    assert lines[1] == (
+        "step 104/110  loss 2.5000  rate 1.00e-03  3 tokens/s  padding 25%  waiting for data 25%  "
+        "0:02:00 to go"
+    )
 
 
 def test_a_validation_is_no_part_of_the_speed(clock, capsys):
@@ -54,12 +62,17 @@ def test_a_validation_is_no_part_of_the_speed(clock, capsys):
         clock[0] += 500
     lines = [line for line in capsys.readouterr().err.splitlines() if not line.startswith("memory")]
     assert [line.split("  ")[3] for line in lines] == [
-        "first step after 10 s", "10 tokens/s", "10 tokens/s"]
+        "first step after 10 s",
+        "10 tokens/s",
+        "10 tokens/s",
+    ]
 
 
 @pytest.mark.parametrize("text", ["20", "0:3", "9:8", "a:b", "1:2:3", "-1:4"])
 def test_steps_to_profile_that_are_none(text):
-    with pytest.raises(RecipeError, match=r"profile is .*; expected the first and the last step, such as \"20:30\""):
+    with pytest.raises(
+        RecipeError, match=r"profile is .*; expected the first and the last step, such as \"20:30\""
+    ):
         profiled_steps(text)
 
 
@@ -81,12 +94,20 @@ def test_the_profiler_records_the_steps_of_one_interval(monkeypatch, tmp_path, s
 def test_the_profiler_writes_its_file(tmp_path, capsys):
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
     model.compile("sgd", "mse")
-    model.fit(tf.ones((8, 2)), tf.ones((8, 1)), batch_size=2, verbose=0, callbacks=[Profile("2:3", tmp_path)])
+    model.fit(
+        tf.ones((8, 2)),
+        tf.ones((8, 1)),
+        batch_size=2,
+        verbose=0,
+        callbacks=[Profile("2:3", tmp_path)],
+    )
     assert list(tmp_path.rglob("*.xplane.pb"))
     assert "profile of the steps 2 to 3 of this process" in capsys.readouterr().err
 
 
 def test_tensorboard_that_is_not_installed_is_one_error(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(Error, match=r"tensorboard is true, .* pip install 'tfsum\[tensorboard\]', or leave"):
+    with pytest.raises(
+        Error, match=r"tensorboard is true, .* pip install 'tfsum\[tensorboard\]', or leave"
+    ):
         RunSettings(folder="run", steps=10, tensorboard=True)

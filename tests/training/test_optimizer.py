@@ -13,7 +13,11 @@ def test_the_rates_of_bertsum(shared):
     for case in json.loads((shared / "parity" / "schedule.json").read_text()):
         schedule = WarmUp(case["lr"] / case["warmup"] ** 0.5, case["warmup"])
         for step, rate in case["step_lr"]:
-            assert float(schedule(step - 1)) == pytest.approx(rate, rel=2e-6), (case["lr"], case["warmup"], step)
+            assert float(schedule(step - 1)) == pytest.approx(rate, rel=2e-6), (
+                case["lr"],
+                case["warmup"],
+                step,
+            )
 
 
 def test_linear_decay_ends_at_zero():
@@ -31,7 +35,9 @@ def test_one_step_of_warm_up_or_none():
 def test_configurations_come_back():
     schedule = WarmUp(0.5, 7, 20)
     optimizer = Adam(schedule, {"head": 20.0}, global_clipnorm=1.0, weight_decay=0.01)
-    again = keras.optimizers.deserialize(json.loads(json.dumps(keras.optimizers.serialize(optimizer))))
+    again = keras.optimizers.deserialize(
+        json.loads(json.dumps(keras.optimizers.serialize(optimizer)))
+    )
     assert type(again) is Adam and again.get_config() == optimizer.get_config()
     assert again.factors == {"head": 20.0}
 
@@ -39,7 +45,9 @@ def test_configurations_come_back():
 def gradients(steps):
     """Gradients of every size, some of them tiny, where the place of epsilon tells."""
     random = np.random.default_rng(0)
-    return [random.normal(size=6) * np.array([1.0, 1e-3, 1e-8, 1e-9, 10.0, 0.0]) for _ in range(steps)]
+    return [
+        random.normal(size=6) * np.array([1.0, 1e-3, 1e-8, 1e-9, 10.0, 0.0]) for _ in range(steps)
+    ]
 
 
 def paper(start, steps, rates, epsilon=1e-9, decay=0.0):
@@ -61,18 +69,26 @@ def ours(optimizer, steps, path="weight"):
 
 
 def test_the_papers_adam():
-    np.testing.assert_allclose(ours(Adam(0.01), 20), paper(np.arange(6), 20, [0.01] * 20), rtol=1e-4, atol=2e-6)
+    np.testing.assert_allclose(
+        ours(Adam(0.01), 20), paper(np.arange(6), 20, [0.01] * 20), rtol=1e-4, atol=2e-6
+    )
 
 
 def test_with_the_schedule():
     schedule = WarmUp(0.05, 5)
     rates = [0.05 * min(t / 5, (5 / t) ** 0.5) for t in range(1, 21)]
-    np.testing.assert_allclose(ours(Adam(schedule), 20), paper(np.arange(6), 20, rates), rtol=1e-4, atol=5e-6)
+    np.testing.assert_allclose(
+        ours(Adam(schedule), 20), paper(np.arange(6), 20, rates), rtol=1e-4, atol=5e-6
+    )
 
 
 def test_weight_decay():
-    np.testing.assert_allclose(ours(Adam(0.01, weight_decay=0.1), 20), paper(np.arange(6), 20, [0.01] * 20, decay=0.1),
-                               rtol=1e-4, atol=2e-6)
+    np.testing.assert_allclose(
+        ours(Adam(0.01, weight_decay=0.1), 20),
+        paper(np.arange(6), 20, [0.01] * 20, decay=0.1),
+        rtol=1e-4,
+        atol=2e-6,
+    )
 
 
 def test_a_weight_decays_by_its_own_rate():
@@ -80,7 +96,9 @@ def test_a_weight_decays_by_its_own_rate():
     with keras.name_scope("bert"):
         encoder = keras.Variable(np.full(3, 2.0, np.float32), name="kernel")
         with keras.name_scope("pooler"):
-            pooler, spared = (keras.Variable(np.full(3, 2.0, np.float32), name=n) for n in ("kernel", "bias"))
+            pooler, spared = (
+                keras.Variable(np.full(3, 2.0, np.float32), name=n) for n in ("kernel", "bias")
+            )
     head = keras.Variable(np.full(3, 2.0, np.float32), name="kernel")
     optimizer = Adam(WarmUp(0.5, 5), {"bert": 0.1, "pooler": 0.5}, weight_decay=0.2)
     optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)

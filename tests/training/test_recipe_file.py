@@ -13,12 +13,16 @@ from tfsum.training.recipe_file import Key, keys_of, read_recipe
 from tfsum.training.recipe_writer import to_toml, write_recipe
 
 
-def learn(dataset, learning_rate: float = 1e-3, steps: int = 100, groups: list[float] | None = None):
+def learn(
+    dataset, learning_rate: float = 1e-3, steps: int = 100, groups: list[float] | None = None
+):
     """A function that a recipe configures."""
 
 
 class Head:
-    def __init__(self, kind: Literal["classifier", "transformer"] = "classifier", layers: int = 2, **more):
+    def __init__(
+        self, kind: Literal["classifier", "transformer"] = "classifier", layers: int = 2, **more
+    ):
         pass
 
 
@@ -86,9 +90,13 @@ def test_overrides_are_toml_values_and_bare_words_are_strings(recipe):
 
 
 def test_an_override_without_a_value_takes_the_key_out(recipe):
-    read = read_recipe(recipe(RIGHT + "whole = false"), schema_of, ["export.whole=", "data.corpus=mine"])
+    read = read_recipe(
+        recipe(RIGHT + "whole = false"), schema_of, ["export.whole=", "data.corpus=mine"]
+    )
     assert read["export"]["whole"] is True and read["data"]["corpus"] == "mine"
-    with pytest.raises(RecipeError, match=r"--set export.wohle=: removes a key.* has no \[export\] wohle"):
+    with pytest.raises(
+        RecipeError, match=r"--set export.wohle=: removes a key.* has no \[export\] wohle"
+    ):
         read_recipe(recipe(RIGHT), schema_of, ["export.wohle="])
     with pytest.raises(RecipeError, match="corpus is missing"):
         read_recipe(recipe(RIGHT), schema_of, ["data.corpus="])
@@ -105,9 +113,15 @@ def test_an_override_without_a_value_takes_the_key_out(recipe):
         (RIGHT + "whole = 1", "[export] whole: expected bool, found int 1"),
         (RIGHT.replace("2", '"fast"'), "[train] learning_rate: expected float, found str 'fast'"),
         (RIGHT + "[model]\nlayers = true", "[model] layers: expected int, found bool True"),
-        (RIGHT + "[model]\nkind = 'lstm'", "kind: expected 'classifier' or 'transformer', found str 'lstm'"),
-        (RIGHT.replace('"바다"', "3"), "put in quotes: name = \"3\" or --set 'export.name=\"3\"'"),
-        (RIGHT.replace("2", '2\ngroups = "[a, b]"'), "put it in quotes: --set 'train.groups=[\"a\", \"b\"]'"),
+        (
+            RIGHT + "[model]\nkind = 'lstm'",
+            "kind: expected 'classifier' or 'transformer', found str 'lstm'",
+        ),
+        (RIGHT.replace('"바다"', "3"), 'put in quotes: name = "3" or --set \'export.name="3"\''),
+        (
+            RIGHT.replace("2", '2\ngroups = "[a, b]"'),
+            'put it in quotes: --set \'train.groups=["a", "b"]\'',
+        ),
         (RIGHT.replace('corpus = "news"', ""), "[data] corpus is missing"),
         ("data = 3", "data: expected a section [data], found the value 3"),
         ("[data", "not TOML"),
@@ -121,10 +135,21 @@ def test_each_mistake_is_named(recipe, text, words):
 
 def test_all_mistakes_at_once(recipe):
     with pytest.raises(RecipeError) as raised:
-        read_recipe(recipe("[train]\nstep = 1\nlearning_rate = 'x'"), schema_of, ["nonsense", "model.layer=3"])
+        read_recipe(
+            recipe("[train]\nstep = 1\nlearning_rate = 'x'"),
+            schema_of,
+            ["nonsense", "model.layer=3"],
+        )
     message = str(raised.value)
     assert "6 error(s)" in message
-    expected = ["mean steps?", "found str 'x'", "--set nonsense", "mean layers?", "corpus is", "name is"]
+    expected = [
+        "mean steps?",
+        "found str 'x'",
+        "--set nonsense",
+        "mean layers?",
+        "corpus is",
+        "name is",
+    ]
     for words in expected:
         assert words in message, words
 

@@ -39,12 +39,17 @@ class PointRun(Run):
     """Scores come from a list, one a validation."""
 
     def __init__(self, folder, scores, **arguments):
-        super().__init__(Point(), keras.optimizers.SGD(1.0, name="sgd"), RunSettings(
-            folder=str(folder), validate_every=2, average_decay=0.0, **arguments))
+        super().__init__(
+            Point(),
+            keras.optimizers.SGD(1.0, name="sgd"),
+            RunSettings(folder=str(folder), validate_every=2, average_decay=0.0, **arguments),
+        )
         self.scores, self.kept = scores, []
 
     def batches(self, done):
-        return tf.data.Dataset.from_tensors({"token_ids": np.ones((1, 1), np.float32)}).repeat(), self.settings.steps
+        return tf.data.Dataset.from_tensors(
+            {"token_ids": np.ones((1, 1), np.float32)}
+        ).repeat(), self.settings.steps
 
     def measure(self):
         return {"error": self.scores[len(self.state["history"])], "place": float(self.model.place)}
@@ -69,15 +74,25 @@ def test_the_best_is_kept_and_a_tie_goes_to_the_first(tmp_path):
     assert [h["place"] for h in found["history"]] == [2.0, 4.0, 6.0, 8.0]
 
 
-@pytest.mark.parametrize(("patience", "steps"), [
-    (0, [2, 4, 6, 8, 10]), (1, [2, 4]), (2, [2, 4, 6]), (4, [2, 4, 6, 8, 10]),
-])
+@pytest.mark.parametrize(
+    ("patience", "steps"),
+    [
+        (0, [2, 4, 6, 8, 10]),
+        (1, [2, 4]),
+        (2, [2, 4, 6]),
+        (4, [2, 4, 6, 8, 10]),
+    ],
+)
 def test_patience(tmp_path, patience, steps, capsys):
     run = PointRun(tmp_path, [1.0, 2.0, 1.5, 0.5, 0.6], steps=10, patience=patience)
     assert run.fit() == tmp_path / "best"
     found = history(run)
     assert [h["step"] for h in found["history"]] == steps
-    assert found["ended_early"] == (patience in (1, 2)) == ("ended early, at step" in capsys.readouterr().err)
+    assert (
+        found["ended_early"]
+        == (patience in (1, 2))
+        == ("ended early, at step" in capsys.readouterr().err)
+    )
 
 
 def test_a_run_out_of_patience_stays_ended_and_goes_on_with_more(tmp_path):
@@ -96,33 +111,53 @@ def test_a_loss_that_is_no_number_stops_the_run_before_anything_is_saved(tmp_pat
     """At once, with the examples of the batch; the checkpoint before it and the best model stay as they were."""
     run = PointRun(tmp_path, [1.0, 0.5, 0.2], steps=9)
     rows = [1.0] * 6 + [np.inf, 1.0, 1.0]
-    run.batches = lambda done: (tf.data.Dataset.from_generator(
-        lambda: ({"token_ids": np.full((1, 1), row, np.float32)} for row in rows[done:]),
-        output_signature={"token_ids": tf.TensorSpec((None, None), tf.float32)}), 9)
+    run.batches = lambda done: (
+        tf.data.Dataset.from_generator(
+            lambda: ({"token_ids": np.full((1, 1), row, np.float32)} for row in rows[done:]),
+            output_signature={"token_ids": tf.TensorSpec((None, None), tf.float32)},
+        ),
+        9,
+    )
     run.rows = lambda step: [f"document {step}.{i}" for i in range(30)]
-    with pytest.raises(Error, match=r"the loss of step 7 is (nan|-?inf); training stopped. Its batch: document 7.0, .*"
-                                    r"document 7.19, \.\.\.\. The checkpoint before it"):
+    with pytest.raises(
+        Error,
+        match=r"the loss of step 7 is (nan|-?inf); training stopped. Its batch: document 7.0, .*"
+        r"document 7.19, \.\.\.\. The checkpoint before it",
+    ):
         run.fit()
     assert [row["step"] for row in history(run)["history"]] == [2, 4, 6] and run.kept == [2, 4, 6]
     again = PointRun(tmp_path, [1.0, 0.5, 0.2, 0.1, 0.1], steps=9)
     again.fit()
-    assert np.isfinite(again.model.place.numpy()) and [row["step"] for row in history(again)["history"]][-1] == 9
+    assert (
+        np.isfinite(again.model.place.numpy())
+        and [row["step"] for row in history(again)["history"]][-1] == 9
+    )
 
 
 def test_weights_that_are_no_numbers_are_neither_validated_nor_saved(tmp_path):
     run = PointRun(tmp_path, [1.0], steps=4)
 
-    def spoil(batch, logs=None):  # in the last step before the validation, as a gradient that overflows does
+    def spoil(
+        batch, logs=None
+    ):  # in the last step before the validation, as a gradient that overflows does
         if run.steps_done == 2:
             run.model.place.assign(np.nan)
 
     run.average.on_train_batch_end = spoil
-    with pytest.raises(Error, match=r"place holds numbers that are not finite after step 2; training stopped\. The"):
+    with pytest.raises(
+        Error, match=r"place holds numbers that are not finite after step 2; training stopped\. The"
+    ):
         run.fit()
-    assert not run.kept and not (tmp_path / "history.json").exists() and not list(tmp_path.glob("checkpoints/*"))
+    assert (
+        not run.kept
+        and not (tmp_path / "history.json").exists()
+        and not list(tmp_path.glob("checkpoints/*"))
+    )
 
 
-def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(tmp_path, monkeypatch, capsys):
+def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(
+    tmp_path, monkeypatch, capsys
+):
     """A checkpoint by time is checked by the thread that writes it, so that training waits for the copies alone."""
     run = PointRun(tmp_path, [1.0], steps=9, checkpoint_minutes=1e-9, keep=9)
     run.settings = dataclasses.replace(run.settings, validate_every=9)
@@ -135,22 +170,37 @@ def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(tmp_
         if run.steps_done == 3:
             run.model.place.assign(np.inf)
 
-    monkeypatch.setattr(run, "_check_finite", lambda step, weights: (
-        checked.append((step, threading.current_thread().name)), check(step, weights))[-1])
+    monkeypatch.setattr(
+        run,
+        "_check_finite",
+        lambda step, weights: (
+            checked.append((step, threading.current_thread().name)),
+            check(step, weights),
+        )[-1],
+    )
     run.average.on_train_batch_end = spoil
     run.rows = lambda step: [f"document {step}"]
-    with pytest.raises(Error, match=r"(the loss of step 4 is -?inf|place holds numbers that are not finite after step "
-                                    r"\d); training stopped\. Its batch: document \d\. The checkpoint before it"):
+    with pytest.raises(
+        Error,
+        match=r"(the loss of step 4 is -?inf|place holds numbers that are not finite after step "
+        r"\d); training stopped\. Its batch: document \d\. The checkpoint before it",
+    ):
         run.fit()
-    assert all(thread.startswith("checkpoint") for step, thread in checked if step < 4) and (3 in dict(checked))
-    assert sorted(steps_in(tmp_path / "checkpoints")) == [1, 2] and "not finite" not in capsys.readouterr().err
+    assert all(thread.startswith("checkpoint") for step, thread in checked if step < 4) and (
+        3 in dict(checked)
+    )
+    assert (
+        sorted(steps_in(tmp_path / "checkpoints")) == [1, 2]
+        and "not finite" not in capsys.readouterr().err
+    )
 
 
 def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
     class Worse(PointRun):
         def batches(self, done):
-            growing = tf.data.Dataset.range(1, 9).map(lambda n: {"token_ids": tf.ones((1, 1)) * 10.0 ** (
-                2 * tf.cast(n, tf.float32))})
+            growing = tf.data.Dataset.range(1, 9).map(
+                lambda n: {"token_ids": tf.ones((1, 1)) * 10.0 ** (2 * tf.cast(n, tf.float32))}
+            )
             return growing, self.settings.steps
 
     run = Worse(tmp_path, [1.0], steps=6)
@@ -161,7 +211,9 @@ def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
     assert capsys.readouterr().err.count("warning: the loss of step") == 1
 
 
-def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_run(tmp_path, capsys):
+def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_run(
+    tmp_path, capsys
+):
     def run(steps, factor):
         made = PointRun(tmp_path, [1.0, 1.0], steps=steps)
         made.model.loss_weight = lambda x, y: tf.constant(1.0)
@@ -178,6 +230,7 @@ def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_r
 
 def test_checkpoints_by_time_come_without_a_validation(tmp_path):
     """A run that ends between two validations resumes from the last of them, with no further validation."""
+
     def every_step(run):
         run.settings = dataclasses.replace(run.settings, validate_every=4)
         return run
@@ -190,7 +243,9 @@ def test_checkpoints_by_time_come_without_a_validation(tmp_path):
 
     def kill(batch, logs=None):
         move(batch, logs)
-        while run._checkpoints.writing:  # a checkpoint that is due while one is being written comes a step later
+        while (
+            run._checkpoints.writing
+        ):  # a checkpoint that is due while one is being written comes a step later
             time.sleep(0.01)
         if run.steps_done == 7:
             raise Killed
@@ -201,7 +256,9 @@ def test_checkpoints_by_time_come_without_a_validation(tmp_path):
     assert sorted(steps_in(tmp_path / "checkpoints")) == [1, 2, 3, 4, 5, 6]
     again = every_step(PointRun(tmp_path, [1.0, 1.0], steps=8, checkpoint_minutes=0))
     again.fit()
-    assert float(again.model.place) == 8.0 and [row["step"] for row in history(again)["history"]] == [4, 8]
+    assert float(again.model.place) == 8.0 and [
+        row["step"] for row in history(again)["history"]
+    ] == [4, 8]
     assert sorted(steps_in(tmp_path / "checkpoints")) == [6, 8]
 
 
@@ -221,6 +278,8 @@ def test_a_checkpoint_that_cannot_be_written_stops_the_run(tmp_path, monkeypatch
 
     monkeypatch.setattr(tf.train.Checkpoint, "write", full)
     run.average.on_train_batch_end = wait
-    with pytest.raises(Error, match="the checkpoint of step 1 cannot be written .No space left on device."):
+    with pytest.raises(
+        Error, match="the checkpoint of step 1 cannot be written .No space left on device."
+    ):
         run.fit()
     assert run.steps_done <= 2 and not steps_in(tmp_path / "checkpoints")

@@ -33,7 +33,10 @@ def said(recipe):
 def recipe(tmp_path):
     """A recipe with a corpus."""
     (tmp_path / "news.jsonl").write_text("one\ntwo\n")
-    return {"data": {"train": str(tmp_path / "news.jsonl"), "records": "a"}, "train": {"steps": 3, "folder": "a"}}
+    return {
+        "data": {"train": str(tmp_path / "news.jsonl"), "records": "a"},
+        "train": {"steps": 3, "folder": "a"},
+    }
 
 
 def test_folders_may_differ(recipe):
@@ -46,8 +49,11 @@ def test_another_corpus_of_the_same_name_and_size_is_refused(recipe):
     path = recipe["data"]["train"]
     with open(path, "w", encoding="utf-8") as file:
         file.write("one\nTwo\n")
-    with pytest.raises(RecipeError, match=rf"the workers train different things: the file {path} is '8 bytes, \w+' on "
-                                          r"worker 2 and '8 bytes, \w+' on worker 0\. Start all with the same recipe"):
+    with pytest.raises(
+        RecipeError,
+        match=rf"the workers train different things: the file {path} is '8 bytes, \w+' on "
+        r"worker 2 and '8 bytes, \w+' on worker 0\. Start all with the same recipe",
+    ):
         check_same_training(Machine(said(recipe), other), recipe)
 
 
@@ -63,16 +69,24 @@ def test_the_end_of_a_large_corpus_counts(recipe, monkeypatch):
 @pytest.mark.parametrize("package", ["tfsum", "tensorflow"])
 def test_another_version_is_refused(recipe, monkeypatch, package):
     installed = importlib.metadata.version
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.0.7" if name == package else installed(name))
+    monkeypatch.setattr(
+        importlib.metadata, "version", lambda name: "0.0.7" if name == package else installed(name)
+    )
     other = said(recipe)
     monkeypatch.setattr(importlib.metadata, "version", installed)
-    with pytest.raises(RecipeError, match=f"the version of {package} is '0.0.7' on worker 1 and "
-                                          f"'{installed(package)}' on worker 0"):
+    with pytest.raises(
+        RecipeError,
+        match=f"the version of {package} is '0.0.7' on worker 1 and "
+        f"'{installed(package)}' on worker 0",
+    ):
         check_same_training(Machine(other), recipe)
 
 
 def test_all_differences_are_named(recipe):
     other = {**recipe, "train": {"steps": 4, "seed": 1}}
-    with pytest.raises(RecipeError, match=r"\[train\] seed is '1' on worker 1 and None on worker 0; \[train\] steps is "
-                                          r"'4' on worker 1 and '3' on worker 0"):
+    with pytest.raises(
+        RecipeError,
+        match=r"\[train\] seed is '1' on worker 1 and None on worker 0; \[train\] steps is "
+        r"'4' on worker 1 and '3' on worker 0",
+    ):
         check_same_training(Machine(said(other)), recipe)

@@ -18,25 +18,45 @@ import tfsum
 from tfsum.cli.local_workers import free_addresses
 
 FIXTURE = pathlib.Path(__file__).parents[1] / "fixtures" / "version_0_1_0"
-OURS = str(pathlib.Path(tfsum.__file__).parents[1])  # the same package as the tests', checkout or installed
+OURS = str(
+    pathlib.Path(tfsum.__file__).parents[1]
+)  # the same package as the tests', checkout or installed
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 NO_GRADIENT = "attention.self.key.bias"  # but rounding, of which Adam makes whole steps
-EXACT = {"model.hidden_dropout_prob": 0.0, "model.attention_probs_dropout_prob": 0.0, "train.average_decay": 0.0}
-LONG = {"train__steps": 1000, "train__validate_every": 50}  # long after the first checkpoint still at work
+EXACT = {
+    "model.hidden_dropout_prob": 0.0,
+    "model.attention_probs_dropout_prob": 0.0,
+    "train.average_decay": 0.0,
+}
+LONG = {
+    "train__steps": 1000,
+    "train__validate_every": 50,
+}  # long after the first checkpoint still at work
 
 
 @pytest.fixture
 def start(tmp_path):
     """A function: starts `tfsum train` on the tiny recipe, in a folder of that name."""
-    shutil.copytree(FIXTURE, tmp_path, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True)
+    shutil.copytree(
+        FIXTURE, tmp_path, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True
+    )
 
     def begin(name, *words, environment=None, **keys):
-        keys = {"train.folder": f"runs/{name}", "data.records": f"records/{name}", **EXACT,
-                **{key.replace("__", "."): value for key, value in keys.items()}}
+        keys = {
+            "train.folder": f"runs/{name}",
+            "data.records": f"records/{name}",
+            **EXACT,
+            **{key.replace("__", "."): value for key, value in keys.items()},
+        }
         sets = [word for key, value in keys.items() for word in ("--set", f"{key}={value}")]
-        return subprocess.Popen([sys.executable, "-c", START, "train", "extractive.toml", *words, *sets], cwd=tmp_path,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                env={**os.environ, "PYTHONPATH": OURS, **(environment or {})})
+        return subprocess.Popen(
+            [sys.executable, "-c", START, "train", "extractive.toml", *words, *sets],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": OURS, **(environment or {})},
+        )
 
     return begin
 
@@ -51,15 +71,23 @@ def weights(run: pathlib.Path) -> dict:
 
 
 def config(index: int, addresses: list[str]) -> dict:
-    return {"TF_CONFIG": json.dumps({"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}})}
+    return {
+        "TF_CONFIG": json.dumps(
+            {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
+        )
+    }
 
 
 def test_two_workers_are_one_process(start, tmp_path):
     assert done(start("one"))[0] == 0
     status, errors = done(start("two", "--local-workers", "2"))
     assert status == 0, errors
-    assert re.search(r"memory of a device: about [\d.]+ MB: .*, and about [\d.]+ MB for the activations", errors)
-    assert "[worker 0] step 4/4" in errors and "[worker 1] step" not in errors  # the chief alone reports
+    assert re.search(
+        r"memory of a device: about [\d.]+ MB: .*, and about [\d.]+ MB for the activations", errors
+    )
+    assert (
+        "[worker 0] step 4/4" in errors and "[worker 1] step" not in errors
+    )  # the chief alone reports
     one, two = weights(tmp_path / "runs" / "one"), weights(tmp_path / "runs" / "two")
     for name, value in one.items():
         if not name.endswith(NO_GRADIENT):
@@ -90,7 +118,9 @@ def test_a_worker_that_is_lost_stops_the_other_and_both_resume(start, tmp_path, 
     status, errors = done(both[0])
     both[1].kill()
     done(both[1])
-    assert status == 75 and re.search(r"worker 1 does not answer any more\. .* to resume", errors), errors[-3000:]
+    assert status == 75 and re.search(
+        r"worker 1 does not answer any more\. .* to resume", errors
+    ), errors[-3000:]
     status, errors = done(start("lost", "--local-workers", "2", **LONG))
     assert status == 0 and "resuming after step" in errors
     whole, resumed = weights(tmp_path / "runs" / "whole"), weights(tmp_path / "runs" / "lost")
@@ -117,7 +147,9 @@ def test_the_timeout_of_workers_bounds_how_long_the_others_wait(start, tmp_path)
     both[1].kill()
     done(both[1])
     assert status == 75 and "worker 1 does not answer any more." in errors, errors[-3000:]
-    assert seconds < 12 + 28  # 28 for what a loaded machine needs to end a process; with the default it is about 60
+    assert (
+        seconds < 12 + 28
+    )  # 28 for what a loaded machine needs to end a process; with the default it is about 60
 
 
 def children(process) -> list[int]:
@@ -141,16 +173,25 @@ def test_no_worker_of_a_launcher_is_left(start, tmp_path, what):
         launcher.send_signal(signal.SIGINT if what == "ctrl-c" else signal.SIGKILL)
     status, errors = done(launcher)
     until = time.monotonic() + 60
-    while any(pathlib.Path(f"/proc/{worker}").exists() for worker in workers) and time.monotonic() < until:
+    while (
+        any(pathlib.Path(f"/proc/{worker}").exists() for worker in workers)
+        and time.monotonic() < until
+    ):
         time.sleep(0.1)
     assert not [worker for worker in workers if pathlib.Path(f"/proc/{worker}").exists()]
     assert status == (-signal.SIGKILL if what == "a killed launcher" else 75)
     if what == "a dead worker":
         assert "worker 1 was ended by SIGKILL; waiting for the others" in errors
-        assert re.search(r"\[worker 0\] .*worker 1 does not answer any more\.", errors), errors[-3000:]
+        assert re.search(r"\[worker 0\] .*worker 1 does not answer any more\.", errors), errors[
+            -3000:
+        ]
     else:  # the state is saved, in both cases
-        assert what == "a killed launcher" or re.search(r"\[worker 0\] .*stopped after step \d+ of 5000", errors)
-        step = max(int(path.stem[5:]) for path in tmp_path.glob("runs/local/checkpoints/ckpt-*.json"))
+        assert what == "a killed launcher" or re.search(
+            r"\[worker 0\] .*stopped after step \d+ of 5000", errors
+        )
+        step = max(
+            int(path.stem[5:]) for path in tmp_path.glob("runs/local/checkpoints/ckpt-*.json")
+        )
         assert step > 0 and not (tmp_path / "runs" / "local" / "lock").exists()
 
 
@@ -162,8 +203,14 @@ def test_a_worker_without_its_corpus_ends_all_with_its_error(start, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("key", "value", "tolerance"), [
-    ("train.precision", "float16", 2e-3), ("train.jit_compile", "true", 1e-5), ("model.freeze_layers", 1, 1e-5)])
+@pytest.mark.parametrize(
+    ("key", "value", "tolerance"),
+    [
+        ("train.precision", "float16", 2e-3),
+        ("train.jit_compile", "true", 1e-5),
+        ("model.freeze_layers", 1, 1e-5),
+    ],
+)
 def test_two_workers_are_one_process_with(start, tmp_path, key, value, tolerance):
     """Weights move by 1e-3 a step; float16 rounds to 1e-3 of a value, which Adam's first steps show in full."""
     name = key.replace(".", "__")
@@ -182,7 +229,10 @@ def test_two_workers_are_one_process_with(start, tmp_path, key, value, tolerance
 @pytest.mark.slow
 def test_a_signal_to_one_worker_stops_all_after_the_same_step(start, tmp_path):
     found = free_addresses(2)
-    both = [start("asked", environment=config(i, found), train__steps=5000, train__validate_every=50) for i in range(2)]
+    both = [
+        start("asked", environment=config(i, found), train__steps=5000, train__validate_every=50)
+        for i in range(2)
+    ]
     until = time.monotonic() + 200
     while not list(tmp_path.glob("runs/asked/checkpoints/*.index")) and time.monotonic() < until:
         time.sleep(0.05)

@@ -18,7 +18,10 @@ def test_learning_rates():
     expected = 1e-3 * np.minimum((steps + 1) / 40, np.sqrt(40 / (steps + 1)))
     np.testing.assert_allclose(paper.get_ydata(), expected, rtol=1e-5)
     assert set(flat.get_ydata()) == {5e-4} and figure.axes[0].get_xlabel() == "optimizer steps done"
-    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == ["paper", "flat"]
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()] == [
+        "paper",
+        "flat",
+    ]
 
 
 def test_a_long_training_is_drawn_from_its_first_step_to_its_last():

@@ -24,7 +24,9 @@ def test_curves_of_positions_are_the_plot_of_the_annotated_transformer():
     assert names == ["column 4 (sine)", "column 5 (cosine)", "column 6 (sine)", "column 7 (cosine)"]
     for column, line in zip((4, 5, 6, 7), ax.get_lines()):
         assert line.get_xdata().tolist() == list(range(100))
-        np.testing.assert_allclose(line.get_ydata(), [sinusoid(p, column, 20) for p in range(100)], atol=1e-5)
+        np.testing.assert_allclose(
+            line.get_ydata(), [sinusoid(p, column, 20) for p in range(100)], atol=1e-5
+        )
     assert ax.get_xlabel() == "position (tokens)" and ax.get_ylabel() == "value"
     assert len({(line.get_color(), line.get_linestyle()) for line in ax.get_lines()}) == 4
 

@@ -30,7 +30,11 @@ def test_letters_of_europe_need_one_font():
 
 def test_a_letter_of_another_font_here_is_drawn_by_that_font():
     first = style._letters_of("DejaVu Sans")
-    letter = next(c for c in sorted(style._letters_of("STIXGeneral") - first) if c.isprintable() and not c.isspace())
+    letter = next(
+        c
+        for c in sorted(style._letters_of("STIXGeneral") - first)
+        if c.isprintable() and not c.isspace()
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # matplotlib warns of every letter that it cannot draw
         fonts = style.fonts_for([letter])
@@ -52,14 +56,20 @@ def test_korean_and_chinese_get_a_font_that_has_them(monkeypatch):
 
 def test_letters_without_a_font_are_told_with_the_cure(monkeypatch):
     monkeypatch.setattr(style, "_families", list)
-    with pytest.warns(UserWarning, match="no font here has 2 of the letters, such as 녕, 안: .*fonts-noto-cjk"):
+    with pytest.warns(
+        UserWarning, match="no font here has 2 of the letters, such as 녕, 안: .*fonts-noto-cjk"
+    ):
         assert style.fonts_for(["안녕", "abc 안"]) == ["DejaVu Sans"]
 
 
 def test_likely_fonts_come_first_and_boxes_never():
     families = style._families()
-    assert "DejaVu Sans" not in families and not any(name.startswith("Last Resort") for name in families)
-    ranks = [next((i for i, word in enumerate(style._LIKELY) if word in name), 99) for name in families]
+    assert "DejaVu Sans" not in families and not any(
+        name.startswith("Last Resort") for name in families
+    )
+    ranks = [
+        next((i for i, word in enumerate(style._LIKELY) if word in name), 99) for name in families
+    ]
     assert ranks == sorted(ranks)
 
 
@@ -94,13 +104,25 @@ def test_colours_differ_for_every_sight():
     rgb = [matplotlib.colors.to_rgb(color) for color in style.COLORS]
     for matrix in (PROTANOPIA, DEUTERANOPIA):
         seen = [[sum(a * b for a, b in zip(row, color)) for row in matrix] for color in rgb]
-        gaps = [sum((a - b) ** 2 for a, b in zip(x, y)) ** 0.5 for i, x in enumerate(seen) for y in seen[:i]]
+        gaps = [
+            sum((a - b) ** 2 for a, b in zip(x, y)) ** 0.5
+            for i, x in enumerate(seen)
+            for y in seen[:i]
+        ]
         assert min(gaps) > 0.1
 
 
 # Machado, Oliveira and Fernandes 2009, table 1, severity 1.0.
-PROTANOPIA = ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216), (-0.003882, -0.048116, 1.051998))
-DEUTERANOPIA = ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413), (-0.011820, 0.042940, 0.968881))
+PROTANOPIA = (
+    (0.152286, 1.052583, -0.204868),
+    (0.114503, 0.786281, 0.099216),
+    (-0.003882, -0.048116, 1.051998),
+)
+DEUTERANOPIA = (
+    (0.367322, 0.860646, -0.227968),
+    (0.280085, 0.672501, 0.047413),
+    (-0.011820, 0.042940, 0.968881),
+)
 
 
 def test_every_name_of_the_room_can_be_had_twice():

@@ -48,5 +48,7 @@ def counted(result: PipelineResult, name: str) -> int:
         >>> counted(pipeline.run(), "texts")
         1
     """
-    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(name))["counters"]
+    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(name))[
+        "counters"
+    ]
     return sum(counter.result for counter in found)

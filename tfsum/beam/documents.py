@@ -46,15 +46,24 @@ class ReadDocuments(beam.PTransform):
         ('a', 'It rained.')
     """
 
-    def __init__(self, pattern: str, field: str = "text", id_field: str | None = None,
-                 max_characters: int = MAX_CHARACTERS) -> None:
+    def __init__(
+        self,
+        pattern: str,
+        field: str = "text",
+        id_field: str | None = None,
+        max_characters: int = MAX_CHARACTERS,
+    ) -> None:
         super().__init__()
         self._pattern, self._reader = pattern, _ReadFile(field, id_field, max_characters)
 
     def expand(self, begin: beam.pvalue.PBegin) -> Any:
-        files = (begin | beam.Create([self._pattern]) | MatchAll(EmptyMatchTreatment.DISALLOW)
-                 | "Name" >> beam.Map(lambda found: found.path).with_output_types(str)
-                 | "Spread files" >> beam.Reshuffle())
+        files = (
+            begin
+            | beam.Create([self._pattern])
+            | MatchAll(EmptyMatchTreatment.DISALLOW)
+            | "Name" >> beam.Map(lambda found: found.path).with_output_types(str)
+            | "Spread files" >> beam.Reshuffle()
+        )
         read = files | "Read" >> beam.ParDo(self._reader).with_outputs("failed", main="documents")
         read.documents.element_type = tuple[str, str]
         read.failed.element_type = FailedDocument
@@ -73,13 +82,21 @@ class _ReadFile(beam.DoFn):
         try:
             for number, line in enumerate(lines(path, self._longest), start=1):
                 if line is None:
-                    yield _apart(f"{path}:{number}", f"{path}:{number}: longer than {self._longest} bytes; divide the "
-                                 "document, or raise max_characters", "")
+                    yield _apart(
+                        f"{path}:{number}",
+                        f"{path}:{number}: longer than {self._longest} bytes; divide the "
+                        "document, or raise max_characters",
+                        "",
+                    )
                 elif line.strip():
                     yield self._document(f"{path}:{number}", line)
         except (OSError, EOFError, zlib.error, BeamIOError) as error:
-            yield _apart(path, f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at its "
-                         "rights", "")
+            yield _apart(
+                path,
+                f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at its "
+                "rights",
+                "",
+            )
 
     def _document(self, place: str, line: bytes) -> Any:
         try:
@@ -132,12 +149,16 @@ def json_row(place: str, line: bytes) -> dict[str, Any]:
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise DataError(f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file to "
-                        "UTF-8") from None
+        raise DataError(
+            f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file to "
+            "UTF-8"
+        ) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: not JSON ({error}); expected one object a line") from None
     if not isinstance(row, dict):
-        raise DataError(f"{place}: found a {type(row).__name__}, expected an object with named fields")
+        raise DataError(
+            f"{place}: found a {type(row).__name__}, expected an object with named fields"
+        )
     return row
 
 
@@ -160,15 +181,25 @@ def text_field(place: str, row: dict[str, Any], name: str) -> str:
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
     if not isinstance(value, str):
-        found = f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
-        raise DataError(f"{place}: field {name!r}: {found}, expected a text; fill it in, or name another field")
+        found = (
+            f"found {type(value).__name__} {value!r:.40}"
+            if name in row
+            else f"found fields {', '.join(row)}"
+        )
+        raise DataError(
+            f"{place}: field {name!r}: {found}, expected a text; fill it in, or name another field"
+        )
     return value
 
 
 def _key(place: str, row: dict[str, Any], name: str) -> str:
     """The key in a field of a row, which may be a whole number too."""
     value = row.get(name)
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else text_field(place, row, name)
+    return (
+        str(value)
+        if isinstance(value, int) and not isinstance(value, bool)
+        else text_field(place, row, name)
+    )
 
 
 def _apart(key: str, error: str, found: str | bytes) -> beam.pvalue.TaggedOutput:

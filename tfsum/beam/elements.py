@@ -69,15 +69,19 @@ def refusal(element: Any, max_characters: int) -> str | None:
     if not isinstance(text, str):
         return f"found {type(text).__name__}, expected a text (str), or a pair of a key and a text"
     if len(text) > max_characters:
-        return (f"the document has {len(text)} characters, and {max_characters} are allowed (max_characters); divide "
-                "it, or raise the limit")
+        return (
+            f"the document has {len(text)} characters, and {max_characters} are allowed (max_characters); divide "
+            "it, or raise the limit"
+        )
     if not text.strip():
         return "the document is empty; expected a text with a sentence"
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        return (f"not UTF-8: character {error.start + 1} is {text[error.start]!r}, half of a pair that UTF-8 cannot "
-                "hold; read the file in its own encoding")
+        return (
+            f"not UTF-8: character {error.start + 1} is {text[error.start]!r}, half of a pair that UTF-8 cannot "
+            "hold; read the file in its own encoding"
+        )
     return None
 
 
@@ -93,9 +97,14 @@ def failed(key: Any, error: str, found: Any) -> FailedDocument:
         >>> failed(None, "found bytes", b"\\xff")
         FailedDocument(key='', error='found bytes', excerpt="b'\\\\xff'")
     """
-    shown = found[:EXCERPT] if isinstance(found, str) else repr(found[:EXCERPT] if isinstance(
-        found, bytes | bytearray) else found)[:EXCERPT]
-    return FailedDocument(*(_encodable("" if text is None else str(text)) for text in (key, error, shown)))
+    shown = (
+        found[:EXCERPT]
+        if isinstance(found, str)
+        else repr(found[:EXCERPT] if isinstance(found, bytes | bytearray) else found)[:EXCERPT]
+    )
+    return FailedDocument(
+        *(_encodable("" if text is None else str(text)) for text in (key, error, shown))
+    )
 
 
 def _encodable(text: str) -> str:

@@ -64,8 +64,12 @@ def summarize_files(
     Example:
         >>> import tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "a.jsonl").write_text('{"text": "It rained. The bridge was closed."}\\n{}\\n')
-        >>> summarize_files(str(folder / "*.jsonl"), str(folder / "out"), output_format="jsonl", sentences=1)
+        >>> _ = (folder / "a.jsonl").write_text(
+        ...     '{"text": "It rained. The bridge was closed."}\\n{}\\n'
+        ... )
+        >>> summarize_files(
+        ...     str(folder / "*.jsonl"), str(folder / "out"), output_format="jsonl", sentences=1
+        ... )
         {'documents': 2, 'answers': 1, 'dead_letters': 1}
     """
     transform = _transform(model, max_characters, options)
@@ -80,7 +84,12 @@ def summarize_files(
         # A file is read by one worker; its documents are shared among all.
         answered = read.documents | "Spread documents" >> beam.Reshuffle() | transform
         _ = answered.answers | Count("answers") | write
-        _ = (read.failed, answered.failed) | beam.Flatten() | Count("dead_letters") | WriteFailed(output)
+        _ = (
+            (read.failed, answered.failed)
+            | beam.Flatten()
+            | Count("dead_letters")
+            | WriteFailed(output)
+        )
     answers, dead_letters = (counted(results[0], name) for name in ("answers", "dead_letters"))
     counts = {"documents": answers + dead_letters, "answers": answers, "dead_letters": dead_letters}
     with file_errors(output), FileSystems.create(FileSystems.join(output, COUNTS)) as file:
@@ -88,7 +97,9 @@ def summarize_files(
     return counts
 
 
-def _transform(model: str | pathlib.Path | None, max_characters: int, options: dict[str, Any]) -> Summarize | Generate:
+def _transform(
+    model: str | pathlib.Path | None, max_characters: int, options: dict[str, Any]
+) -> Summarize | Generate:
     """The transform for a model of this machine, by its kind."""
     kind = "extractive"
     if model is not None:
@@ -98,10 +109,14 @@ def _transform(model: str | pathlib.Path | None, max_characters: int, options: d
     if kind == "extractive":
         return Summarize(model, **options, max_characters=max_characters)
     if kind != "abstractive" or model is None:
-        raise ExportError(f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or abstractive "
-                          "model")
+        raise ExportError(
+            f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or abstractive "
+            "model"
+        )
     if options:
-        raise Error(f"{', '.join(options)}: {model} is not extractive: it generates its answer; leave them out")
+        raise Error(
+            f"{', '.join(options)}: {model} is not extractive: it generates its answer; leave them out"
+        )
     return Generate(model, max_characters=max_characters)
 
 
@@ -116,14 +131,21 @@ def _clear(output: str, output_format: str, shards: int) -> None:
     expected = {f"{ANSWERS}-{shard:05d}-of-{shards:05d}.{output_format}" for shard in range(shards)}
     for path in _matching(output, f"{ANSWERS}-*"):
         if FileSystems.split(path)[1] not in expected:
-            raise Error(f"{path}: is of another run, with another number of shards or another format; choose another "
-                        f"output, or remove {output}")
+            raise Error(
+                f"{path}: is of another run, with another number of shards or another format; choose another "
+                f"output, or remove {output}"
+            )
     _delete([FileSystems.join(output, COUNTS)])
     # Beam writes into folders of these names, and leaves them where it is killed.
-    parts = [path for name in (ANSWERS, FAILED) for path in _matching(output, f"beam-temp-{name}-*/*")]
+    parts = [
+        path for name in (ANSWERS, FAILED) for path in _matching(output, f"beam-temp-{name}-*/*")
+    ]
     _delete(parts)
     folders = {FileSystems.split(path)[0] for path in parts}
-    for name in (ANSWERS, FAILED):  # those without a file, which Beam's match does not find, are on disks alone
+    for name in (
+        ANSWERS,
+        FAILED,
+    ):  # those without a file, which Beam's match does not find, are on disks alone
         folders |= set(glob.glob(f"{glob.escape(output)}/beam-temp-{name}-*"))
     _delete(sorted(folders))
 

@@ -32,7 +32,9 @@ class WriteAnswers(beam.PTransform):
         >>> from tfsum.beam import GeneratedRow
         >>> folder = tempfile.mkdtemp()
         >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
-        ...     answers = pipeline | beam.Create([("a", GeneratedRow("Rain.", -0.5, 1.0, True, [], "news/1"))])
+        ...     answers = pipeline | beam.Create(
+        ...         [("a", GeneratedRow("Rain.", -0.5, 1.0, True, [], "news/1"))]
+        ...     )
         ...     _ = answers | WriteAnswers(folder, GeneratedRow, "jsonl", shards=1)
         >>> print(pathlib.Path(folder, "answers-00000-of-00001.jsonl").read_text()[:32])
         {"key": "a", "summary": "Rain.",
@@ -41,7 +43,9 @@ class WriteAnswers(beam.PTransform):
     def __init__(self, folder: str, row: type, output_format: str, shards: int) -> None:
         super().__init__()
         if output_format not in FORMATS:
-            raise Error(f"output_format is {output_format!r}; expected {' or '.join(map(repr, FORMATS))}")
+            raise Error(
+                f"output_format is {output_format!r}; expected {' or '.join(map(repr, FORMATS))}"
+            )
         if shards < 1:
             raise Error(f"shards is {shards}; expected 1 or more")
         self._prefix, self._row = FileSystems.join(folder, ANSWERS), row
@@ -49,11 +53,21 @@ class WriteAnswers(beam.PTransform):
 
     def expand(self, answers: beam.PCollection) -> Any:
         keyed = KEYED[self._row]
-        rows = answers | "Key" >> beam.MapTuple(lambda key, row: keyed(str(key), *row)).with_output_types(keyed)
-        place = {"file_path_prefix": self._prefix, "file_name_suffix": f".{self._format}", "num_shards": self._shards}
+        rows = answers | "Key" >> beam.MapTuple(
+            lambda key, row: keyed(str(key), *row)
+        ).with_output_types(keyed)
+        place = {
+            "file_path_prefix": self._prefix,
+            "file_name_suffix": f".{self._format}",
+            "num_shards": self._shards,
+        }
         if self._format == "parquet":
             return rows | beam.io.WriteToParquet(codec="zstd", **place)
-        return rows | "Line" >> beam.Map(json_line).with_output_types(str) | beam.io.WriteToText(**place)
+        return (
+            rows
+            | "Line" >> beam.Map(json_line).with_output_types(str)
+            | beam.io.WriteToText(**place)
+        )
 
 
 class WriteFailed(beam.PTransform):
@@ -78,8 +92,13 @@ class WriteFailed(beam.PTransform):
         self._prefix = FileSystems.join(folder, FAILED)
 
     def expand(self, failed: beam.PCollection) -> Any:
-        return failed | "Line" >> beam.Map(json_line).with_output_types(str) | beam.io.WriteToText(
-            self._prefix, file_name_suffix=".jsonl", num_shards=1, shard_name_template="")
+        return (
+            failed
+            | "Line" >> beam.Map(json_line).with_output_types(str)
+            | beam.io.WriteToText(
+                self._prefix, file_name_suffix=".jsonl", num_shards=1, shard_name_template=""
+            )
+        )
 
 
 def json_line(row: Any) -> str:

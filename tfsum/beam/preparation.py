@@ -16,9 +16,16 @@ from tfsum.data.preparation import RecordWriter, ShardWork
 from tfsum.quiet_tensorflow import load_tensorflow
 
 
-def prepare(corpus: str | pathlib.Path, out_dir: str | pathlib.Path, vocabulary: str | pathlib.Path,
-            task_name: str = "extractive", *, runner: str = "DirectRunner", pipeline_options: Sequence[str] = (),
-            **options: Any) -> dict[str, int]:
+def prepare(
+    corpus: str | pathlib.Path,
+    out_dir: str | pathlib.Path,
+    vocabulary: str | pathlib.Path,
+    task_name: str = "extractive",
+    *,
+    runner: str = "DirectRunner",
+    pipeline_options: Sequence[str] = (),
+    **options: Any,
+) -> dict[str, int]:
     """Writes a corpus as records for training by a pipeline; shards, manifest and counts are those of `tfsum.prepare`.
 
     The corpus and the folder must be where all workers reach them. One worker reads the corpus; each shard is written
@@ -39,14 +46,20 @@ def prepare(corpus: str | pathlib.Path, out_dir: str | pathlib.Path, vocabulary:
         Error: an option is unknown or invalid, `out_dir` was prepared with other settings, or the pipeline fails.
 
     Example:
-        >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt", shards=64)  # doctest: +SKIP
+        >>> prepare(
+        ...     "train.jsonl.gz", "records/train", "minilm/vocab.txt", shards=64
+        ... )  # doctest: +SKIP
         {'documents': 1000, 'sentences': 20000, ...}
     """
     run = functools.partial(write_shards, runner=runner, pipeline_options=pipeline_options)
-    return tfsum.prepare(corpus, out_dir, vocabulary, task_name, run=run, **{"progress": False, **options})
+    return tfsum.prepare(
+        corpus, out_dir, vocabulary, task_name, run=run, **{"progress": False, **options}
+    )
 
 
-def write_shards(work: ShardWork, runner: str, pipeline_options: Sequence[str]) -> Iterator[tuple[str, dict[str, int]]]:
+def write_shards(
+    work: ShardWork, runner: str, pipeline_options: Sequence[str]
+) -> Iterator[tuple[str, dict[str, int]]]:
     """Writes the shards that are not finished by a pipeline.
 
     Args:
@@ -63,12 +76,20 @@ def write_shards(work: ShardWork, runner: str, pipeline_options: Sequence[str]) 
         >>> list(write_shards(work, "DirectRunner", []))  # doctest: +SKIP
         [('records/train/documents-00000-of-00001.tfrecord', {'documents': 1000, ...})]
     """
-    shards = [shard for shard, name in enumerate(work.names) if name not in work.done
-              and _read_counts(work, name) is None]
+    shards = [
+        shard
+        for shard, name in enumerate(work.names)
+        if name not in work.done and _read_counts(work, name) is None
+    ]
     if shards:
         with running(runner, pipeline_options, []) as pipeline:
-            _ = (pipeline | beam.Create([None]) | "Read" >> beam.FlatMap(_numbered, work, shards)
-                 | beam.GroupByKey() | "Write" >> beam.ParDo(_WriteShard(work)))
+            _ = (
+                pipeline
+                | beam.Create([None])
+                | "Read" >> beam.FlatMap(_numbered, work, shards)
+                | beam.GroupByKey()
+                | "Write" >> beam.ParDo(_WriteShard(work))
+            )
     for name in work.names:
         if name not in work.done and (counts := _read_counts(work, name)) is not None:
             yield str(work.folder / name), counts
@@ -101,7 +122,9 @@ class _WriteShard(beam.DoFn):
             load_tensorflow()
             self._writer = self._work.make_writer()
         counts = self._writer.write(str(self._work.folder / name), documents)
-        write_atomically(_counts_file(self._work, name), json.dumps([self._work.settings_hash, counts]))
+        write_atomically(
+            _counts_file(self._work, name), json.dumps([self._work.settings_hash, counts])
+        )
 
 
 def _counts_file(work: ShardWork, name: str) -> pathlib.Path:

@@ -23,7 +23,9 @@ class SummaryRow(NamedTuple):
         model: NAME/VERSION of the model that answered.
 
     Example:
-        >>> SummaryRow("It rained.", ["It rained."], [0.9], [0], [10], 1.0, [], "sentence", "news/1").starts
+        >>> SummaryRow(
+        ...     "It rained.", ["It rained."], [0.9], [0], [10], 1.0, [], "sentence", "news/1"
+        ... ).starts
         [0]
     """
 
@@ -170,26 +172,53 @@ def row_of(result: Any, model: str) -> Row:
     """
     kind = type(result).__name__
     if kind not in _ROWS:
-        raise Error(f"the model answers with {kind}, which has no row; expected one of {', '.join(_ROWS)}: give "
-                    "the folder of an extractive or abstractive model or of a classifier")
+        raise Error(
+            f"the model answers with {kind}, which has no row; expected one of {', '.join(_ROWS)}: give "
+            "the folder of an extractive or abstractive model or of a classifier"
+        )
     return _ROWS[kind](result, model)
 
 
 def _summary_row(result: Any, model: str) -> SummaryRow:
     starts, ends = [start for start, _ in result.offsets], [end for _, end in result.offsets]
-    return SummaryRow(result.summary, list(result.sentences), list(result.scores), starts, ends, result.coverage,
-                      list(result.warnings), result.newline, model)
+    return SummaryRow(
+        result.summary,
+        list(result.sentences),
+        list(result.scores),
+        starts,
+        ends,
+        result.coverage,
+        list(result.warnings),
+        result.newline,
+        model,
+    )
 
 
 def _generated_row(result: Any, model: str) -> GeneratedRow:
-    return GeneratedRow(result.summary, result.log_probability, result.coverage, result.ended,
-                        list(result.warnings), model)
+    return GeneratedRow(
+        result.summary,
+        result.log_probability,
+        result.coverage,
+        result.ended,
+        list(result.warnings),
+        model,
+    )
 
 
 def _classified_row(result: Any, model: str) -> ClassifiedRow:
-    return ClassifiedRow(result.label, result.probability, list(result.probabilities),
-                         list(result.probabilities.values()), result.coverage, list(result.warnings), model)
+    return ClassifiedRow(
+        result.label,
+        result.probability,
+        list(result.probabilities),
+        list(result.probabilities.values()),
+        result.coverage,
+        list(result.warnings),
+        model,
+    )
 
 
 _ROWS: dict[str, Callable[[Any, str], Row]] = {
-    "Summary": _summary_row, "Generated": _generated_row, "Classified": _classified_row}
+    "Summary": _summary_row,
+    "Generated": _generated_row,
+    "Classified": _classified_row,
+}

@@ -11,12 +11,16 @@ from apache_beam.runners.runner import PipelineResult
 from tfsum.beam.worker_processes import ending_together
 from tfsum.errors import Error
 
-WORKER_ENDED = (" A worker process ended, perhaps for want of memory; nothing of this run is in the output: run it "
-                "again, with fewer processes if so")
+WORKER_ENDED = (
+    " A worker process ended, perhaps for want of memory; nothing of this run is in the output: run it "
+    "again, with fewer processes if so"
+)
 
 
 @contextlib.contextmanager
-def running(runner: str, options: Sequence[str], results: list[PipelineResult]) -> Iterator[beam.Pipeline]:
+def running(
+    runner: str, options: Sequence[str], results: list[PipelineResult]
+) -> Iterator[beam.Pipeline]:
     """Runs the pipeline that the block builds; waits until it is done.
 
     Args:
@@ -42,9 +46,13 @@ def running(runner: str, options: Sequence[str], results: list[PipelineResult]) 
     # Of later options of one name the last counts: a worker of its own process says no more than this one.
     options = ["--default_sdk_harness_log_level=WARNING", *options]
     if runner == "DirectRunner" and (unknown := _unknown(options)):
-        raise Error(f"{', '.join(unknown)}: no option of Beam; expected such as --direct_num_workers=2")
+        raise Error(
+            f"{', '.join(unknown)}: no option of Beam; expected such as --direct_num_workers=2"
+        )
     try:
-        pipeline = beam.Pipeline("FnApiRunner" if runner == "DirectRunner" else runner, PipelineOptions(options))
+        pipeline = beam.Pipeline(
+            "FnApiRunner" if runner == "DirectRunner" else runner, PipelineOptions(options)
+        )
     except ValueError as error:
         raise Error(f"--runner {runner}: {error}") from None
     yield pipeline
@@ -61,8 +69,10 @@ def running(runner: str, options: Sequence[str], results: list[PipelineResult]) 
 
 def _unknown(options: Sequence[str]) -> list[str]:
     """The options that Beam does not know; it would leave them out with a line in the log."""
-    every, known = (PipelineOptions(options).get_all_options(drop_default=True, retain_unknown_options=retain)
-                    for retain in (True, False))
+    every, known = (
+        PipelineOptions(options).get_all_options(drop_default=True, retain_unknown_options=retain)
+        for retain in (True, False)
+    )
     return [f"--{name.partition('=')[0].lstrip('-')}" for name in every if name not in known]
 
 
@@ -85,5 +95,8 @@ def file_errors(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except (BeamIOError, ValueError) as error:  # ValueError: of a scheme whose extra of Beam is not installed
+    except (
+        BeamIOError,
+        ValueError,
+    ) as error:  # ValueError: of a scheme whose extra of Beam is not installed
         raise Error(f"{place}: {error}") from error

@@ -53,10 +53,19 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         262144
     """
 
-    def __init__(self, model: str | pathlib.Path | None = None, *, kind: str | None = None,
-                 batch_characters: int = BATCH_CHARACTERS, max_characters: int = MAX_CHARACTERS,
-                 **options: Any) -> None:
-        for name, value in (("batch_characters", batch_characters), ("max_characters", max_characters)):
+    def __init__(
+        self,
+        model: str | pathlib.Path | None = None,
+        *,
+        kind: str | None = None,
+        batch_characters: int = BATCH_CHARACTERS,
+        max_characters: int = MAX_CHARACTERS,
+        **options: Any,
+    ) -> None:
+        for name, value in (
+            ("batch_characters", batch_characters),
+            ("max_characters", max_characters),
+        ):
             if value < 1:
                 raise Error(f"{name} is {value}; expected 1 or more")
         super().__init__()
@@ -70,8 +79,14 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         if self._update is not None:
             try:
                 return SharedModel(self._update, self._kind, self._options)
-            except Exception as error:  # a model that is broken may raise anything as it is warmed up
-                logging.warning("tfsum: %s; the pipeline continues with %s", error, self._path or "the shipped model")
+            except (
+                Exception
+            ) as error:  # a model that is broken may raise anything as it is warmed up
+                logging.warning(
+                    "tfsum: %s; the pipeline continues with %s",
+                    error,
+                    self._path or "the shipped model",
+                )
                 Metrics.counter(NAMESPACE, "model_update_failures").inc()
         return SharedModel(self._path, self._kind, self._options)
 
@@ -109,15 +124,20 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         """
         if not model_path:
             return model_path
-        call = hashlib.sha256(repr((self._kind, sorted(self._options.items()))).encode()).hexdigest()[:8]
+        call = hashlib.sha256(
+            repr((self._kind, sorted(self._options.items()))).encode()
+        ).hexdigest()[:8]
         found = f"{UPDATE}{call}-{urllib.parse.quote(model_path, safe='')}"
         if len(found) > LONGEST_NAME:
-            raise Error(f"{model_path}: the path of a newer model, its special characters escaped, has {len(found)} "
-                        f"characters; expected {LONGEST_NAME} at most: choose a shorter folder")
+            raise Error(
+                f"{model_path}: the path of a newer model, its special characters escaped, has {len(found)} "
+                f"characters; expected {LONGEST_NAME} at most: choose a shorter folder"
+            )
         return found
 
-    def run_inference(self, batch: Sequence[Any], model: SharedModel,
-                      inference_args: dict[str, Any] | None = None) -> Iterable[PredictionResult]:
+    def run_inference(
+        self, batch: Sequence[Any], model: SharedModel, inference_args: dict[str, Any] | None = None
+    ) -> Iterable[PredictionResult]:
         """Answers a batch.
 
         Args:
@@ -135,9 +155,12 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         found = [next(answers) if error is None else error for error in errors]
         if batch:  # Beam gives an empty one before a document that is larger than a batch
             _count(found, sum(map(len, texts)), time.monotonic() - begin)
-        return [PredictionResult(element, failed(key_of(element), answer, text_of(element)))
-                if isinstance(answer, str) else PredictionResult(element, answer, answer.model)
-                for element, answer in zip(batch, found)]
+        return [
+            PredictionResult(element, failed(key_of(element), answer, text_of(element)))
+            if isinstance(answer, str)
+            else PredictionResult(element, answer, answer.model)
+            for element, answer in zip(batch, found)
+        ]
 
     def validate_inference_args(self, inference_args: dict[str, Any] | None) -> None:
         """Refuses arguments: the options are those of the handler.
@@ -146,13 +169,18 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
             Error: there are some.
         """
         if inference_args:
-            raise Error(f"inference_args has {', '.join(inference_args)}; expected none: give options of the call to "
-                        "SavedModelHandler")
+            raise Error(
+                f"inference_args has {', '.join(inference_args)}; expected none: give options of the call to "
+                "SavedModelHandler"
+            )
 
     def batch_elements_kwargs(self) -> Mapping[str, Any]:
         """Batches by characters."""
-        return {"min_batch_size": self._batch_characters, "max_batch_size": self._batch_characters,
-                "element_size_fn": size_of}
+        return {
+            "min_batch_size": self._batch_characters,
+            "max_batch_size": self._batch_characters,
+            "element_size_fn": size_of,
+        }
 
     def get_num_bytes(self, batch: Sequence[Any]) -> int:
         """Characters of a batch."""
@@ -166,8 +194,10 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
 def _settled(model: str | pathlib.Path) -> str:
     """The absolute folder with its version: a new one that comes while the pipeline runs is not mixed in."""
     if "://" in str(model):
-        raise Error(f"{model}: a model is read from a worker's own disk; expected a folder that is here and on each "
-                    "worker under the same absolute path: copy it here, and into the workers' container")
+        raise Error(
+            f"{model}: a model is read from a worker's own disk; expected a folder that is here and on each "
+            "worker under the same absolute path: copy it here, and into the workers' container"
+        )
     load_tensorflow()
     from tfsum.inference.saved_model import newest
 

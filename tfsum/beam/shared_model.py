@@ -10,7 +10,10 @@ from tfsum.beam.rows import Row, row_of
 from tfsum.errors import ExportError
 
 LONGEST_REASON = 500  # characters of an error that are kept
-WARM_UP = ("It rained. The bridge was closed on Monday.", "The bridge was closed on Monday. It rained. " * 100)
+WARM_UP = (
+    "It rained. The bridge was closed on Monday.",
+    "The bridge was closed on Monday. It rained. " * 100,
+)
 
 
 class SharedModel:
@@ -35,12 +38,16 @@ class SharedModel:
         ('The bridge was closed on Monday.', 'Error: texts[0] is NoneType; expected str (decode bytes first)')
     """
 
-    def __init__(self, path: str | pathlib.Path | None, kind: str | None, options: dict[str, Any]) -> None:
+    def __init__(
+        self, path: str | pathlib.Path | None, kind: str | None, options: dict[str, Any]
+    ) -> None:
         model = tfsum.load(path)
         if kind is not None and model.description["kind"] != kind:
-            raise ExportError(f"{model.path}: its kind is {model.description['kind']!r}, expected {kind!r}; the "
-                              "transforms are Summarize for extractive models, Generate for abstractive ones and "
-                              "Classify for classifiers")
+            raise ExportError(
+                f"{model.path}: its kind is {model.description['kind']!r}, expected {kind!r}; the "
+                "transforms are Summarize for extractive models, Generate for abstractive ones and "
+                "Classify for classifiers"
+            )
         self._name = "/".join(model.path.parts[-2:])
         self._call = functools.partial(model, **options)
         for text in WARM_UP:  # one window, and several
@@ -60,7 +67,11 @@ class SharedModel:
         except Exception as error:
             if len(texts) == 1:
                 # TensorFlow's messages have many lines; what happened is in the last one that is not indented.
-                lines = [line for line in str(error).splitlines() if line.strip() and not line[0].isspace()]
+                lines = [
+                    line
+                    for line in str(error).splitlines()
+                    if line.strip() and not line[0].isspace()
+                ]
                 return [f"{type(error).__name__}: {lines[-1][:LONGEST_REASON] if lines else ''}"]
         # One of them is at fault: the halves are asked apart.
         middle = len(texts) // 2

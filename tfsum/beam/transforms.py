@@ -21,18 +21,30 @@ class _Answer(beam.PTransform):
     kind: str
     row: type
 
-    def __init__(self, model: str | pathlib.Path | None, model_updates: beam.PCollection | None,
-                 batch_characters: int, max_characters: int, **options: Any) -> None:
+    def __init__(
+        self,
+        model: str | pathlib.Path | None,
+        model_updates: beam.PCollection | None,
+        batch_characters: int,
+        max_characters: int,
+        **options: Any,
+    ) -> None:
         super().__init__()
         self._updates = model_updates
-        self._handler = SavedModelHandler(model, kind=self.kind, batch_characters=batch_characters,
-                                          max_characters=max_characters, **options)
+        self._handler = SavedModelHandler(
+            model,
+            kind=self.kind,
+            batch_characters=batch_characters,
+            max_characters=max_characters,
+            **options,
+        )
 
     def expand(self, documents: beam.PCollection) -> Any:
         update_id, updates = self._handler.update_id, self._updates
         if updates is not None:
             updates |= "Name updates" >> beam.Map(
-                lambda update: ModelMetadata(update_id(update.model_id), update.model_name))
+                lambda update: ModelMetadata(update_id(update.model_id), update.model_name)
+            )
         results = documents | RunInference(self._handler, model_metadata_pcoll=updates)
         parted = results | "Part" >> beam.ParDo(_Part()).with_outputs(FAILED, main=ANSWERS)
         parted.answers.element_type = _answer_type(documents.element_type, self.row)
@@ -47,7 +59,11 @@ class _Part(beam.DoFn):
         if isinstance(result.inference, FailedDocument):
             yield beam.pvalue.TaggedOutput(FAILED, result.inference)
         else:
-            yield (result.example[0], result.inference) if is_pair(result.example) else result.inference
+            yield (
+                (result.example[0], result.inference)
+                if is_pair(result.example)
+                else result.inference
+            )
 
 
 def _answer_type(given: Any, row: type) -> Any:
@@ -83,12 +99,26 @@ class Summarize(_Answer):
 
     kind, row = "extractive", SummaryRow
 
-    def __init__(self, model: str | pathlib.Path | None = None, sentences: int = 3,
-                 block_trigrams: bool | None = None, newline: str | None = None, *,
-                 model_updates: beam.PCollection | None = None, batch_characters: int = BATCH_CHARACTERS,
-                 max_characters: int = MAX_CHARACTERS) -> None:
-        super().__init__(model, model_updates, batch_characters, max_characters, sentences=sentences,
-                         block_trigrams=block_trigrams, newline=newline)
+    def __init__(
+        self,
+        model: str | pathlib.Path | None = None,
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
+        *,
+        model_updates: beam.PCollection | None = None,
+        batch_characters: int = BATCH_CHARACTERS,
+        max_characters: int = MAX_CHARACTERS,
+    ) -> None:
+        super().__init__(
+            model,
+            model_updates,
+            batch_characters,
+            max_characters,
+            sentences=sentences,
+            block_trigrams=block_trigrams,
+            newline=newline,
+        )
 
 
 class Generate(_Answer):
@@ -106,8 +136,14 @@ class Generate(_Answer):
 
     kind, row = "abstractive", GeneratedRow
 
-    def __init__(self, model: str | pathlib.Path, *, model_updates: beam.PCollection | None = None,
-                 batch_characters: int = BATCH_CHARACTERS, max_characters: int = MAX_CHARACTERS) -> None:
+    def __init__(
+        self,
+        model: str | pathlib.Path,
+        *,
+        model_updates: beam.PCollection | None = None,
+        batch_characters: int = BATCH_CHARACTERS,
+        max_characters: int = MAX_CHARACTERS,
+    ) -> None:
         super().__init__(model, model_updates, batch_characters, max_characters)
 
 
@@ -126,6 +162,12 @@ class Classify(_Answer):
 
     kind, row = "classifier", ClassifiedRow
 
-    def __init__(self, model: str | pathlib.Path, *, model_updates: beam.PCollection | None = None,
-                 batch_characters: int = BATCH_CHARACTERS, max_characters: int = MAX_CHARACTERS) -> None:
+    def __init__(
+        self,
+        model: str | pathlib.Path,
+        *,
+        model_updates: beam.PCollection | None = None,
+        batch_characters: int = BATCH_CHARACTERS,
+        max_characters: int = MAX_CHARACTERS,
+    ) -> None:
         super().__init__(model, model_updates, batch_characters, max_characters)

@@ -56,7 +56,8 @@ def descendants(process: int) -> list[int]:
     for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has ended
             children.setdefault(int(status.read_text().rpartition(")")[2].split()[1]), []).append(
-                int(status.parent.name))
+                int(status.parent.name)
+            )
     found = list(children.get(process, []))
     for child in found:  # grows as it is read
         found += children.get(child, [])

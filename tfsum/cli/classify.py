@@ -30,14 +30,27 @@ BATCH = 256
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("model", metavar="MODEL", help="an exported classifier, or its model folder (exported for the occasion)")
-    add("files", nargs="*", metavar="FILE", help="texts in UTF-8, a line each; standard input where none or -")
+    add(
+        "model",
+        metavar="MODEL",
+        help="an exported classifier, or its model folder (exported for the occasion)",
+    )
+    add(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help="texts in UTF-8, a line each; standard input where none or -",
+    )
     add("--format", choices=("text", "json"), default="text", help="default text")
 
 
 def run(arguments: argparse.Namespace) -> int:
     names = arguments.files or ["-"]
-    missing = [name for name in (arguments.model, *names) if name != "-" and not pathlib.Path(name).exists()]
+    missing = [
+        name
+        for name in (arguments.model, *names)
+        if name != "-" and not pathlib.Path(name).exists()
+    ]
     if missing:
         arguments.parser.error(f"no such file or folder: {', '.join(missing)}")
     if names.count("-") > 1:
@@ -48,12 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
 
     with loaded(arguments.model) as classify:
         if (verb := task_of(classify.path, classify.description).module.VERB) != "classify":
-            raise Error(f"{arguments.model}: is {classify.description['kind']}, no classifier; use "
-                        f"`tfsum {verb}`")
+            raise Error(
+                f"{arguments.model}: is {classify.description['kind']}, no classifier; use "
+                f"`tfsum {verb}`"
+            )
         for name in names:
             refuse_rows(name, classify.description["text"]["pair"])
             for first, group in batches(read_lines(name)):
-                show(name, first, classify(*columns(name, first, group, classify)), arguments.format)
+                show(
+                    name, first, classify(*columns(name, first, group, classify)), arguments.format
+                )
     return 0
 
 
@@ -61,8 +78,10 @@ def refuse_rows(name: str, pair: bool) -> None:
     """Raises DataError for a file of rows with columns instead of texts."""
     kind = pathlib.Path(name.removesuffix(".gz")).suffix
     if kind in (".jsonl", ".csv") or (kind == ".tsv" and not pair):
-        raise DataError(f"{name}: a {kind} file holds rows of columns, and a text a line was expected; write its texts "
-                        "alone to a file of another name, or measure the model on its labels by `tfsum evaluate`")
+        raise DataError(
+            f"{name}: a {kind} file holds rows of columns, and a text a line was expected; write its texts "
+            "alone to a file of another name, or measure the model on its labels by `tfsum evaluate`"
+        )
 
 
 def read_lines(name: str) -> Iterator[str]:
@@ -96,8 +115,10 @@ def columns(name: str, first: int, lines: list[str], classify: ExportedModel) ->
     rows = [line.split("\t") for line in lines]
     for number, row in enumerate(rows, first):
         if len(row) != 2:
-            raise DataError(f"{name}:{number}: found {len(row)} texts, expected 2 with a tab between them; the model "
-                            "was trained on pairs")
+            raise DataError(
+                f"{name}:{number}: found {len(row)} texts, expected 2 with a tab between them; the model "
+                "was trained on pairs"
+            )
     return [list(column) for column in zip(*rows, strict=True)]
 
 
@@ -109,7 +130,17 @@ def show(name: str, first: int, answers: list, form: str) -> None:
         if form == "text":
             print(f"{answer.label}\t{answer.probability:.4f}")
         else:
-            print(json_line({
-                "file": name, "line": number, "label": answer.label,
-                "probabilities": {label: round(value, 6) for label, value in answer.probabilities.items()},
-                "coverage": round(answer.coverage, 6), "warnings": answer.warnings}))
+            print(
+                json_line(
+                    {
+                        "file": name,
+                        "line": number,
+                        "label": answer.label,
+                        "probabilities": {
+                            label: round(value, 6) for label, value in answer.probabilities.items()
+                        },
+                        "coverage": round(answer.coverage, 6),
+                        "warnings": answer.warnings,
+                    }
+                )
+            )

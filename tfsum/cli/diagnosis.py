@@ -85,10 +85,14 @@ def _guarded(section: str, look: Callable[[], list[Finding]]) -> list[Finding]:
 def machine() -> list[Finding]:
     """Python, processor, memory."""
     version = platform.python_version()
-    state, cure = _wrong_unless((3, 11) <= sys.version_info[:2] < (3, 14), "use Python 3.11 to 3.13")
+    state, cure = _wrong_unless(
+        (3, 11) <= sys.version_info[:2] < (3, 14), "use Python 3.11 to 3.13"
+    )
     found = [
         Finding("machine", "python", f"{version} ({sys.executable})", state, cure),
-        Finding("machine", "system", f"{platform.system()} {platform.release()} {platform.machine()}"),
+        Finding(
+            "machine", "system", f"{platform.system()} {platform.release()} {platform.machine()}"
+        ),
         Finding("machine", "processors", f"{len(_processors())} usable of {os.cpu_count()}"),
     ]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
@@ -104,8 +108,12 @@ def packages() -> list[Finding]:
         asked = importlib.metadata.requires("tfsum") or []
     except importlib.metadata.PackageNotFoundError:
         return [Finding("packages", "tfsum", f"{here}, not installed", "wrong", "pip install .")]
-    required = [requirement for requirement in asked if "extra ==" not in requirement
-                and not (platform.system() == "Windows" and 'platform_system != "Windows"' in requirement)]
+    required = [
+        requirement
+        for requirement in asked
+        if "extra ==" not in requirement
+        and not (platform.system() == "Windows" and 'platform_system != "Windows"' in requirement)
+    ]
     return [Finding("packages", "tfsum", here), *map(_package, required)]
 
 
@@ -133,7 +141,14 @@ def satisfies(version: str, bounds: str) -> bool:
         >>> satisfies("2.21.1", ">=2.21,<2.22"), satisfies("2.22.0", ">=2.21,<2.22")
         (True, False)
     """
-    compare = {">=": "__ge__", "<=": "__le__", ">": "__gt__", "<": "__lt__", "==": "__eq__", "!=": "__ne__"}
+    compare = {
+        ">=": "__ge__",
+        "<=": "__le__",
+        ">": "__gt__",
+        "<": "__lt__",
+        "==": "__eq__",
+        "!=": "__ne__",
+    }
     for bound in filter(None, (part.strip() for part in bounds.split(","))):
         parts = re.fullmatch(r"(>=|<=|==|!=|<|>)\s*([\w.]+)", bound)
         if parts and not getattr(_numbers(version), compare[parts[1]])(_numbers(parts[2])):
@@ -167,7 +182,9 @@ def tensorflow() -> list[Finding]:
     try:
         load_tensorflow()
     except Exception as error:
-        cure = "pip install --force-reinstall 'tensorflow>=2.21,<2.22' 'tensorflow-text>=2.21,<2.22'"
+        cure = (
+            "pip install --force-reinstall 'tensorflow>=2.21,<2.22' 'tensorflow-text>=2.21,<2.22'"
+        )
         return [Finding("tensorflow", "import", f"{type(error).__name__}: {error}", "wrong", cure)]
     text = "TF Text and Keras" if "tensorflow_text" in sys.modules else "Keras, without TF Text"
     found = [Finding("tensorflow", "import", f"{time.perf_counter() - begin:.1f} s with {text}")]
@@ -182,7 +199,7 @@ def keras_backend() -> list[Finding]:
 
     backend = keras.backend.backend()
     right = backend == "tensorflow"
-    cure = "unset KERAS_BACKEND (or set \"backend\": \"tensorflow\" in ~/.keras/keras.json)"
+    cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
     return [Finding("tensorflow", "keras backend", backend, *_wrong_unless(right, cure))]
 
 
@@ -199,7 +216,9 @@ def devices() -> list[Finding]:
         found.append(Finding("tensorflow", gpu.name.rpartition("device:")[2], kind))
     if not gpus and shutil.which("nvidia-smi"):
         cure = "pip install 'tensorflow[and-cuda]>=2.21,<2.22'"
-        found.append(Finding("tensorflow", "GPU", "a driver, but TensorFlow sees none", "optional", cure))
+        found.append(
+            Finding("tensorflow", "GPU", "a driver, but TensorFlow sees none", "optional", cure)
+        )
     built = "with CUDA" if tf.test.is_built_with_cuda() else "without CUDA"
     names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
     return [*found, Finding("tensorflow", "devices", f"{names}; built {built}")]
@@ -215,7 +234,9 @@ def precision() -> list[Finding]:
     flags = _flags() & {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
     return [
         Finding("tensorflow", "instructions", " ".join(sorted(flags)) or "none known"),
-        Finding("tensorflow", "bfloat16", f"products {ratio:.1f} times as fast as float32: {advice}"),
+        Finding(
+            "tensorflow", "bfloat16", f"products {ratio:.1f} times as fast as float32: {advice}"
+        ),
     ]
 
 
@@ -238,7 +259,11 @@ def xla() -> list[Finding]:
         answer = float(tf.function(lambda x: x * 2, jit_compile=True)(tf.constant(21.0)))
     except Exception as error:
         cure = "none needed: tfsum asks for XLA nowhere by itself"
-        return [Finding("tensorflow", "XLA", f"does not compile: {type(error).__name__}", "optional", cure)]
+        return [
+            Finding(
+                "tensorflow", "XLA", f"does not compile: {type(error).__name__}", "optional", cure
+            )
+        ]
     return [Finding("tensorflow", "XLA", f"compiles (21 * 2 = {answer:.0f})")]
 
 
@@ -250,7 +275,10 @@ def models() -> list[Finding]:
     if not names:
         cure = "reinstall from a complete checkout, or give --model FOLDER"
         return [Finding("models", "shipped", f"none in {shipped_folder()}", "wrong", cure)]
-    return [Finding("models", name, f"version {version.name} ({version})") for name, version in names.items()]
+    return [
+        Finding("models", name, f"version {version.name} ({version})")
+        for name, version in names.items()
+    ]
 
 
 def _wrong_unless(right: bool, cure: str) -> tuple[str, str]:
@@ -265,7 +293,11 @@ def _version_of(name: str) -> str | None:
 
 
 def _processors() -> set[int]:
-    return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set(range(os.cpu_count() or 1))
+    return (
+        os.sched_getaffinity(0)
+        if hasattr(os, "sched_getaffinity")
+        else set(range(os.cpu_count() or 1))
+    )
 
 
 def _flags() -> set[str]:

@@ -36,8 +36,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_search_arguments(parser)
     add = parser.add_argument_group("how a BertSumExt answers").add_argument
-    add("-n", "--sentences", type=int, default=UNSET, metavar="N", help="of serving_default (default 3)")
-    add("--max-sentences", type=int, default=UNSET, metavar="N", help="width of the outputs (default 10)")
+    add(
+        "-n",
+        "--sentences",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="of serving_default (default 3)",
+    )
+    add(
+        "--max-sentences",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="width of the outputs (default 10)",
+    )
     add(
         "--selection",
         choices=("score", "expected_rouge"),
@@ -45,9 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="choose the best sentences by score, or those with the largest expected ROUGE together (default: as the "
         "recipe was evaluated, else score)",
     )
-    add("--newline", choices=("auto", "sentence", "line", "paragraph", "space"), default=UNSET,
+    add(
+        "--newline",
+        choices=("auto", "sentence", "line", "paragraph", "space"),
+        default=UNSET,
         help="what a new line means: the end of a sentence (line: and nothing else ends one), or part of a paragraph "
-        "or of a text; auto decides for each text, by the widths of its lines (default: as the model was trained)")
+        "or of a text; auto decides for each text, by the widths of its lines (default: as the model was trained)",
+    )
     add(
         "--keep-repeats",
         dest="block_trigrams",

@@ -17,8 +17,10 @@ from tfsum.errors import RecipeError
 STOPPED = 75  # exit status of a training whose state is saved
 WORKER_TIMEOUT = 60  # the default of [train] worker_timeout, whose module loads TensorFlow
 GRACE = 30.0  # seconds to stop in, once it is noticed that another worker has ended
-START = ("import sys; from tfsum.cli.local_workers import end_with_launcher; end_with_launcher(); "
-         "from tfsum.cli.main import main; sys.exit(main())")
+START = (
+    "import sys; from tfsum.cli.local_workers import end_with_launcher; end_with_launcher(); "
+    "from tfsum.cli.main import main; sys.exit(main())"
+)
 
 
 def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER_TIMEOUT) -> int:
@@ -44,9 +46,13 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER
         0
     """
     if count < 2:
-        raise RecipeError(f"--local-workers {count}: expected 2 or more; leave it out to train in one process")
+        raise RecipeError(
+            f"--local-workers {count}: expected 2 or more; leave it out to train in one process"
+        )
     if os.environ.get("TF_CONFIG", "").strip():
-        raise RecipeError("--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it")
+        raise RecipeError(
+            "--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it"
+        )
     addresses = free_addresses(count)
     threads = str(max(1, (os.cpu_count() or 1) // count))
     processes: list[subprocess.Popen] = []
@@ -54,14 +60,25 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER
     try:
         for index in range(count):
             config = {"cluster": {"worker": addresses}, "task": {"type": "worker", "index": index}}
-            environment = {"TF_NUM_INTRAOP_THREADS": threads, "TF_NUM_INTEROP_THREADS": threads, **os.environ,
-                           "TF_CONFIG": json.dumps(config)}
-            process = subprocess.Popen([sys.executable, "-c", START, *words], env=environment, text=True,
-                                       stdin=subprocess.PIPE,  # which is closed when this process ends, however it does
-                                       stdout=None if index == 0 else subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                       start_new_session=True)  # Ctrl-C reaches them through this process, once
+            environment = {
+                "TF_NUM_INTRAOP_THREADS": threads,
+                "TF_NUM_INTEROP_THREADS": threads,
+                **os.environ,
+                "TF_CONFIG": json.dumps(config),
+            }
+            process = subprocess.Popen(
+                [sys.executable, "-c", START, *words],
+                env=environment,
+                text=True,
+                stdin=subprocess.PIPE,  # which is closed when this process ends, however it does
+                stdout=None if index == 0 else subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )  # Ctrl-C reaches them through this process, once
             processes.append(process)
-            readers.append(threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True))
+            readers.append(
+                threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True)
+            )
             readers[-1].start()
         with _passed_on(processes):
             return _wait(processes, worker_timeout + GRACE)
@@ -78,6 +95,7 @@ def end_with_launcher() -> None:
     Example:
         >>> end_with_launcher()  # doctest: +SKIP
     """
+
     def follow() -> None:
         while os.read(0, 1):
             pass
@@ -111,6 +129,7 @@ def _pass_on(index: int, lines: IO[str]) -> None:
 @contextlib.contextmanager
 def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
     """Passes SIGINT and SIGTERM on to the processes."""
+
     def send(number: int, _: object) -> None:
         for process in processes:
             if process.poll() is None:
@@ -127,14 +146,19 @@ def _passed_on(processes: Sequence[subprocess.Popen]) -> Iterator[None]:
 def _wait(processes: Sequence[subprocess.Popen], grace: float) -> int:
     """Waits until all have ended, or one has failed and the others have had their time of grace."""
     failed, until = 0, float("inf")
-    while None in (statuses := [process.poll() for process in processes]) and time.monotonic() < until:
+    while (
+        None in (statuses := [process.poll() for process in processes]) and time.monotonic() < until
+    ):
         time.sleep(0.2)
         for index, process in enumerate(processes):
             if process.returncode and not failed:
                 failed, until = process.returncode, time.monotonic() + grace
                 if failed < 0:
-                    print(f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the others",
-                          file=sys.stderr, flush=True)
+                    print(
+                        f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the others",
+                        file=sys.stderr,
+                        flush=True,
+                    )
     if STOPPED in statuses:  # the others saved their state, or have it in a checkpoint
         return STOPPED
     failed = failed or next((status for status in statuses if status), 0)

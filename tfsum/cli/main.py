@@ -70,7 +70,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         except SystemExit as stop:  # argparse: --help, --version and wrong calls
             sys.stdout.flush()
             return stop.code if isinstance(stop.code, int) else DONE
-        with contextlib.nullcontext() if arguments.parser.prog.split()[-1] in OWN_SIGNALS else ends_soon():
+        with (
+            contextlib.nullcontext()
+            if arguments.parser.prog.split()[-1] in OWN_SIGNALS
+            else ends_soon()
+        ):
             status = arguments.run(arguments)
             sys.stdout.flush()
         return status
@@ -87,7 +91,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return NO
     except OSError as error:
         silence_output()
-        print(f"tfsum: error: {error.filename or 'standard output'}: {error.strerror or error}", file=sys.stderr)
+        print(
+            f"tfsum: error: {error.filename or 'standard output'}: {error.strerror or error}",
+            file=sys.stderr,
+        )
         return NO
     except KeyboardInterrupt:
         print("tfsum: interrupted", file=sys.stderr)

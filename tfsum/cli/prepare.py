@@ -38,9 +38,17 @@ TASKS = {"extractive": "extractive", "pretraining": "pretraining", "pairs": "abs
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_corpus_arguments(parser, "; or a recipe (.toml), which says all the rest")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="SECTION.KEY=VALUE",
-                        help="of a recipe: override a key")
-    parser.add_argument("--processes", type=int, default=UNSET, metavar="N", help="how many work at once")
+    parser.add_argument(
+        "--set",
+        dest="overrides",
+        action="append",
+        default=[],
+        metavar="SECTION.KEY=VALUE",
+        help="of a recipe: override a key",
+    )
+    parser.add_argument(
+        "--processes", type=int, default=UNSET, metavar="N", help="how many work at once"
+    )
 
 
 def add_corpus_arguments(parser: argparse.ArgumentParser, recipe: str = "") -> None:
@@ -57,26 +65,59 @@ def add_corpus_arguments(parser: argparse.ArgumentParser, recipe: str = "") -> N
         2
     """
     add = parser.add_argument
-    add("corpus", metavar="CORPUS", help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories "
+    add(
+        "corpus",
+        metavar="CORPUS",
+        help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories "
         "of CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in quotes, or a list of the "
-        "stories' addresses; for pretraining also plain text, documents parted by empty lines" + recipe)
-    add("--task", choices=tuple(TASKS), default="extractive", help="what is to be trained (default extractive)")
+        "stories' addresses; for pretraining also plain text, documents parted by empty lines"
+        + recipe,
+    )
+    add(
+        "--task",
+        choices=tuple(TASKS),
+        default="extractive",
+        help="what is to be trained (default extractive)",
+    )
     add("--output", default=UNSET, metavar="FOLDER", help="where the records go")
-    add("--vocabulary", default=UNSET, metavar="FILE", help="vocab.txt, or the model folder that holds it, also "
-        "package:NAME/FOLDER inside an installed package")
+    add(
+        "--vocabulary",
+        default=UNSET,
+        metavar="FILE",
+        help="vocab.txt, or the model folder that holds it, also "
+        "package:NAME/FOLDER inside an installed package",
+    )
     for field in ("id", "text", "summary"):
         add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
     case = parser.add_mutually_exclusive_group()
-    case.add_argument("--cased", dest="lowercase", action="store_false", default=UNSET,
-                      help="keep upper and lower case (default for pairs)")
-    case.add_argument("--lowercase", action="store_true", default=UNSET,
-                      help="lower all letters (default otherwise: as the model folder says, or where it is silent and "
-                      "where there is none as the pieces look)")
-    add("--keep-accents", dest="strip_accents", action="store_false", default=UNSET,
-        help="keep accents, and Korean syllables whole, in lower-cased pieces")
-    add("--newline", choices=("auto", "sentence", "line", "paragraph", "space"), default=UNSET,
+    case.add_argument(
+        "--cased",
+        dest="lowercase",
+        action="store_false",
+        default=UNSET,
+        help="keep upper and lower case (default for pairs)",
+    )
+    case.add_argument(
+        "--lowercase",
+        action="store_true",
+        default=UNSET,
+        help="lower all letters (default otherwise: as the model folder says, or where it is silent and "
+        "where there is none as the pieces look)",
+    )
+    add(
+        "--keep-accents",
+        dest="strip_accents",
+        action="store_false",
+        default=UNSET,
+        help="keep accents, and Korean syllables whole, in lower-cased pieces",
+    )
+    add(
+        "--newline",
+        choices=("auto", "sentence", "line", "paragraph", "space"),
+        default=UNSET,
         help="what a new line ends (auto: a sentence, but not in hard-wrapped texts; line: a sentence, which nothing "
-        "else ends)")
+        "else ends)",
+    )
     add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
     add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
     _add_extractive(parser.add_argument_group("for extractive training").add_argument)
@@ -85,58 +126,160 @@ def add_corpus_arguments(parser: argparse.ArgumentParser, recipe: str = "") -> N
 
 
 def _add_extractive(add: Callable[..., Any]) -> None:
-    add("--labels", choices=("greedy", "combination", "soft", "corpus"), default=UNSET,
+    add(
+        "--labels",
+        choices=("greedy", "combination", "soft", "corpus"),
+        default=UNSET,
         help="oracle labels: 0 or 1 (default), those of the best of all extracts (slow), or shares; corpus: those of "
-        "the field `labels`, whose text is a list of sentences, or of a .pt shard")
+        "the field `labels`, whose text is a list of sentences, or of a .pt shard",
+    )
     add("--temperature", type=float, default=UNSET, help="of soft labels")
-    add("--summary-sentences", type=int, default=UNSET, metavar="N", help="sentences of an oracle at most")
-    add("--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document")
-    add("--legacy", choices=("bertsum", "presumm"), default=UNSET,
-        help="repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm (with --newline line)")
+    add(
+        "--summary-sentences",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="sentences of an oracle at most",
+    )
+    add(
+        "--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document"
+    )
+    add(
+        "--legacy",
+        choices=("bertsum", "presumm"),
+        default=UNSET,
+        help="repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm (with --newline line)",
+    )
     add("--window-length", type=int, default=UNSET, metavar="N", help="positions of the encoder")
 
 
 def _add_pretraining(add: Callable[..., Any]) -> None:
     add("--max-length", type=int, default=UNSET, metavar="N", help="positions of a pair (128)")
-    add("--next-sentence", choices=("even", "original", "none"), default=UNSET,
-        help="half of the pairs true (default), as google-research/bert, or one segment without a next sentence")
-    add("--same-document-share", type=float, default=UNSET, metavar="SHARE",
-        help="of the false next sentences, those from the same document (0)")
-    add("--short-share", type=float, default=UNSET, metavar="SHARE", help="of the documents with shorter pairs (0.1)")
-    add("--duplicates", type=int, default=UNSET, metavar="N", help="passes over a document, with other pairs each (1)")
-    add("--part", choices=("all", "training", "held_out"), default=UNSET, help="which documents to take (all)")
-    add("--held-out-share", type=float, default=UNSET, metavar="SHARE", help="of the documents, chosen by their text")
+    add(
+        "--next-sentence",
+        choices=("even", "original", "none"),
+        default=UNSET,
+        help="half of the pairs true (default), as google-research/bert, or one segment without a next sentence",
+    )
+    add(
+        "--same-document-share",
+        type=float,
+        default=UNSET,
+        metavar="SHARE",
+        help="of the false next sentences, those from the same document (0)",
+    )
+    add(
+        "--short-share",
+        type=float,
+        default=UNSET,
+        metavar="SHARE",
+        help="of the documents with shorter pairs (0.1)",
+    )
+    add(
+        "--duplicates",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="passes over a document, with other pairs each (1)",
+    )
+    add(
+        "--part",
+        choices=("all", "training", "held_out"),
+        default=UNSET,
+        help="which documents to take (all)",
+    )
+    add(
+        "--held-out-share",
+        type=float,
+        default=UNSET,
+        metavar="SHARE",
+        help="of the documents, chosen by their text",
+    )
     add("--seed", type=int, default=UNSET, metavar="N", help="of the pairs (0)")
 
 
 def _add_pairs(add: Callable[..., Any]) -> None:
-    add("--target-corpus", default=UNSET, metavar="FILE", help="target texts, one a line, where CORPUS holds sources")
-    add("--source", default=UNSET, metavar="COLUMN", help="the source's name, or its number from 1 without a header")
+    add(
+        "--target-corpus",
+        default=UNSET,
+        metavar="FILE",
+        help="target texts, one a line, where CORPUS holds sources",
+    )
+    add(
+        "--source",
+        default=UNSET,
+        metavar="COLUMN",
+        help="the source's name, or its number from 1 without a header",
+    )
     add("--target", default=UNSET, metavar="COLUMN", help="the target's, likewise")
-    add("--target-vocabulary", default=UNSET, metavar="FILE", help="where the target has one of its own")
-    add("--max-source-length", type=int, default=UNSET, metavar="N", help="positions of a source (512)")
-    add("--max-target-length", type=int, default=UNSET, metavar="N", help="positions of a target (512)")
-    add("--cut-sources", action="store_true", default=UNSET, help="cut longer sources; else their pairs are left out")
+    add(
+        "--target-vocabulary",
+        default=UNSET,
+        metavar="FILE",
+        help="where the target has one of its own",
+    )
+    add(
+        "--max-source-length",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="positions of a source (512)",
+    )
+    add(
+        "--max-target-length",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="positions of a target (512)",
+    )
+    add(
+        "--cut-sources",
+        action="store_true",
+        default=UNSET,
+        help="cut longer sources; else their pairs are left out",
+    )
     add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
-    add("--window-sentences", type=int, default=UNSET, metavar="N",
-        help="N sentences in a row are a source, and its first ones its target")
-    add("--window-targets", choices=("sentences", "lines", "both"), default=UNSET,
-        help="of a run: its own first sentence (default), or each line of the target that this is most like")
+    add(
+        "--window-sentences",
+        type=int,
+        default=UNSET,
+        metavar="N",
+        help="N sentences in a row are a source, and its first ones its target",
+    )
+    add(
+        "--window-targets",
+        choices=("sentences", "lines", "both"),
+        default=UNSET,
+        help="of a run: its own first sentence (default), or each line of the target that this is most like",
+    )
 
 
 def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     given = vars(arguments).copy()
     overrides = given.pop("overrides", [])
     if arguments.corpus.endswith(".toml"):
-        if wrong := [f"--{name.replace('_', '-')}" for name, value in given.items()
-                     if name not in ("corpus", "run", "parser") and value != arguments.parser.get_default(name)]:
-            arguments.parser.error(f"{', '.join(wrong)}: not with a recipe, which says it; use --set, such as "
-                                   "--set data.records=FOLDER")
+        if wrong := [
+            f"--{name.replace('_', '-')}"
+            for name, value in given.items()
+            if name not in ("corpus", "run", "parser")
+            and value != arguments.parser.get_default(name)
+        ]:
+            arguments.parser.error(
+                f"{', '.join(wrong)}: not with a recipe, which says it; use --set, such as "
+                "--set data.records=FOLDER"
+            )
         return _prepare_recipe(arguments.corpus, overrides)
-    if overrides or (missing := [f"--{name}" for name in ("output", "vocabulary") if name not in given]):
-        arguments.parser.error("--set: is for a recipe (.toml)" if overrides else
-                               f"the following arguments are required: {', '.join(missing)}")
-    corpus, output, vocabulary, name = (given.pop(key) for key in ("corpus", "output", "vocabulary", "task"))
+    if overrides or (
+        missing := [f"--{name}" for name in ("output", "vocabulary") if name not in given]
+    ):
+        arguments.parser.error(
+            "--set: is for a recipe (.toml)"
+            if overrides
+            else f"the following arguments are required: {', '.join(missing)}"
+        )
+    corpus, output, vocabulary, name = (
+        given.pop(key) for key in ("corpus", "output", "vocabulary", "task")
+    )
     columns = {field: column for field in ("id", "text", "summary") if (column := given.pop(field))}
     how = given.pop("format")
     del given["run"], given["parser"]
@@ -152,7 +295,11 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
         vocabulary = str(local_folder(vocabulary))
     known = inspect.signature(task(TASKS[name]).part("prepare").prepare).parameters
     # The library's own default keeps case where a pair of texts is to be written, and lowers it for an encoder.
-    if known["lowercase"].default and "lowercase" not in given and pathlib.Path(vocabulary).exists():
+    if (
+        known["lowercase"].default
+        and "lowercase" not in given
+        and pathlib.Path(vocabulary).exists()
+    ):
         given = {**read_text_settings(vocabulary), **given}
     given |= {"columns": columns or None} if "columns" in known else columns
     if unknown := [option for option in given if option not in known]:
@@ -161,7 +308,9 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
     try:
         counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, TASKS[name], **given)
     except KeyboardInterrupt:
-        raise Stopped("stopped; the finished shards are kept, run the same command to resume") from None
+        raise Stopped(
+            "stopped; the finished shards are kept, run the same command to resume"
+        ) from None
     print(json.dumps(counts) if how == "json" else as_text(counts))
     return 0
 
@@ -173,7 +322,9 @@ def _prepare_recipe(recipe: str, overrides: list[str]) -> int:
     try:
         records = prepare_recipe(recipe, overrides)
     except KeyboardInterrupt:
-        raise Stopped("stopped; the finished shards are kept, run the same command to resume") from None
+        raise Stopped(
+            "stopped; the finished shards are kept, run the same command to resume"
+        ) from None
     print(records or "nothing to prepare: tfsum train reads these texts itself")
     return 0
 

@@ -26,8 +26,13 @@ def documents_bar(total: int | None) -> Any:
     """
     from tqdm import tqdm
 
-    return tqdm(total=total, unit="document", disable=total == 1 or not sys.stderr.isatty(), file=sys.stderr,
-                **bar_size())
+    return tqdm(
+        total=total,
+        unit="document",
+        disable=total == 1 or not sys.stderr.isatty(),
+        file=sys.stderr,
+        **bar_size(),
+    )
 
 
 @contextlib.contextmanager
@@ -43,7 +48,9 @@ def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]
         answer: the model.
 
     Example:
-        >>> with large_text_bar("a.txt", ["It rained."], print):  # neither large nor on a terminal: nothing is shown
+        >>> with large_text_bar(
+        ...     "a.txt", ["It rained."], print
+        ... ):  # neither large nor on a terminal: nothing is shown
         ...     pass
     """
     from tqdm import tqdm
@@ -57,9 +64,14 @@ def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]
     answer(largest[:TRIAL])
     seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
     done, begin = threading.Event(), time.monotonic()
-    bar = tqdm(total=round(seconds), desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
-               file=sys.stderr, leave=False, bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
-               **bar_size())
+    bar = tqdm(
+        total=round(seconds),
+        desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
+        file=sys.stderr,
+        leave=False,
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
+        **bar_size(),
+    )
 
     def move() -> None:
         while not done.wait(SECONDS):

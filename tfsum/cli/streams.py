@@ -6,7 +6,12 @@ import sys
 from typing import Any
 
 # Control characters and marks that turn the direction of writing: on a terminal they move the cursor, hide or forge.
-_CONTROLS = [*(set(range(32)) - {9, 10}), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_CONTROLS = [
+    *(set(range(32)) - {9, 10}),
+    *range(127, 160),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+]
 
 STREAMS = (("stdin", 0, os.O_RDONLY), ("stdout", 1, os.O_WRONLY), ("stderr", 2, os.O_WRONLY))
 

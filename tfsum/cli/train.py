@@ -29,10 +29,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SECTION.KEY=VALUE",
         help="override a key of the recipe, or without VALUE take it out; may be given several times",
     )
-    parser.add_argument("--profile", metavar="FIRST:LAST", help="record these steps by TensorFlow's profiler, counted "
-                        "from 1 in this process, such as 20:30; the files are in the run's folder, in profile/")
-    parser.add_argument("--local-workers", type=int, metavar="N", help="start N workers on this machine, to try a "
-                        "training of several machines")
+    parser.add_argument(
+        "--profile",
+        metavar="FIRST:LAST",
+        help="record these steps by TensorFlow's profiler, counted "
+        "from 1 in this process, such as 20:30; the files are in the run's folder, in profile/",
+    )
+    parser.add_argument(
+        "--local-workers",
+        type=int,
+        metavar="N",
+        help="start N workers on this machine, to try a training of several machines",
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,7 +48,9 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.overrides.append(f"train.profile={arguments.profile}")
     if arguments.local_workers is not None:
         sets = [word for override in arguments.overrides for word in ("--set", override)]
-        return run_workers(arguments.local_workers, ["train", arguments.recipe, *sets], _worker_timeout(arguments))
+        return run_workers(
+            arguments.local_workers, ["train", arguments.recipe, *sets], _worker_timeout(arguments)
+        )
     load_tensorflow()
     # Keras prints as it goes; only the folder at the end is a result.
     with contextlib.redirect_stdout(sys.stderr):

@@ -15,8 +15,11 @@ exit status 1 where something differs from that day; standard error shows what.
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("model", metavar="FOLDER",
-                        help="a SavedModel that tfsum exported, .../NAME/VERSION, or .../NAME for its newest version")
+    parser.add_argument(
+        "model",
+        metavar="FOLDER",
+        help="a SavedModel that tfsum exported, .../NAME/VERSION, or .../NAME for its newest version",
+    )
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default text")
 
 

@@ -24,8 +24,9 @@ HEADS = ("encoder.", "ext_layer.")
 DECODER = "decoder."
 
 
-def read_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None,
-                 **changes: Any) -> BertSumExt | BertSumAbs:
+def read_bertsum(
+    path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
+) -> BertSumExt | BertSumAbs:
     """Reads a checkpoint of BertSum or PreSumm: extractive with any head, or abstractive.
 
     Sizes come from the shapes of the tensors; attention heads and dropout of the sentence layers or the decoder from
@@ -77,8 +78,9 @@ class StoredBertSum(NamedTuple):
     notes: list[str]
 
 
-def open_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None,
-                 **changes: Any) -> StoredBertSum:
+def open_bertsum(
+    path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
+) -> StoredBertSum:
     """Checks a checkpoint of BertSum or PreSumm, without the memory of a model.
 
     Args:
@@ -93,53 +95,77 @@ def open_bertsum(path: str | os.PathLike, bert: dict | None = None, head_heads: 
     """
     content = read_torch_file(path)
     tensors = content.get("model", content)
-    if not isinstance(tensors, Mapping) or not all(type(name) is str and isinstance(value, np.ndarray)
-                                                   for name, value in tensors.items()):
-        raise CheckpointError(f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it")
+    if not isinstance(tensors, Mapping) or not all(
+        type(name) is str and isinstance(value, np.ndarray) for name, value in tensors.items()
+    ):
+        raise CheckpointError(
+            f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it"
+        )
     prefix, known = _prefix(tensors, path), read_options(content.get("opt"), path)
     if head_heads is not None:
         known |= dict.fromkeys(("heads", "ext_heads", "dec_heads"), head_heads)
     kind: type[BertSumExt] | type[BertSumAbs] = BertSumAbs if prefix == DECODER else BertSumExt
     if unknown := sorted(changes.keys() - inspect.signature(kind).parameters.keys()):
-        raise CheckpointError(f"{path}: is a {kind.__name__}, which has no {', '.join(unknown)}; leave it out")
+        raise CheckpointError(
+            f"{path}: is a {kind.__name__}, which has no {', '.join(unknown)}; leave it out"
+        )
     sizes = _bert_arguments(tensors, known, bert or {}, path)
-    arguments = _decoder_arguments(tensors, known, path) if kind is BertSumAbs else _head_arguments(tensors, prefix,
-                                                                                                   known, path)
+    arguments = (
+        _decoder_arguments(tensors, known, path)
+        if kind is BertSumAbs
+        else _head_arguments(tensors, prefix, known, path)
+    )
     with model_folder.errors_named(path):
         model = kind(sizes, **{**arguments, **changes})
     names = bertsum_names(model, prefix)
     weights = without_buffers(dict(tensors), prefix, str(path))
     shapes = bertsum_shapes(model, [place for _, place, _ in names])
-    return StoredBertSum(model, assign_weights.checked(shapes, names, weights, path), _notes(content, tensors, weights))
+    return StoredBertSum(
+        model,
+        assign_weights.checked(shapes, names, weights, path),
+        _notes(content, tensors, weights),
+    )
 
 
 def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
     notes = []
     if left := sorted(tensors.keys() - weights.keys()):
-        notes.append("left out, because the original computes them itself, has them twice or never uses them: "
-                     + ", ".join(left))
+        notes.append(
+            "left out, because the original computes them itself, has them twice or never uses them: "
+            + ", ".join(left)
+        )
     if "model" in content and (others := sorted(map(str, content.keys() - {"model", "opt"}))):
-        notes.append(f"left out beside the model: {', '.join(others)}; training continues with a new optimizer")
+        notes.append(
+            f"left out beside the model: {', '.join(others)}; training continues with a new optimizer"
+        )
     if rounded := sum(value.dtype == np.float64 for value in weights.values()):
         notes.append(f"{rounded} tensors of float64 are rounded to float32")
     return notes
 
 
 def _prefix(tensors: Mapping, path: str | os.PathLike) -> str:
-    prefixes = [prefix for prefix in (*HEADS, DECODER) if any(name.startswith(prefix) for name in tensors)]
+    prefixes = [
+        prefix for prefix in (*HEADS, DECODER) if any(name.startswith(prefix) for name in tensors)
+    ]
     if len(prefixes) != 1 or not any(name.startswith(BERT) for name in tensors):
         found = sorted({str(name).split(".")[0] for name in tensors})
-        raise CheckpointError(f"{path}: no model of BertSum; one has tensors under {BERT} and one of "
-                              f"{', '.join((*HEADS, DECODER))}, this file under {', '.join(found[:10])}")
+        raise CheckpointError(
+            f"{path}: no model of BertSum; one has tensors under {BERT} and one of "
+            f"{', '.join((*HEADS, DECODER))}, this file under {', '.join(found[:10])}"
+        )
     return prefixes[0]
 
 
 def _count(tensors: Mapping, pattern: str, path: str | os.PathLike) -> int:
     """The number of layers whose tensors have names of this pattern."""
-    numbers = {int(match[1][:9]) for match in (re.match(pattern, name) for name in tensors) if match}
+    numbers = {
+        int(match[1][:9]) for match in (re.match(pattern, name) for name in tensors) if match
+    }
     if gaps := [number for number in range(len(numbers)) if number not in numbers]:
-        raise CheckpointError(f"{path}: has no layer {gaps[0]} of those named {pattern.replace(chr(92), '')}, and "
-                              f"has layer {max(numbers)}; the file is incomplete: save it again")
+        raise CheckpointError(
+            f"{path}: has no layer {gaps[0]} of those named {pattern.replace(chr(92), '')}, and "
+            f"has layer {max(numbers)}; the file is incomplete: save it again"
+        )
     return len(numbers)
 
 
@@ -154,13 +180,20 @@ def _bert_arguments(tensors: Mapping, options: dict, given: dict, path: str | os
     found = {
         "vocab_size": _rows(tensors, embeddings + "word_embeddings.weight", 0, path),
         "hidden_size": _rows(tensors, embeddings + "word_embeddings.weight", 1, path),
-        "max_position_embeddings": _rows(tensors, embeddings + "position_embeddings.weight", 0, path),
+        "max_position_embeddings": _rows(
+            tensors, embeddings + "position_embeddings.weight", 0, path
+        ),
         "type_vocab_size": _rows(tensors, embeddings + "token_type_embeddings.weight", 0, path),
         "num_hidden_layers": _count(tensors, re.escape(BERT) + r"encoder\.layer\.(\d+)\.", path),
-        "intermediate_size": _rows(tensors, BERT + "encoder.layer.0.intermediate.dense.weight", 0, path),
+        "intermediate_size": _rows(
+            tensors, BERT + "encoder.layer.0.intermediate.dense.weight", 0, path
+        ),
     }
-    wrong = [f"{key} is {value} in the file, {given[key]} was given" for key, value in found.items()
-             if given.get(key, value) != value]
+    wrong = [
+        f"{key} is {value} in the file, {given[key]} was given"
+        for key, value in found.items()
+        if given.get(key, value) != value
+    ]
     if wrong:
         raise CheckpointError(f"{path}: {'; '.join(wrong)}; take the config.json of this model")
     if "num_attention_heads" not in given:
@@ -169,12 +202,16 @@ def _bert_arguments(tensors: Mapping, options: dict, given: dict, path: str | os
 
 
 def _bert_heads(width: int, options: dict, path: str | os.PathLike) -> int:
-    if options.get("encoder") == "baseline":  # a small BERT of the original's own, made with these heads
+    if (
+        options.get("encoder") == "baseline"
+    ):  # a small BERT of the original's own, made with these heads
         return 8 if options.get("task") == "abs" else options.get("ext_heads", 8)
     if width % 64:
-        raise CheckpointError(f"{path}: does not contain the number of BERT's attention heads, and its width {width} "
-                              "is none of the published sizes; give it: --heads N, or "
-                              "bert={'num_attention_heads': N}")
+        raise CheckpointError(
+            f"{path}: does not contain the number of BERT's attention heads, and its width {width} "
+            "is none of the published sizes; give it: --heads N, or "
+            "bert={'num_attention_heads': N}"
+        )
     return width // 64
 
 
@@ -189,19 +226,28 @@ def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os
     layers = _count(tensors, re.escape(prefix) + r"transformer_inter\.(\d+)\.", path)
     if not layers:
         parts = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
-        raise CheckpointError(f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
-                              "(linear1), the transformer (transformer_inter) and the LSTM (rnn)")
+        raise CheckpointError(
+            f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
+            "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
+        )
     found["head_num_heads"] = _heads(options, heads, path)
     width = _rows(tensors, prefix + "transformer_inter.0.feed_forward.w_1.weight", 0, path)
     return {"head": "transformer", "head_layers": layers, "head_feed_forward_width": width, **found}
 
 
 def _decoder_arguments(tensors: Mapping, options: dict, path: str | os.PathLike) -> dict:
-    found = {"num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\.", path),
-             "feed_forward_width": _rows(tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path),
-             "num_heads": _heads(options, "dec_heads", path)}
-    for argument, option in (("dropout", "dec_dropout"), ("label_smoothing", "label_smoothing"),
-                             ("max_length", "max_length")):
+    found = {
+        "num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\.", path),
+        "feed_forward_width": _rows(
+            tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path
+        ),
+        "num_heads": _heads(options, "dec_heads", path),
+    }
+    for argument, option in (
+        ("dropout", "dec_dropout"),
+        ("label_smoothing", "label_smoothing"),
+        ("max_length", "max_length"),
+    ):
         if option in options:
             found[argument] = options[option]
     return found
@@ -209,6 +255,8 @@ def _decoder_arguments(tensors: Mapping, options: dict, path: str | os.PathLike)
 
 def _heads(options: dict, option: str, path: str | os.PathLike) -> int:
     if option not in options:
-        raise CheckpointError(f"{path}: does not contain the number of attention heads above its BERT (`opt` has no "
-                              f"{option}); give it: --head-heads N, or head_heads=N (the papers' commands have 8)")
+        raise CheckpointError(
+            f"{path}: does not contain the number of attention heads above its BERT (`opt` has no "
+            f"{option}); give it: --head-heads N, or head_heads=N (the papers' commands have 8)"
+        )
     return options[option]

@@ -19,10 +19,17 @@ BERT = "bert.model."
 CLASSIFIER = (("linear1", "score", DENSE),)
 TRANSFORMER = (("layer_norm", "encoder/final_norm", NORM), ("wo", "score", DENSE))
 LSTM = (("wo", "score", DENSE),)
-ATTENTION = (("linear_query", "query", DENSE), ("linear_keys", "key", DENSE), ("linear_values", "value", DENSE),
-             ("final_linear", "output", DENSE))
-FEED_FORWARD = (("feed_forward.layer_norm", "feed_forward_norm", NORM),
-                ("feed_forward.w_1", "feed_forward/inner", DENSE), ("feed_forward.w_2", "feed_forward/outer", DENSE))
+ATTENTION = (
+    ("linear_query", "query", DENSE),
+    ("linear_keys", "key", DENSE),
+    ("linear_values", "value", DENSE),
+    ("final_linear", "output", DENSE),
+)
+FEED_FORWARD = (
+    ("feed_forward.layer_norm", "feed_forward_norm", NORM),
+    ("feed_forward.w_1", "feed_forward/inner", DENSE),
+    ("feed_forward.w_2", "feed_forward/outer", DENSE),
+)
 SENTENCE_LAYER = (
     *((f"self_attn.{file}", f"attention/{path}", kinds) for file, path, kinds in ATTENTION),
     *FEED_FORWARD,
@@ -30,7 +37,10 @@ SENTENCE_LAYER = (
 )
 DECODER_LAYER = (
     *((f"self_attn.{file}", f"self_attention/{path}", kinds) for file, path, kinds in ATTENTION),
-    *((f"context_attn.{file}", f"cross_attention/{path}", kinds) for file, path, kinds in ATTENTION),
+    *(
+        (f"context_attn.{file}", f"cross_attention/{path}", kinds)
+        for file, path, kinds in ATTENTION
+    ),
     *FEED_FORWARD,
     ("layer_norm_1", "self_attention_norm", NORM),
     ("layer_norm_2", "cross_attention_norm", NORM),
@@ -40,8 +50,15 @@ DIRECTION = (
     ("bias_ih", "input_projection/bias", False),
     ("weight_hh", "recurrent_projection/kernel", True),
     ("bias_hh", "recurrent_projection/bias", False),
-    *((f"{file}.{a}", f"{path}/{b}", t) for file, path in (("ln_ih", "input_norm"), ("ln_hh", "recurrent_norm"),
-                                                            ("ln_ho", "cell_norm")) for a, b, t in NORM),
+    *(
+        (f"{file}.{a}", f"{path}/{b}", t)
+        for file, path in (
+            ("ln_ih", "input_norm"),
+            ("ln_hh", "recurrent_norm"),
+            ("ln_ho", "cell_norm"),
+        )
+        for a, b, t in NORM
+    ),
 )
 UNUSED = ("transformer_inter.0.layer_norm.weight", "transformer_inter.0.layer_norm.bias")
 """In the file, but the original's first layer never applies it: it attends on what it is given."""
@@ -53,7 +70,9 @@ POSITION_ERROR = 2e-3
 MASK = re.compile(r"decoder\.transformer_layers\.\d+\.mask$")
 
 
-def bertsum_names(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") -> list[tuple[str, str, bool]]:
+def bertsum_names(
+    model: BertSumExt | BertSumAbs, prefix: str = "encoder."
+) -> list[tuple[str, str, bool]]:
     """Lists (name in the file, path of the variable below the model, transposed) of all weights.
 
     Args:
@@ -61,8 +80,16 @@ def bertsum_names(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") -> l
         prefix: of the names of a head, "encoder." for BertSum and "ext_layer." for PreSumm.
 
     Example:
-        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...                     "intermediate_size": 16}, head="classifier")
+        >>> model = BertSumExt(
+        ...     {
+        ...         "vocab_size": 10,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     head="classifier",
+        ... )
         >>> bertsum_names(model, "encoder.")[-1]
         ('encoder.linear1.bias', 'head/score/bias', False)
     """
@@ -71,8 +98,11 @@ def bertsum_names(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") -> l
     if isinstance(model, BertSumAbs):
         return names + _writer_names(model)
     head = _head_names(model.config["head"], model.config["head_layers"])
-    return names + [(prefix + file, f"head/{path}", transposed) for file, path, transposed in head
-                    if file not in UNUSED]
+    return names + [
+        (prefix + file, f"head/{path}", transposed)
+        for file, path, transposed in head
+        if file not in UNUSED
+    ]
 
 
 def _head_names(head: str, layers: int) -> list[tuple[str, str, bool]]:
@@ -80,23 +110,41 @@ def _head_names(head: str, layers: int) -> list[tuple[str, str, bool]]:
         return _parameters(CLASSIFIER)
     if head == "lstm":
         directions = (("rnn.hidden0.0.", "forward/"), ("rnn.hidden1.0.", "backward/"))
-        return [(file + f, path + p, t) for file, path in directions for f, p, t in DIRECTION] + _parameters(LSTM)
+        return [
+            (file + f, path + p, t) for file, path in directions for f, p, t in DIRECTION
+        ] + _parameters(LSTM)
     return _parameters(TRANSFORMER) + [
-        name for i in range(layers)
-        for name in _parameters(SENTENCE_LAYER, f"transformer_inter.{i}.", f"encoder/layer_{i}/")]
+        name
+        for i in range(layers)
+        for name in _parameters(SENTENCE_LAYER, f"transformer_inter.{i}.", f"encoder/layer_{i}/")
+    ]
 
 
 def _writer_names(model: BertSumAbs) -> list[tuple[str, str, bool]]:
-    layers = [name for i in range(model.config["num_decoder_layers"])
-              for name in _parameters(DECODER_LAYER, f"decoder.transformer_layers.{i}.", f"decoder/layer_{i}/")]
-    top = _parameters((("decoder.embeddings", "target_embedding", TABLE), ("decoder.layer_norm", "decoder/final_norm",
-                                                                           NORM)))
+    layers = [
+        name
+        for i in range(model.config["num_decoder_layers"])
+        for name in _parameters(
+            DECODER_LAYER, f"decoder.transformer_layers.{i}.", f"decoder/layer_{i}/"
+        )
+    ]
+    top = _parameters(
+        (
+            ("decoder.embeddings", "target_embedding", TABLE),
+            ("decoder.layer_norm", "decoder/final_norm", NORM),
+        )
+    )
     return top + layers + [("generator.0.bias", "output_bias", False)]
 
 
-def _parameters(parts: tuple, file_prefix: str = "", path_prefix: str = "") -> list[tuple[str, str, bool]]:
-    return [(f"{file_prefix}{file}.{a}", f"{path_prefix}{path}/{b}", t) for file, path, kinds in parts
-            for a, b, t in kinds]
+def _parameters(
+    parts: tuple, file_prefix: str = "", path_prefix: str = ""
+) -> list[tuple[str, str, bool]]:
+    return [
+        (f"{file_prefix}{file}.{a}", f"{path_prefix}{path}/{b}", t)
+        for file, path, kinds in parts
+        for a, b, t in kinds
+    ]
 
 
 def named_variables(model: BertSumExt | BertSumAbs) -> dict:
@@ -106,8 +154,16 @@ def named_variables(model: BertSumExt | BertSumAbs) -> dict:
         model: a built model.
 
     Example:
-        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...                     "intermediate_size": 16}, head="classifier")
+        >>> model = BertSumExt(
+        ...     {
+        ...         "vocab_size": 10,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     head="classifier",
+        ... )
         >>> model.build()
         >>> tuple(named_variables(model)["head/score/kernel"].shape)
         (8, 1)
@@ -115,12 +171,21 @@ def named_variables(model: BertSumExt | BertSumAbs) -> dict:
     if isinstance(model, BertSumAbs):
         rest = model.writer_variables()
     else:
-        rest = {path: variable for path, variable in model.head_variables().items() if path.startswith("head/")}
-    bert = {f"bert/{path}": variable for path, variable in weight_names.variables_by_path(model.bert).items()}
+        rest = {
+            path: variable
+            for path, variable in model.head_variables().items()
+            if path.startswith("head/")
+        }
+    bert = {
+        f"bert/{path}": variable
+        for path, variable in weight_names.variables_by_path(model.bert).items()
+    }
     return bert | rest
 
 
-def bertsum_tensors(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") -> dict[str, np.ndarray]:
+def bertsum_tensors(
+    model: BertSumExt | BertSumAbs, prefix: str = "encoder."
+) -> dict[str, np.ndarray]:
     """Gives the weights under the original's names: the state_dict that its `load_state_dict` takes.
 
     Args:
@@ -132,8 +197,16 @@ def bertsum_tensors(model: BertSumExt | BertSumAbs, prefix: str = "encoder.") ->
         never applies is 1 and 0.
 
     Example:
-        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...                     "intermediate_size": 16}, head="classifier")
+        >>> model = BertSumExt(
+        ...     {
+        ...         "vocab_size": 10,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     head="classifier",
+        ... )
         >>> model.build()
         >>> bertsum_tensors(model)["encoder.linear1.weight"].shape
         (1, 8)
@@ -157,7 +230,9 @@ def _positions(width: int) -> np.ndarray:
     return np.asarray(positional_encoding(POSITION_ROWS, width))[None]
 
 
-def without_buffers(tensors: dict[str, np.ndarray], prefix: str, source: str) -> dict[str, np.ndarray]:
+def without_buffers(
+    tensors: dict[str, np.ndarray], prefix: str, source: str
+) -> dict[str, np.ndarray]:
     """Checks the tensors of a file that are no weights of ours, and leaves them out.
 
     Args:
@@ -175,23 +250,38 @@ def without_buffers(tensors: dict[str, np.ndarray], prefix: str, source: str) ->
         >>> sorted(without_buffers({"encoder.linear1.bias": np.zeros(1)}, "encoder.", "model.pt"))
         ['encoder.linear1.bias']
     """
-    weights = {name: value for name, value in tensors.items() if not weight_names.NO_WEIGHT.search(name)}
+    weights = {
+        name: value for name, value in tensors.items() if not weight_names.NO_WEIGHT.search(name)
+    }
     positions = weights.pop(prefix + POSITIONS, None)
     if positions is not None:
         sound = positions.ndim == 3 and len(positions) == 1 and positions.size > 0
         expected = np.asarray(positional_encoding(*positions.shape[1:]))[None] if sound else None
-        if expected is None or not np.abs(positions - expected).max() <= POSITION_ERROR:  # nor is what is no number
-            raise CheckpointError(f"{source}: {prefix}{POSITIONS} {list(positions.shape)} is not the table of "
-                                  "sines and cosines that BertSum adds to its sentences and PreSumm to its targets")
+        if (
+            expected is None or not np.abs(positions - expected).max() <= POSITION_ERROR
+        ):  # nor is what is no number
+            raise CheckpointError(
+                f"{source}: {prefix}{POSITIONS} {list(positions.shape)} is not the table of "
+                "sines and cosines that BertSum adds to its sentences and PreSumm to its targets"
+            )
     for name in [name for name in weights if MASK.match(name)]:
         mask = weights.pop(name)
-        if mask.ndim != 3 or mask.shape[1] != mask.shape[2] or not np.array_equal(
-                mask[0].astype(bool), np.triu(np.ones(mask.shape[1:], bool), k=1)):
-            raise CheckpointError(f"{source}: {name} {list(mask.shape)} is not the mask of later tokens that PreSumm's "
-                                  "decoder has")
+        if (
+            mask.ndim != 3
+            or mask.shape[1] != mask.shape[2]
+            or not np.array_equal(mask[0].astype(bool), np.triu(np.ones(mask.shape[1:], bool), k=1))
+        ):
+            raise CheckpointError(
+                f"{source}: {name} {list(mask.shape)} is not the mask of later tokens that PreSumm's "
+                "decoder has"
+            )
     if TIED[0] in weights and TIED[1] in weights:
         output = weights.pop(TIED[0])
         if not np.array_equal(output, weights[TIED[1]]):
-            raise CheckpointError(f"{source}: {TIED[0]} differs from {TIED[1]}, and PreSumm ties them; this file is of "
-                                  "another program")
-    return {name: value for name, value in weights.items() if name.removeprefix(prefix) not in UNUSED}
+            raise CheckpointError(
+                f"{source}: {TIED[0]} differs from {TIED[1]}, and PreSumm ties them; this file is of "
+                "another program"
+            )
+    return {
+        name: value for name, value in weights.items() if name.removeprefix(prefix) not in UNUSED
+    }

@@ -30,14 +30,24 @@ def read_options(options: Any, path: str | os.PathLike) -> dict[str, Any]:
     if options is None:
         return {}
     if not isinstance(options, argparse.Namespace | dict):
-        raise CheckpointError(f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict of "
-                              "the arguments of the training command, or none")
+        raise CheckpointError(
+            f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict of "
+            "the arguments of the training command, or none"
+        )
     known = dict(options if isinstance(options, dict) else vars(options))
-    wrong = [f"{name} is {known[name]!r}, expected a whole number above 0" for name in HEADS
-             if name in known and (type(known[name]) is not int or known[name] < 1)]
-    wrong += [f"{name} is {known[name]!r}, expected a number of at least 0 and below 1" for name in RATES
-              if name in known and not (type(known[name]) in (int, float) and 0 <= known[name] < 1)]
+    wrong = [
+        f"{name} is {known[name]!r}, expected a whole number above 0"
+        for name in HEADS
+        if name in known and (type(known[name]) is not int or known[name] < 1)
+    ]
+    wrong += [
+        f"{name} is {known[name]!r}, expected a number of at least 0 and below 1"
+        for name in RATES
+        if name in known and not (type(known[name]) in (int, float) and 0 <= known[name] < 1)
+    ]
     if wrong:
-        raise CheckpointError(f"{path}: 'opt' does not describe a model: {'; '.join(wrong)}; save the file again, or "
-                              "save its state_dict alone and give what is asked for")
+        raise CheckpointError(
+            f"{path}: 'opt' does not describe a model: {'; '.join(wrong)}; save the file again, or "
+            "save its state_dict alone and give what is asked for"
+        )
     return known

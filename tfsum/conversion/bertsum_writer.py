@@ -32,8 +32,16 @@ def write_bertsum(model: BertSumExt | BertSumAbs, path: str | pathlib.Path, to: 
 
     Example:
         >>> import tempfile
-        >>> model = BertSumExt({"vocab_size": 10, "hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 1,
-        ...                     "intermediate_size": 16}, head="classifier")
+        >>> model = BertSumExt(
+        ...     {
+        ...         "vocab_size": 10,
+        ...         "hidden_size": 64,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 1,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     head="classifier",
+        ... )
         >>> model.build()
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     write_bertsum(model, f"{folder}/model.pt", "bertsum")
@@ -53,7 +61,11 @@ def _check(model: BertSumExt | BertSumAbs, to: str) -> None:
     if abstractive and config["copy"]:
         wrong.append("a copy attention")
     if not abstractive:
-        known = ("classifier", "transformer") if to == "presumm" else ("classifier", "transformer", "lstm")
+        known = (
+            ("classifier", "transformer")
+            if to == "presumm"
+            else ("classifier", "transformer", "lstm")
+        )
         if config["head"] not in known:
             wrong.append(f"head {config['head']!r}, where it has {', '.join(known)}")
         if config["pooling"] != "cls":
@@ -61,46 +73,89 @@ def _check(model: BertSumExt | BertSumAbs, to: str) -> None:
         if config["length_input"]:
             wrong.append("length_input")
     if wrong:
-        raise CheckpointError(f"--to {to}: the original's program has no model with {'; '.join(wrong)}")
+        raise CheckpointError(
+            f"--to {to}: the original's program has no model with {'; '.join(wrong)}"
+        )
 
 
 def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
     """The `opt` of the file, by the names of the original's arguments."""
     bert, config = model.bert.config, model.config
-    found: dict[str, Any] = {"mode": "train", "use_interval": True, "param_init": 0, "param_init_glorot": True,
-                             "visible_gpus": "-1", "seed": 666}
+    found: dict[str, Any] = {
+        "mode": "train",
+        "use_interval": True,
+        "param_init": 0,
+        "param_init_glorot": True,
+        "visible_gpus": "-1",
+        "seed": 666,
+    }
     if to == "presumm":
-        found |= {"encoder": "bert", "max_pos": bert["max_position_embeddings"], "large": False, "finetune_bert": True,
-                  "task": "abs" if isinstance(model, BertSumAbs) else "ext"}
+        found |= {
+            "encoder": "bert",
+            "max_pos": bert["max_position_embeddings"],
+            "large": False,
+            "finetune_bert": True,
+            "task": "abs" if isinstance(model, BertSumAbs) else "ext",
+        }
     if isinstance(model, BertSumAbs):
-        return found | {"dec_layers": config["num_decoder_layers"], "dec_hidden_size": bert["hidden_size"],
-                        "dec_heads": config["num_heads"], "dec_ff_size": config["feed_forward_width"],
-                        "dec_dropout": config["dropout"], "label_smoothing": config["label_smoothing"],
-                        "max_length": config["max_length"], "use_bert_emb": True, "share_emb": False}
-    sizes = {"layers": config["head_layers"], "heads": config["head_num_heads"],
-             "ff_size": config["head_feed_forward_width"], "dropout": config["head_dropout"],
-             "hidden_size": bert["hidden_size"]}
+        return found | {
+            "dec_layers": config["num_decoder_layers"],
+            "dec_hidden_size": bert["hidden_size"],
+            "dec_heads": config["num_heads"],
+            "dec_ff_size": config["feed_forward_width"],
+            "dec_dropout": config["dropout"],
+            "label_smoothing": config["label_smoothing"],
+            "max_length": config["max_length"],
+            "use_bert_emb": True,
+            "share_emb": False,
+        }
+    sizes = {
+        "layers": config["head_layers"],
+        "heads": config["head_num_heads"],
+        "ff_size": config["head_feed_forward_width"],
+        "dropout": config["head_dropout"],
+        "hidden_size": bert["hidden_size"],
+    }
     if to == "presumm":
-        if config["head"] == "classifier":  # which PreSumm has on top of a small BERT of its own alone
-            sizes |= {"layers": bert["num_hidden_layers"], "heads": bert["num_attention_heads"],
-                      "ff_size": bert["intermediate_size"]}
+        if (
+            config["head"] == "classifier"
+        ):  # which PreSumm has on top of a small BERT of its own alone
+            sizes |= {
+                "layers": bert["num_hidden_layers"],
+                "heads": bert["num_attention_heads"],
+                "ff_size": bert["intermediate_size"],
+            }
             found["encoder"] = "baseline"
         return found | {f"ext_{name}": value for name, value in sizes.items()}
     encoder = {"lstm": "rnn"}.get(config["head"], config["head"])
     layers = sizes.pop("layers")
-    return found | sizes | {"encoder": encoder, "inter_layers": layers, "rnn_size": bert["hidden_size"]}
+    return (
+        found
+        | sizes
+        | {"encoder": encoder, "inter_layers": layers, "rnn_size": bert["hidden_size"]}
+    )
 
 
 def _notes(model: BertSumExt | BertSumAbs) -> list[str]:
     bert, notes = model.bert.config, []
     if bert["hidden_act"] != "gelu":
-        notes.append(f"the encoder computes {bert['hidden_act']}, and the original the exact GELU unless its "
-                     "configuration of BERT says otherwise")
+        notes.append(
+            f"the encoder computes {bert['hidden_act']}, and the original the exact GELU unless its "
+            "configuration of BERT says otherwise"
+        )
     if bert["num_attention_heads"] * PAPERS_HEADS != bert["hidden_size"]:
-        notes.append(f"the encoder has {bert['num_attention_heads']} attention heads, which the file cannot say: the "
-                     "original takes them from its configuration of BERT")
+        notes.append(
+            f"the encoder has {bert['num_attention_heads']} attention heads, which the file cannot say: the "
+            "original takes them from its configuration of BERT"
+        )
     if getattr(model, "window_length", 0) != bert["max_position_embeddings"]:
         notes.append("window_length is not stored; the original reads one window")
-    if isinstance(model, BertSumExt) and model.config["head"] == "lstm" and not model.config["legacy"]:
-        notes.append("the original computes its LSTM head with two slips (`legacy`), so that its scores differ")
+    if (
+        isinstance(model, BertSumExt)
+        and model.config["head"] == "lstm"
+        and not model.config["legacy"]
+    ):
+        notes.append(
+            "the original computes its LSTM head with two slips (`legacy`), so that its scores differ"
+        )
     return notes

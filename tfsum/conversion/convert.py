@@ -22,14 +22,24 @@ from tfsum.models.bert_for_pretraining import BertForPretraining
 
 FORMATS = ("google", "hugging-face", "tfsum")
 # transformers' class of a model that has tensors of these names beside the encoder's; the first that fits.
-HEADS = {("cls.predictions", "cls.seq_relationship"): "BertForPreTraining", ("cls.predictions",): "BertForMaskedLM",
-         ("cls.seq_relationship",): "BertForNextSentencePrediction", ("classifier",): "BertForSequenceClassification"}
+HEADS = {
+    ("cls.predictions", "cls.seq_relationship"): "BertForPreTraining",
+    ("cls.predictions",): "BertForMaskedLM",
+    ("cls.seq_relationship",): "BertForNextSentencePrediction",
+    ("classifier",): "BertForSequenceClassification",
+}
 PRETRAINED = ("cls.predictions", "cls.seq_relationship", "cls/predictions", "cls/seq_relationship")
 
 
-def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str, lowercase: bool | None = None,
-            vocabulary: str | os.PathLike | None = None, bert: dict[str, Any] | None = None,
-            **changes: Any) -> list[str]:
+def convert(
+    source: str | os.PathLike,
+    destination: str | os.PathLike,
+    to: str,
+    lowercase: bool | None = None,
+    vocabulary: str | os.PathLike | None = None,
+    bert: dict[str, Any] | None = None,
+    **changes: Any,
+) -> list[str]:
     """Writes a BERT, with its pretraining heads or its classifier where the source has them, in another format.
 
     A checkpoint of BertSum or PreSumm becomes a model folder of tfsum, and such a folder a checkpoint.
@@ -63,52 +73,78 @@ def convert(source: str | os.PathLike, destination: str | os.PathLike, to: str, 
         []
     """
     if to not in (*FORMATS, *FLAVOURS):
-        raise CheckpointError(f"convert: no format {to!r}; known are {', '.join((*FORMATS, *FLAVOURS))}")
+        raise CheckpointError(
+            f"convert: no format {to!r}; known are {', '.join((*FORMATS, *FLAVOURS))}"
+        )
     destination = pathlib.Path(destination)
     checkpoint = pathlib.Path(source).is_file()
     if checkpoint and to != "tfsum":
-        raise CheckpointError(f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)")
-    if given := [name for name, value in {"vocabulary": vocabulary, "bert": bert, **changes}.items()
-                 if value is not None and not checkpoint]:
-        raise CheckpointError(f"{source}: {', '.join(given)}: of a checkpoint of BertSum or PreSumm alone, and this is "
-                              "none; leave it out")
+        raise CheckpointError(
+            f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)"
+        )
+    if given := [
+        name
+        for name, value in {"vocabulary": vocabulary, "bert": bert, **changes}.items()
+        if value is not None and not checkpoint
+    ]:
+        raise CheckpointError(
+            f"{source}: {', '.join(given)}: of a checkpoint of BertSum or PreSumm alone, and this is "
+            "none; leave it out"
+        )
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
     if to in FLAVOURS:
         return _written(destination, lambda file: folder_to_checkpoint(source, file, to))
     if checkpoint:
-        return _written(destination, lambda folder: checkpoint_to_folder(source, folder, vocabulary, lowercase, bert,
-                                                                         **changes))
+        return _written(
+            destination,
+            lambda folder: checkpoint_to_folder(
+                source, folder, vocabulary, lowercase, bert, **changes
+            ),
+        )
     _refuse_checkpoint(pathlib.Path(source))
     stored = open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
         tensors, config = _checked(stored)
-    _written(destination, lambda folder: _write(folder, _folder_of(stored), config, tensors, to, lowercase))
+    _written(
+        destination,
+        lambda folder: _write(folder, _folder_of(stored), config, tensors, to, lowercase),
+    )
     return _notes(stored, tensors, config, to)
 
 
-def _written(destination: pathlib.Path, write: Callable[[pathlib.Path], list[str] | None]) -> list[str]:
+def _written(
+    destination: pathlib.Path, write: Callable[[pathlib.Path], list[str] | None]
+) -> list[str]:
     """Calls `write` with a temporary path, which then becomes the destination: nothing half-written is left."""
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f"{destination.name}.", dir=destination.parent) as part:
+        with tempfile.TemporaryDirectory(
+            prefix=f"{destination.name}.", dir=destination.parent
+        ) as part:
             whole = pathlib.Path(part) / "whole"
             notes = write(whole)
             os.replace(whole, destination)
     except OSError as error:
-        raise CheckpointError(f"{destination}: cannot be written ({error.strerror}); free space or choose another "
-                              "place") from None
+        raise CheckpointError(
+            f"{destination}: cannot be written ({error.strerror}); free space or choose another "
+            "place"
+        ) from None
     return notes or []
 
 
 def _refuse_checkpoint(source: pathlib.Path) -> None:
     """Raises CheckpointError for a folder that holds nothing but checkpoints."""
-    if not source.is_dir() or any((source / name).is_file() for name in ("config.json", "bert_config.json")):
+    if not source.is_dir() or any(
+        (source / name).is_file() for name in ("config.json", "bert_config.json")
+    ):
         return
     if files := sorted(source.glob("*.pt")):
-        raise CheckpointError(f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
-                              f"as {files[-1]}")
+        raise CheckpointError(
+            f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
+            f"as {files[-1]}"
+        )
 
 
 def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
@@ -123,7 +159,11 @@ def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
         bert = load_bert(Bert, stored, {})
         tensors, config = weight_names.bert_tensors(bert, "bert."), bert.config
     # A head that the file lacks was initialized at random: it is not written.
-    return {name: value for name, value in tensors.items() if stored.name(name, True)[0] in stored.tensors}, config
+    return {
+        name: value
+        for name, value in tensors.items()
+        if stored.name(name, True)[0] in stored.tensors
+    }, config
 
 
 def _has_classifier(stored: weight_names.StoredModel) -> bool:
@@ -135,23 +175,43 @@ def _folder_of(stored: weight_names.StoredModel) -> pathlib.Path:
     return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
 
 
-def _write(folder: pathlib.Path, origin: pathlib.Path, config: dict, tensors: dict[str, np.ndarray], to: str,
-           lowercase: bool | None) -> None:
+def _write(
+    folder: pathlib.Path,
+    origin: pathlib.Path,
+    config: dict,
+    tensors: dict[str, np.ndarray],
+    to: str,
+    lowercase: bool | None,
+) -> None:
     folder.mkdir()
     settings = text_settings.read_text_settings(origin)
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}
     if to == "google":
         labels = {key: config[key] for key in ("id2label", "classifier_dropout") if key in config}
-        write_google(folder, config, tensors, text_settings.google_keys(settings, origin / "vocab.txt") | labels)
+        write_google(
+            folder,
+            config,
+            tensors,
+            text_settings.google_keys(settings, origin / "vocab.txt") | labels,
+        )
     else:
-        architecture = next((kind for heads, kind in HEADS.items()
-                             if all(any(name.startswith(f"{head}.") for name in tensors) for head in heads)), None)
+        architecture = next(
+            (
+                kind
+                for heads, kind in HEADS.items()
+                if all(any(name.startswith(f"{head}.") for name in tensors) for head in heads)
+            ),
+            None,
+        )
         if architecture is None:
             tensors = {name.removeprefix("bert."): value for name, value in tensors.items()}
         kind = {"model_type": "bert", "architectures": [architecture or "BertModel"]}
-        extra = {"tfsum.json": text_settings.tfsum_json(settings)} if to == "tfsum" else {
-            "tokenizer_config.json": text_settings.tokenizer_config(settings)}
+        extra = (
+            {"tfsum.json": text_settings.tfsum_json(settings)}
+            if to == "tfsum"
+            else {"tokenizer_config.json": text_settings.tokenizer_config(settings)}
+        )
         model_folder.save(folder, kind | config, tensors, extra)
     if (origin / "vocab.txt").is_file():
         shutil.copyfile(origin / "vocab.txt", folder / "vocab.txt")
@@ -159,25 +219,43 @@ def _write(folder: pathlib.Path, origin: pathlib.Path, config: dict, tensors: di
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
-def _notes(stored: weight_names.StoredModel, tensors: dict[str, np.ndarray], config: dict, to: str) -> list[str]:
+def _notes(
+    stored: weight_names.StoredModel, tensors: dict[str, np.ndarray], config: dict, to: str
+) -> list[str]:
     from tfsum.text.escape import is_reversible
 
-    read = {stored.name(name, True)[0] for name in tensors} | {stored.name(name, True)[0] for name in weight_names.TIED}
+    read = {stored.name(name, True)[0] for name in tensors} | {
+        stored.name(name, True)[0] for name in weight_names.TIED
+    }
     notes = []
     if left := sorted(stored.tensors.keys() - read):
         notes.append(f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}")
-    if _has_classifier(stored) and "classifier.weight" not in tensors and (why := other_head(stored)):
+    if (
+        _has_classifier(stored)
+        and "classifier.weight" not in tensors
+        and (why := other_head(stored))
+    ):
         notes.append(f"{why}; tfsum has no such model, and the encoder alone is written")
-    if rounded := sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys()):
+    if rounded := sum(
+        stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys()
+    ):
         notes.append(f"{rounded} tensors of float64 are rounded to float32")
-    if to != "tfsum" and is_reversible(model_folder.read_vocabulary(_folder_of(stored) / "vocab.txt") or ()):
-        notes.append("the vocabulary marks spaces, which other programs' tokenizers do not: to them nearly every word "
-                     "is [UNK]; learn it with `tfsum vocab --plain` or [text] reversible = false for use elsewhere")
+    if to != "tfsum" and is_reversible(
+        model_folder.read_vocabulary(_folder_of(stored) / "vocab.txt") or ()
+    ):
+        notes.append(
+            "the vocabulary marks spaces, which other programs' tokenizers do not: to them nearly every word "
+            "is [UNK]; learn it with `tfsum vocab --plain` or [text] reversible = false for use elsewhere"
+        )
     if to == "google":
         if config["hidden_act"] not in (*TANH_GELU, "relu"):
-            notes.append("the model computes the exact GELU and Google's program the tanh form, which moves its "
-                         "outputs by up to 1e-3; bert_config.json says exact_gelu, which tfsum reads")
+            notes.append(
+                "the model computes the exact GELU and Google's program the tanh form, which moves its "
+                "outputs by up to 1e-3; bert_config.json says exact_gelu, which tfsum reads"
+            )
         if config["layer_norm_eps"] != 1e-12:
-            notes.append(f"layer_norm_eps is {config['layer_norm_eps']}, and Google's program computes with 1e-12; "
-                         "bert_config.json keeps it for tfsum")
+            notes.append(
+                f"layer_norm_eps is {config['layer_norm_eps']}, and Google's program computes with 1e-12; "
+                "bert_config.json keeps it for tfsum"
+            )
     return notes

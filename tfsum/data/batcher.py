@@ -66,8 +66,10 @@ class Batcher:
         self.length, self.tokens_per_batch = length, tokens_per_batch
         self.counts: dict[str, int] = {}
         if (longest := int(length.max())) > tokens_per_batch:
-            raise DataError(f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row} takes "
-                            f"{longest} tokens and is never split; raise the budget or lower {self.lower}")
+            raise DataError(
+                f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row} takes "
+                f"{longest} tokens and is never split; raise the budget or lower {self.lower}"
+            )
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         """The arrays of the batch of some rows (B,), as `signature` says; few tasks have others in another epoch."""
@@ -117,7 +119,10 @@ class Batcher:
         Returns:
             One array a batch.
         """
-        length, apart = np.minimum(self.bucket(self.length) * self.bucket_width, self.length.max()), self.apart
+        length, apart = (
+            np.minimum(self.bucket(self.length) * self.bucket_width, self.length.max()),
+            self.apart,
+        )
         random = None if shuffle is None else np.random.default_rng(shuffle)
         order = np.arange(len(length)) if random is None else random.permutation(len(length))
         order = order[np.lexsort([kind[order] for kind in reversed(self.kinds)])]
@@ -143,8 +148,12 @@ class Batcher:
             parts: micro-batches of a replica's share.
         """
         rows = max(self.plan(), key=lambda rows: len(rows) * self.width(self.length, rows) ** 2)
-        rows = rows[np.argsort(-self.length[rows], kind="stable")][::replicas]  # a share with the longest row
-        share = next(self.transform(tf.data.Dataset.from_tensors(self.assemble(rows))).as_numpy_iterator())
+        rows = rows[np.argsort(-self.length[rows], kind="stable")][
+            ::replicas
+        ]  # a share with the longest row
+        share = next(
+            self.transform(tf.data.Dataset.from_tensors(self.assemble(rows))).as_numpy_iterator()
+        )
         return {name: array[: -(-len(rows) // parts)] for name, array in share.items()}
 
     def rows_of(self, number: int, seed: int) -> np.ndarray:
@@ -162,8 +171,16 @@ class Batcher:
             number, epoch = number - len(batches), epoch + 1
         return batches[number]
 
-    def dataset(self, *, training: bool, seed: int = 0, epochs: int | None = None, skip_batches: int = 0,
-                replicas: range = range(1), of: int = 1) -> tf.data.Dataset:
+    def dataset(
+        self,
+        *,
+        training: bool,
+        seed: int = 0,
+        epochs: int | None = None,
+        skip_batches: int = 0,
+        replicas: range = range(1),
+        of: int = 1,
+    ) -> tf.data.Dataset:
         """A data set of dicts of tensors.
 
         Args:
@@ -175,28 +192,45 @@ class Batcher:
                 A part has every `of`th row, and none where the batch has too few.
             of: replicas that share a batch.
         """
-        generate = functools.partial(self._generate, training, seed, epochs, skip_batches, replicas, of)
+        generate = functools.partial(
+            self._generate, training, seed, epochs, skip_batches, replicas, of
+        )
         batches = tf.data.Dataset.from_generator(generate, output_signature=self.signature)
         return self.transform(batches).prefetch(4)
 
-    def _generate(self, training: bool, seed: int, epochs: int | None, skip: int, replicas: range, of: int
-                  ) -> Iterator[dict[str, np.ndarray]]:
+    def _generate(
+        self, training: bool, seed: int, epochs: int | None, skip: int, replicas: range, of: int
+    ) -> Iterator[dict[str, np.ndarray]]:
         epoch, epochs = 0, 1 if epochs is None and not training else epochs
         while epochs is None or epoch < epochs:
             batches = self.plan((seed, epoch) if training else None)
             for rows in batches[skip:]:
                 for part in (rows[replica::of] for replica in replicas):
-                    yield self.assemble(part, epoch if training else 0) if len(part) else self._no_rows()
+                    yield (
+                        self.assemble(part, epoch if training else 0)
+                        if len(part)
+                        else self._no_rows()
+                    )
             epoch, skip = epoch + 1, max(0, skip - len(batches))
 
     def _no_rows(self) -> dict[str, np.ndarray]:
         """A batch of no row."""
-        return {name: np.zeros([0, *(size or 1 for size in spec.shape[1:])] if spec.shape.rank else (),
-                               spec.dtype.as_numpy_dtype) for name, spec in self.signature.items()}
+        return {
+            name: np.zeros(
+                [0, *(size or 1 for size in spec.shape[1:])] if spec.shape.rank else (),
+                spec.dtype.as_numpy_dtype,
+            )
+            for name, spec in self.signature.items()
+        }
 
     def report(self) -> dict[str, int | float]:
         """What one pass holds and wastes: `counts`, batches, tokens, padded_tokens, padding (share of these)."""
         batches = self.plan()
         padded = sum(len(rows) * self.width(side, rows) for side in self.sides for rows in batches)
-        return {**self.counts, "batches": len(batches), "tokens": self.tokens, "padded_tokens": padded,
-                "padding": 1.0 - self.tokens / padded}
+        return {
+            **self.counts,
+            "batches": len(batches),
+            "tokens": self.tokens,
+            "padded_tokens": padded,
+            "padding": 1.0 - self.tokens / padded,
+        }

@@ -17,7 +17,8 @@ STORY, CORE_NLP, TOKENS, SHARD = ".story", ".story.json", ".json", ".pt"
 """Files of the summarization papers, see `tfsum.data.story` and `tfsum.data.example_shards`."""
 _BEGINS = {
     CORE_NLP: re.compile(
-        rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"docId"\s*:\s*"[^"]*"\s*,\s*)?"sentences"\s*:\s*\[\s*\{\s*"index"'),
+        rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"docId"\s*:\s*"[^"]*"\s*,\s*)?"sentences"\s*:\s*\[\s*\{\s*"index"'
+    ),
     TOKENS: re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]"),
 }
 _GZIP = b"\x1f\x8b"
@@ -110,8 +111,10 @@ def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tupl
         ) from error
     except UnicodeDecodeError as error:
         found = error.object[error.start : error.end]
-        raise DataError(f"{path}:{_broken_line(path)}: not UTF-8 ({error.reason} at {found!r}); convert the file to "
-                        "UTF-8") from error
+        raise DataError(
+            f"{path}:{_broken_line(path)}: not UTF-8 ({error.reason} at {found!r}); convert the file to "
+            "UTF-8"
+        ) from error
 
 
 def _open_bytes(path: pathlib.Path) -> io.BufferedReader | gzip.GzipFile:

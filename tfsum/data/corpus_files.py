@@ -45,7 +45,9 @@ def corpus_files(corpus: str | pathlib.Path) -> list[pathlib.Path]:
     if not path.exists() and glob.has_magic(str(corpus)):
         if found := [pathlib.Path(name) for name in sorted(glob.glob(str(corpus)))]:
             return found
-        raise DataError(f"{corpus}: no file has a name of this pattern; look at the folder, or name one file")
+        raise DataError(
+            f"{corpus}: no file has a name of this pattern; look at the folder, or name one file"
+        )
     return [path]
 
 
@@ -59,7 +61,9 @@ def corpus_digest(corpus: str | pathlib.Path) -> str:
     files = corpus_files(corpus)
     if files == [pathlib.Path(corpus)]:
         return digest(files[0])
-    return hashlib.sha256("\n".join(f"{digest(file)} {file.name}" for file in files).encode()).hexdigest()
+    return hashlib.sha256(
+        "\n".join(f"{digest(file)} {file.name}" for file in files).encode()
+    ).hexdigest()
 
 
 def _in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -68,8 +72,10 @@ def _in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
     if len(kinds) == 1:
         return files
     found = f"files of several kinds ({', '.join(kinds)})" if kinds else "no file of a corpus"
-    raise DataError(f"{folder}: found {found}, expected files of one of the kinds {', '.join(IN_FOLDERS)}; name a "
-                    f"file, or those that are meant by a pattern such as {folder / '*.story'}")
+    raise DataError(
+        f"{folder}: found {found}, expected files of one of the kinds {', '.join(IN_FOLDERS)}; name a "
+        f"file, or those that are meant by a pattern such as {folder / '*.story'}"
+    )
 
 
 def _is_list(path: pathlib.Path) -> bool:
@@ -84,14 +90,19 @@ def _stories(path: pathlib.Path) -> list[pathlib.Path]:
     try:
         addresses = [line.strip() for line in path.read_text(encoding="utf-8").split("\n")]
     except (OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read ({error}); expected addresses of stories in UTF-8, one a line"
-                        ) from error
-    wanted = {hashlib.sha1(address.encode()).hexdigest(): address for address in addresses if address}
+        raise DataError(
+            f"{path}: cannot be read ({error}); expected addresses of stories in UTF-8, one a line"
+        ) from error
+    wanted = {
+        hashlib.sha1(address.encode()).hexdigest(): address for address in addresses if address
+    }
     found = _by_hash(path.parent.rglob("*.story*"))
     if missing := [name for name in wanted if name not in found]:
-        raise DataError(f"{path}: {len(missing)} of its {len(wanted)} stories are not in {path.parent} or a folder "
-                        f"below, such as {missing[0]}.story of {wanted[missing[0]]}; unpack the stories there, or take "
-                        "the addresses out")
+        raise DataError(
+            f"{path}: {len(missing)} of its {len(wanted)} stories are not in {path.parent} or a folder "
+            f"below, such as {missing[0]}.story of {wanted[missing[0]]}; unpack the stories there, or take "
+            "the addresses out"
+        )
     return [found[name] for name in wanted]
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from tfsum.errors import DataError
 
 
-def corpus_labels(place: str, row: Mapping[str, Any], text: str, labels: str) -> tuple[list[str], list[float]]:
+def corpus_labels(
+    place: str, row: Mapping[str, Any], text: str, labels: str
+) -> tuple[list[str], list[float]]:
     """The sentences of a row that carries its own labels, and their labels.
 
     Args:
@@ -23,23 +25,38 @@ def corpus_labels(place: str, row: Mapping[str, Any], text: str, labels: str) ->
         DataError: a field is missing or of another form.
 
     Example:
-        >>> corpus_labels("a.jsonl:1", {"text": ["It rained.", "It rains.", "Rain."], "labels": [2]}, "text", "labels")
+        >>> corpus_labels(
+        ...     "a.jsonl:1",
+        ...     {"text": ["It rained.", "It rains.", "Rain."], "labels": [2]},
+        ...     "text",
+        ...     "labels",
+        ... )
         (['It rained.', 'It rains.', 'Rain.'], [0.0, 0.0, 1.0])
     """
     sentences, given = row.get(text), row.get(labels)
-    if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
-        raise DataError(f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of sentences, which "
-                        f"the labels in {labels!r} are of")
+    if not isinstance(sentences, list) or not all(
+        isinstance(sentence, str) for sentence in sentences
+    ):
+        raise DataError(
+            f"{place}: field {text!r} is a {type(sentences).__name__}; expected a list of sentences, which "
+            f"the labels in {labels!r} are of"
+        )
     size = len(sentences)
     if not isinstance(given, list) or not all(type(label) in (int, float) for label in given):
-        raise DataError(f"{place}: field {labels!r} is {given!r:.60}; expected a list of numbers: 0 or 1 for each "
-                        "sentence, or the numbers of sentences, from 0")
+        raise DataError(
+            f"{place}: field {labels!r} is {given!r:.60}; expected a list of numbers: 0 or 1 for each "
+            "sentence, or the numbers of sentences, from 0"
+        )
     if len(given) == size and all(0 <= label <= 1 for label in given):
         found = [float(label) for label in given]
-    elif len(set(given)) == len(given) and all(type(label) is int and 0 <= label < size for label in given):
+    elif len(set(given)) == len(given) and all(
+        type(label) is int and 0 <= label < size for label in given
+    ):
         found = [float(number in given) for number in range(size)]
     else:
-        raise DataError(f"{place}: field {labels!r} is {given!r:.60} for {size} sentences; expected {size} numbers "
-                        f"from 0 to 1, or different numbers of sentences, from 0 to {size - 1}")
+        raise DataError(
+            f"{place}: field {labels!r} is {given!r:.60} for {size} sentences; expected {size} numbers "
+            f"from 0 to 1, or different numbers of sentences, from 0 to {size - 1}"
+        )
     kept = [i for i, sentence in enumerate(sentences) if sentence.strip()]
     return [" ".join(sentences[i].split()) for i in kept], [found[i] for i in kept]

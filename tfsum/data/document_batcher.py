@@ -32,21 +32,36 @@ class DocumentBatcher(Batcher):
         >>> from tfsum.data.records import make_record, write_shard
         >>> from tfsum.data.windows import load_windows
         >>> path = tempfile.mkdtemp() + "/a.tfrecord"
-        >>> write_shard(path, [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")])
+        >>> write_shard(
+        ...     path,
+        ...     [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")],
+        ... )
         1
-        >>> batcher = DocumentBatcher(load_windows(path, 16, 1), tokens_per_batch=32, cls_id=2, sep_id=3)
+        >>> batcher = DocumentBatcher(
+        ...     load_windows(path, 16, 1), tokens_per_batch=32, cls_id=2, sep_id=3
+        ... )
         >>> batcher.assemble(np.array([0]))["token_ids"].tolist()
         [[2, 5, 6, 7, 3, 2, 8, 9, 3]]
     """
 
     row, lower, bucket_width = "document", "window_length or max_windows", 32
     signature: ClassVar = {
-        **dict.fromkeys(("token_ids", "segment_ids", "sentence_starts"), tf.TensorSpec((None, None), tf.int32)),
-        "labels": tf.TensorSpec((None, None), tf.float32)}
+        **dict.fromkeys(
+            ("token_ids", "segment_ids", "sentence_starts"), tf.TensorSpec((None, None), tf.int32)
+        ),
+        "labels": tf.TensorSpec((None, None), tf.float32),
+    }
 
-    def __init__(self, documents: WindowedDocuments, tokens_per_batch: int, *, cls_id: int, sep_id: int) -> None:
+    def __init__(
+        self, documents: WindowedDocuments, tokens_per_batch: int, *, cls_id: int, sep_id: int
+    ) -> None:
         super().__init__(documents.length, tokens_per_batch)
-        self._documents, self._cls_id, self._sep_id, self.counts = documents, cls_id, sep_id, documents.counts
+        self._documents, self._cls_id, self._sep_id, self.counts = (
+            documents,
+            cls_id,
+            sep_id,
+            documents.counts,
+        )
 
     @property
     def kinds(self) -> tuple[np.ndarray, ...]:
@@ -76,7 +91,9 @@ class DocumentBatcher(Batcher):
         of, inside = ragged_places(counts)  # (p,) for the p pieces of the batch
         token_ids = np.zeros((len(rows), self.width(documents.length, rows)), np.int32)
         token_ids[row, start] = self._cls_id
-        token_ids[row[of], start[of] + 1 + inside] = documents.pieces[documents.first_piece[sentence][of] + inside]
+        token_ids[row[of], start[of] + 1 + inside] = documents.pieces[
+            documents.first_piece[sentence][of] + inside
+        ]
         token_ids[row, start + 1 + counts] = self._sep_id
         segment_ids = np.zeros_like(token_ids)
         of, inside = ragged_places(counts + 2)
@@ -85,5 +102,9 @@ class DocumentBatcher(Batcher):
         sentence_starts[row, column] = start
         labels = np.zeros(sentence_starts.shape, np.float32)
         labels[row, column] = documents.labels[sentence]
-        return {"token_ids": token_ids, "segment_ids": segment_ids, "sentence_starts": sentence_starts,
-                "labels": labels}
+        return {
+            "token_ids": token_ids,
+            "segment_ids": segment_ids,
+            "sentence_starts": sentence_starts,
+            "labels": labels,
+        }

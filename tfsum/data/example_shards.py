@@ -28,30 +28,45 @@ def read_token_examples(place: str, text: str) -> Iterator[dict[str, Any]]:
     Source: nlpyang/PreSumm, prepro/data_builder.py, `format_to_lines`.
 
     Example:
-        >>> list(read_token_examples("a.json", '[{"src": [["It", "rained", "."]], "tgt": [["Rain"]]}]'))
+        >>> list(
+        ...     read_token_examples(
+        ...         "a.json", '[{"src": [["It", "rained", "."]], "tgt": [["Rain"]]}]'
+        ...     )
+        ... )
         [{'text': ['It rained .'], 'summary': ['Rain']}]
     """
     try:
         documents = json.loads(text)
     except json.JSONDecodeError as error:
-        raise DataError(f"{place}:{error.lineno}: not JSON ({error.msg} at column {error.colno}); expected a whole "
-                        "list of documents; fetch or write the file again") from error
+        raise DataError(
+            f"{place}:{error.lineno}: not JSON ({error.msg} at column {error.colno}); expected a whole "
+            "list of documents; fetch or write the file again"
+        ) from error
     for number, document in enumerate(documents, start=1):
         here = f"{place}: document {number}"
         if not isinstance(document, Mapping):
-            raise DataError(f"{here} is a {type(document).__name__}, expected an object with src and tgt")
-        yield {"text": _sentences(here, document, "src"), "summary": _sentences(here, document, "tgt")}
+            raise DataError(
+                f"{here} is a {type(document).__name__}, expected an object with src and tgt"
+            )
+        yield {
+            "text": _sentences(here, document, "src"),
+            "summary": _sentences(here, document, "tgt"),
+        }
 
 
 def _sentences(place: str, document: Mapping[str, Any], name: str) -> list[str]:
     value = document.get(name)
     whole = isinstance(value, list) and all(
-        isinstance(tokens, list) and all(isinstance(token, str) for token in tokens) for tokens in value)
+        isinstance(tokens, list) and all(isinstance(token, str) for token in tokens)
+        for tokens in value
+    )
     if not isinstance(value, list) or not whole:
         found = f"{value!r:.40}" if name in document else f"fields {', '.join(map(str, document))}"
-        raise DataError(f"{place}: field {name!r}: found {found}, expected a list of sentences, each a list of tokens, "
-                        "as the preprocessing of BertSum writes it; of other documents write JSON lines, an object "
-                        "with text and summary in each")
+        raise DataError(
+            f"{place}: field {name!r}: found {found}, expected a list of sentences, each a list of tokens, "
+            "as the preprocessing of BertSum writes it; of other documents write JSON lines, an object "
+            "with text and summary in each"
+        )
     return [" ".join(tokens) for tokens in value]
 
 
@@ -102,6 +117,10 @@ def _labels(place: str, example: dict, name: str) -> list[int]:
 
 
 def _wrong(place: str, example: dict, name: str, wanted: str) -> DataError:
-    found = f"{example[name]!r:.40}" if name in example else f"fields {', '.join(map(str, example))}"
-    return DataError(f"{place}: field {name!r}: found {found}, expected {wanted}; preprocess the documents again with "
-                     "BertSum or PreSumm, or give their JSON files")
+    found = (
+        f"{example[name]!r:.40}" if name in example else f"fields {', '.join(map(str, example))}"
+    )
+    return DataError(
+        f"{place}: field {name!r}: found {found}, expected {wanted}; preprocess the documents again with "
+        "BertSum or PreSumm, or give their JSON files"
+    )

@@ -52,7 +52,9 @@ def learned_vocabularies(
     Example:
         >>> import tempfile
         >>> wanted = {"vocab.txt": (["it rained", "it rained"], 400)}
-        >>> (file,) = learned_vocabularies(tempfile.mkdtemp(), {"size": 400}, {}, wanted, lowercase=True)
+        >>> (file,) = learned_vocabularies(
+        ...     tempfile.mkdtemp(), {"size": 400}, {}, wanted, lowercase=True
+        ... )
         >>> file.name, file.read_text().split()[0]
         ('vocab.txt', '[PAD]')
     """

@@ -51,20 +51,28 @@ class Manifest:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Error(f"{folder}: cannot be made a folder of records ({error.strerror}); choose another") from None
+            raise Error(
+                f"{folder}: cannot be made a folder of records ({error.strerror}); choose another"
+            ) from None
         file = folder / FILE_NAME
         if not file.exists():
             return cls(folder, settings, {})
         try:
             content = json.loads(file.read_text(encoding="utf-8"))
-            found, shards, counts = content["settings"], content["shards"], content.get("counts", {})
+            found, shards, counts = (
+                content["settings"],
+                content["shards"],
+                content.get("counts", {}),
+            )
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{file}: not a manifest of tfsum prepare ({error}); remove it to start over"
             ) from error
         names = sorted(name for name in settings | found if settings.get(name) != found.get(name))
         if names:
-            changes = ", ".join(f"{name} {found.get(name)!r} (now {settings.get(name)!r})" for name in names)
+            changes = ", ".join(
+                f"{name} {found.get(name)!r} (now {settings.get(name)!r})" for name in names
+            )
             raise Error(
                 f"{folder}: was prepared with other settings: {changes}; choose another folder "
                 "(of a recipe: --set data.records=FOLDER) or remove it"
@@ -122,7 +130,9 @@ class Manifest:
             "counts": counts,
             "shards": dict(sorted(self.shards.items())),
         }
-        write_atomically(self.folder / FILE_NAME, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        write_atomically(
+            self.folder / FILE_NAME, json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        )
 
 
 def digest(path: str | pathlib.Path) -> str:

@@ -21,8 +21,9 @@ _Sets = tuple[list[int], int, int]
 _NOT_ENGLISH = re.compile("[^a-zA-Z0-9 ]")
 
 
-def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: int = 3,
-                  legacy: bool = False) -> list[float]:
+def greedy_labels(
+    sentences: Sequence[str], summary: str | Sequence[str], size: int = 3, legacy: bool = False
+) -> list[float]:
     """Labels of `greedy_selection` (BertSum, PreSumm): add the sentence that helps most, while one helps.
 
     Args:
@@ -39,7 +40,9 @@ def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: 
         DataError: if `size` is not positive.
 
     Example:
-        >>> greedy_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.", size=1)
+        >>> greedy_labels(
+        ...     ["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.", size=1
+        ... )
         [0.0, 1.0, 0.0]
     """
     unigrams, bigrams = _ngram_sets(sentences, summary, size, legacy)
@@ -60,8 +63,9 @@ def greedy_labels(sentences: Sequence[str], summary: str | Sequence[str], size: 
     return labels
 
 
-def combination_labels(sentences: Sequence[str], summary: str | Sequence[str], size: int = 3,
-                       legacy: bool = False) -> list[float]:
+def combination_labels(
+    sentences: Sequence[str], summary: str | Sequence[str], size: int = 3, legacy: bool = False
+) -> list[float]:
     """Labels of `combination_selection` (BertSum): the best of all extracts of up to `size` sentences.
 
     Some 10,000 extracts of a document of 40 sentences are scored, and 8 times as many for twice the sentences.
@@ -83,7 +87,9 @@ def combination_labels(sentences: Sequence[str], summary: str | Sequence[str], s
     Source: nlpyang/BertSum, prepro/data_builder.py, `combination_selection`.
 
     Example:
-        >>> combination_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.")
+        >>> combination_labels(
+        ...     ["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain."
+        ... )
         [0.0, 1.0, 0.0]
     """
     unigrams, bigrams = _ngram_sets(sentences, summary, size, legacy)
@@ -131,7 +137,9 @@ def soft_labels(
         DataError: if `size`, `temperature` or `width` is not positive.
 
     Example:
-        >>> labels = soft_labels(["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain.")
+        >>> labels = soft_labels(
+        ...     ["The cat sat.", "A dog ran.", "It rained."], "A dog ran in the rain."
+        ... )
         >>> [round(label, 2) for label in labels]
         [0.0, 1.0, 0.0]
     """
@@ -153,7 +161,9 @@ def soft_labels(
     return [min(label, 1.0) for label in labels]
 
 
-def _best_extracts(sets: tuple[_Sets, _Sets], size: int, width: int) -> list[tuple[float, tuple[int, ...]]]:
+def _best_extracts(
+    sets: tuple[_Sets, _Sets], size: int, width: int
+) -> list[tuple[float, tuple[int, ...]]]:
     """The `width` best extracts that a beam search meets, best first: (score, sentence indexes in order)."""
     unigrams, bigrams = sets
     # A sentence without a word of the summary can only lower precision: it is in no best extract.
@@ -176,8 +186,9 @@ def _best_extracts(sets: tuple[_Sets, _Sets], size: int, width: int) -> list[tup
     return sorted(kept, key=lambda item: (-item[0], len(item[1]), item[1]))[:width]
 
 
-def _ngram_sets(sentences: Sequence[str], summary: str | Sequence[str], size: int,
-                legacy: bool = False) -> tuple[_Sets, _Sets]:
+def _ngram_sets(
+    sentences: Sequence[str], summary: str | Sequence[str], size: int, legacy: bool = False
+) -> tuple[_Sets, _Sets]:
     """The unigram and the bigram sets of a document and its summary."""
     if size < 1:
         raise DataError(f"oracle: size {size} was given; an extract holds at least 1 sentence")

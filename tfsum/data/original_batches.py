@@ -15,8 +15,14 @@ BUFFERED = {"bertsum": 50, "presumm": 300}  # batches' sizes that are sorted tog
 MOST_SUMMARIES, TOO_MANY = 6, 1000  # a batch of more summaries counts as so much larger
 
 
-def original_groups(lengths: Sequence[int], kinds: Sequence[Sequence[int]], limit: int, program: Program,
-                    summaries: bool = False, shuffle: random.Random | None = None) -> list[list[int]]:
+def original_groups(
+    lengths: Sequence[int],
+    kinds: Sequence[Sequence[int]],
+    limit: int,
+    program: Program,
+    summaries: bool = False,
+    shuffle: random.Random | None = None,
+) -> list[list[int]]:
     """Which rows share a batch, in the order of the original.
 
     A batch is as large as its number of rows times the longest of them. Rows that fit together into 50 (300) batches
@@ -42,14 +48,23 @@ def original_groups(lengths: Sequence[int], kinds: Sequence[Sequence[int]], limi
         shuffle.shuffle(rows)
     found: list[list[int]] = []
     for buffer in _cut(rows, lengths, limit * BUFFERED[program], summaries):
-        batches = list(_cut(sorted(buffer, key=lambda row: [kind[row] for kind in kinds]), lengths, limit, summaries))
+        batches = list(
+            _cut(
+                sorted(buffer, key=lambda row: [kind[row] for kind in kinds]),
+                lengths,
+                limit,
+                summaries,
+            )
+        )
         if shuffle is not None:
             shuffle.shuffle(batches)
         found += [batch for batch in batches if batch]
     return found
 
 
-def _cut(rows: Sequence[int], lengths: Sequence[int], limit: int, summaries: bool) -> Iterator[list[int]]:
+def _cut(
+    rows: Sequence[int], lengths: Sequence[int], limit: int, summaries: bool
+) -> Iterator[list[int]]:
     group: list[int] = []
     longest = 0
     for row in rows:
@@ -131,7 +146,10 @@ class OriginalBatcher(Batcher):
         >>> import tempfile
         >>> from tfsum.data.records import make_record, write_shard
         >>> path = tempfile.mkdtemp() + "/a.tfrecord"
-        >>> write_shard(path, [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")])
+        >>> write_shard(
+        ...     path,
+        ...     [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")],
+        ... )
         1
         >>> batcher = OriginalBatcher(path, "presumm", 8, 32, cls_id=2, sep_id=3)
         >>> batcher.assemble(np.array([0]))["token_ids"].tolist()
@@ -141,30 +159,56 @@ class OriginalBatcher(Batcher):
     row, lower = "document", "window_length"
     signature = DocumentBatcher.signature
 
-    def __init__(self, records: Paths, program: Program, window_length: int, tokens_per_batch: int, together: int = 1,
-                 *, cls_id: int, sep_id: int) -> None:
-        (pieces, _), (counts, sentences), (labels, _) = load_columns(records, "pieces", "piece_counts", "labels")
+    def __init__(
+        self,
+        records: Paths,
+        program: Program,
+        window_length: int,
+        tokens_per_batch: int,
+        together: int = 1,
+        *,
+        cls_id: int,
+        sep_id: int,
+    ) -> None:
+        (pieces, _), (counts, sentences), (labels, _) = load_columns(
+            records, "pieces", "piece_counts", "labels"
+        )
         sentences = sentences[sentences > 0]
-        self._program, self._together, self._sep_id, self.window_length = program, together, sep_id, window_length
+        self._program, self._together, self._sep_id, self.window_length = (
+            program,
+            together,
+            sep_id,
+            window_length,
+        )
         self._src, whole = _sources(pieces, counts, sentences, cls_id, sep_id)
         self._first = np.concatenate([[0], np.cumsum(whole)])
         self._labels, self._first_sentence = labels, np.concatenate([[0], np.cumsum(sentences)])
         document, _ = ragged_places(sentences)
         begin = np.cumsum(counts + 2) - (counts + 2)
         self._starts = begin - self._first[document]
-        self._read = np.bincount(document[self._starts < window_length], minlength=len(sentences))  # sentences
+        self._read = np.bincount(
+            document[self._starts < window_length], minlength=len(sentences)
+        )  # sentences
         self.length, self.tokens_per_batch = np.minimum(whole, window_length), tokens_per_batch
-        self.counts = {"documents": len(sentences), "sentences": len(counts),
-                       "sentences_cut": int((whole > window_length).sum()),
-                       "sentences_dropped": len(counts) - int(self._read.sum())}
+        self.counts = {
+            "documents": len(sentences),
+            "sentences": len(counts),
+            "sentences_cut": int((whole > window_length).sum()),
+            "sentences_dropped": len(counts) - int(self._read.sum()),
+        }
 
     def width(self, side: np.ndarray, rows: np.ndarray) -> int:
         return int(side[rows].max())
 
     def plan(self, shuffle: tuple[int, int] | None = None) -> list[np.ndarray]:
         kind = self._read if self._program == "bertsum" else self.length
-        groups = original_groups(self.length.tolist(), [kind.tolist()], self.tokens_per_batch, self._program,
-                                 shuffle=shuffler(shuffle))
+        groups = original_groups(
+            self.length.tolist(),
+            [kind.tolist()],
+            self.tokens_per_batch,
+            self._program,
+            shuffle=shuffler(shuffle),
+        )
         return steps_of(groups, self._together)
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
@@ -173,17 +217,26 @@ class OriginalBatcher(Batcher):
         starts = np.full((len(rows), int(self._read[rows].max())), -1, np.int32)
         labels = np.zeros(starts.shape, np.float32)
         for number, row in enumerate(rows):
-            inside, sentence = slice(*self._first[row : row + 2]), slice(*self._first_sentence[row : row + 2])
+            inside, sentence = (
+                slice(*self._first[row : row + 2]),
+                slice(*self._first_sentence[row : row + 2]),
+            )
             ids, begins = cut_source(self._src[inside], self._starts[sentence], self.window_length)
             token_ids[number, : len(ids)] = ids
             segment_ids[number, : len(ids)] = segments(self._src[inside], self._sep_id)[: len(ids)]
             starts[number, : len(begins)] = begins
             labels[number, : len(begins)] = self._labels[sentence][: len(begins)]
-        return {"token_ids": token_ids, "segment_ids": segment_ids, "sentence_starts": starts, "labels": labels}
+        return {
+            "token_ids": token_ids,
+            "segment_ids": segment_ids,
+            "sentence_starts": starts,
+            "labels": labels,
+        }
 
 
-def _sources(pieces: np.ndarray, counts: np.ndarray, sentences: np.ndarray, cls_id: int,
-             sep_id: int) -> tuple[np.ndarray, np.ndarray]:
+def _sources(
+    pieces: np.ndarray, counts: np.ndarray, sentences: np.ndarray, cls_id: int, sep_id: int
+) -> tuple[np.ndarray, np.ndarray]:
     """All documents end to end, `[CLS] pieces [SEP]` for each sentence, and the length of each (D,)."""
     begin = np.cumsum(counts + 2) - (counts + 2)
     src = np.zeros(len(pieces) + 2 * len(counts), np.int32)

@@ -15,7 +15,11 @@ FEWEST_SENTENCES, MOST_SENTENCES = 3, 100  # of a document
 MOST_PIECES = 510  # of a BertSum document; PreSumm cuts when it loads a document
 FEWEST_TARGET_PIECES, MOST_TARGET_PIECES = 5, 500
 LONGEST_WORD = 100  # characters; a longer one is unknown
-TARGET_TOKENS = ("[unused0]", "[unused2]", "[unused1]")  # before a target, between its sentences, after it
+TARGET_TOKENS = (
+    "[unused0]",
+    "[unused2]",
+    "[unused1]",
+)  # before a target, between its sentences, after it
 
 
 @dataclasses.dataclass
@@ -45,8 +49,13 @@ class Example:
     too_short: bool
 
 
-def bertsum_example(sentences: Sequence[Sequence[str]], labels: Sequence[float],
-                    tokenize: Callable[[list[str]], list[list[int]]], cls_id: int, sep_id: int) -> Example:
+def bertsum_example(
+    sentences: Sequence[Sequence[str]],
+    labels: Sequence[float],
+    tokenize: Callable[[list[str]], list[list[int]]],
+    cls_id: int,
+    sep_id: int,
+) -> Example:
     """Preprocesses a document as BertSum.
 
     Args:
@@ -71,8 +80,12 @@ def bertsum_example(sentences: Sequence[Sequence[str]], labels: Sequence[float],
     return _example(src, sentences, labels, kept, cls_id, sep_id, [], len(texts) < FEWEST_SENTENCES)
 
 
-def presumm_example(sentences: Sequence[Sequence[str]], summary: Sequence[Sequence[str]], labels: Sequence[float],
-                    vocabulary: dict[str, int]) -> Example:
+def presumm_example(
+    sentences: Sequence[Sequence[str]],
+    summary: Sequence[Sequence[str]],
+    labels: Sequence[float],
+    vocabulary: dict[str, int],
+) -> Example:
     """Preprocesses a document as PreSumm, whose words are parted by blanks alone.
 
     Args:
@@ -84,7 +97,16 @@ def presumm_example(sentences: Sequence[Sequence[str]], summary: Sequence[Sequen
     Source: nlpyang/PreSumm, prepro/data_builder.py, `BertData.preprocess`.
 
     Example:
-        >>> names = ["[CLS]", "[SEP]", "[UNK]", "[unused0]", "[unused1]", "[unused2]", "rain", "##ed"]
+        >>> names = [
+        ...     "[CLS]",
+        ...     "[SEP]",
+        ...     "[UNK]",
+        ...     "[unused0]",
+        ...     "[unused1]",
+        ...     "[unused2]",
+        ...     "rain",
+        ...     "##ed",
+        ... ]
         >>> ids = {name: i for i, name in enumerate(names)}
         >>> example = presumm_example([["rained"] * 6] * 3, [["rain"]] * 2, [], ids)
         >>> example.src[:5], example.tgt
@@ -101,7 +123,9 @@ def presumm_example(sentences: Sequence[Sequence[str]], summary: Sequence[Sequen
         tgt += ([between] if number else []) + pieces_between_blanks(" ".join(line), vocabulary)
     tgt = [*tgt, end][:MOST_TARGET_PIECES]
     too_short = len(texts) < FEWEST_SENTENCES or len(tgt) < FEWEST_TARGET_PIECES
-    return _example(src or [cls_id, sep_id], sentences, labels, kept, cls_id, sep_id, tgt, too_short)
+    return _example(
+        src or [cls_id, sep_id], sentences, labels, kept, cls_id, sep_id, tgt, too_short
+    )
 
 
 def _kept(sentences: Sequence[Sequence[str]]) -> tuple[list[int], list[str]]:
@@ -110,12 +134,27 @@ def _kept(sentences: Sequence[Sequence[str]]) -> tuple[list[int], list[str]]:
     return kept, [" ".join(sentences[i][:MOST_TOKENS]) for i in kept[:MOST_SENTENCES]]
 
 
-def _example(src: list[int], sentences: Sequence[Sequence[str]], labels: Sequence[float], kept: list[int], cls_id: int,
-             sep_id: int, tgt: list[int], too_short: bool) -> Example:
+def _example(
+    src: list[int],
+    sentences: Sequence[Sequence[str]],
+    labels: Sequence[float],
+    kept: list[int],
+    cls_id: int,
+    sep_id: int,
+    tgt: list[int],
+    too_short: bool,
+) -> Example:
     clss = [i for i, piece in enumerate(src) if piece == cls_id]
     chosen = [int(i < len(labels) and labels[i] > 0) for i in kept[:MOST_SENTENCES]]
-    return Example(src, segments(np.array(src), sep_id).tolist(), clss, chosen[: len(clss)],
-                   [" ".join(sentences[i]) for i in kept], tgt, too_short)
+    return Example(
+        src,
+        segments(np.array(src), sep_id).tolist(),
+        clss,
+        chosen[: len(clss)],
+        [" ".join(sentences[i]) for i in kept],
+        tgt,
+        too_short,
+    )
 
 
 def segments(src: np.ndarray, sep_id: int) -> np.ndarray:

@@ -60,7 +60,9 @@ class RecordWriter:
         case = {name: settings[name] for name in ("lowercase", "strip_accents")}
         self.word_pieces = [WordPiece.from_file(file, **case) for file in vocabularies]
 
-    def records(self, name: str, documents: Iterator[Any], counts: collections.Counter) -> Iterator[bytes]:
+    def records(
+        self, name: str, documents: Iterator[Any], counts: collections.Counter
+    ) -> Iterator[bytes]:
         """Makes the records of a shard.
 
         Args:
@@ -100,8 +102,9 @@ def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
         yield batch
 
 
-def check_settings(settings: Mapping[str, Any], least: Mapping[str, int],
-                   known: Mapping[str, Sequence[str | None]]) -> None:
+def check_settings(
+    settings: Mapping[str, Any], least: Mapping[str, int], known: Mapping[str, Sequence[str | None]]
+) -> None:
     """Checks arguments of a `prepare` before anything is read.
 
     Args:
@@ -123,7 +126,9 @@ def check_settings(settings: Mapping[str, Any], least: Mapping[str, int],
     for name, values in known.items():
         if settings[name] not in values:
             *first, last = map(repr, values)
-            raise Error(f"prepare: {name} is {settings[name]!r}; expected {', '.join(first)} or {last}")
+            raise Error(
+                f"prepare: {name} is {settings[name]!r}; expected {', '.join(first)} or {last}"
+            )
 
 
 def shard_names(kind: str, shards: int) -> list[str]:
@@ -234,11 +239,20 @@ def write_records(
     size = sum(1 for _ in documents(left_out))
     names = names_for(size, left_out)
     manifest.forget_missing(names)
-    work = ShardWork(manifest.folder, manifest.settings_hash, names, frozenset(manifest.shards), size, documents,
-                     make_writer)
+    work = ShardWork(
+        manifest.folder,
+        manifest.settings_hash,
+        names,
+        frozenset(manifest.shards),
+        size,
+        documents,
+        make_writer,
+    )
     import tqdm
 
-    with tqdm.tqdm(total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()) as bar:
+    with tqdm.tqdm(
+        total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()
+    ) as bar:
         bar.update(sum(counts["read"] for counts in manifest.shards.values()))
         for path, counts in run(work) if run else _run(work, processes):
             manifest.add(pathlib.Path(path).name, counts)

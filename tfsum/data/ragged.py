@@ -16,8 +16,14 @@ def ragged_places(counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows, np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
 
 
-def padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: Sequence[int] = (),
-           after: Sequence[int] = (), width: int = 0) -> np.ndarray:
+def padded(
+    pieces: np.ndarray,
+    counts: np.ndarray,
+    rows: np.ndarray,
+    before: Sequence[int] = (),
+    after: Sequence[int] = (),
+    width: int = 0,
+) -> np.ndarray:
     """The pieces of some rows between special tokens, padded with 0.
 
     Args:
@@ -32,7 +38,9 @@ def padded(pieces: np.ndarray, counts: np.ndarray, rows: np.ndarray, before: Seq
         (B, T) int32.
 
     Example:
-        >>> padded(np.array([5, 6, 7]), np.array([2, 1]), np.array([1, 0]), before=[2], after=[3]).tolist()
+        >>> padded(
+        ...     np.array([5, 6, 7]), np.array([2, 1]), np.array([1, 0]), before=[2], after=[3]
+        ... ).tolist()
         [[2, 7, 3, 0], [2, 5, 6, 3]]
     """
     first, counts = (np.cumsum(counts) - counts)[rows], counts[rows]

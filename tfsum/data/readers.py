@@ -12,7 +12,16 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from tfsum.data.corpus_file import CORE_NLP, KINDS, SHARD, STORY, TOKENS, file_kind, name_kind, open_text
+from tfsum.data.corpus_file import (
+    CORE_NLP,
+    KINDS,
+    SHARD,
+    STORY,
+    TOKENS,
+    file_kind,
+    name_kind,
+    open_text,
+)
 from tfsum.data.corpus_files import corpus_files
 from tfsum.data.corpus_labels import corpus_labels
 from tfsum.data.example_shards import read_shard, read_token_examples
@@ -79,7 +88,9 @@ def read_corpus(
         document: dict[str, Any] = {
             "id": _field(place, row, id, default=str(counts["documents"] + 1)),
             "text": _field(place, row, text),
-            "summary": "" if summary is None or (labels and summary not in row) else _field(place, row, summary),
+            "summary": ""
+            if summary is None or (labels and summary not in row)
+            else _field(place, row, summary),
         }
         if labels is not None:
             document["sentences"], document["labels"] = corpus_labels(place, row, text, labels)
@@ -87,8 +98,9 @@ def read_corpus(
         yield document
 
 
-def read_columns(path: Corpus, columns: Sequence[str],
-                 numbers: Sequence[str] = ()) -> Iterator[tuple[str, ...]]:
+def read_columns(
+    path: Corpus, columns: Sequence[str], numbers: Sequence[str] = ()
+) -> Iterator[tuple[str, ...]]:
     """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
 
     Args:
@@ -104,7 +116,11 @@ def read_columns(path: Corpus, columns: Sequence[str],
         DataError: naming file, line, field, what was found and what was expected.
 
     Example:
-        >>> list(read_columns([{"text": "It rained.", "label": 1}], ("text", "label"), numbers=("label",)))
+        >>> list(
+        ...     read_columns(
+        ...         [{"text": "It rained.", "label": 1}], ("text", "label"), numbers=("label",)
+        ...     )
+        ... )
         [('It rained.', '1')]
     """
     header = not all(name.isdecimal() for name in columns)
@@ -256,7 +272,9 @@ def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[str, Mapping[st
         return
     for number, row in enumerate(corpus, start=1):
         if not isinstance(row, Mapping):
-            raise DataError(f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of columns")
+            raise DataError(
+                f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of columns"
+            )
         yield f"rows:{number}", row
 
 
@@ -282,7 +300,9 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
             reached(line)
 
 
-def _document_rows(path: pathlib.Path, text: str, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _document_rows(
+    path: pathlib.Path, text: str, kind: str
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The documents of a file that is read whole; a story has the name of its file."""
     if kind == TOKENS:
         for number, document in enumerate(read_token_examples(str(path), text), start=1):
@@ -310,19 +330,31 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
         yield line, row
 
 
-def _table_rows(path: pathlib.Path, file: IO[str], kind: str, header: bool) -> Iterator[tuple[int, dict]]:
-    csv.field_size_limit(sys.maxsize)  # the library's own limit of 128 KB is below a long article's size
+def _table_rows(
+    path: pathlib.Path, file: IO[str], kind: str, header: bool
+) -> Iterator[tuple[int, dict]]:
+    csv.field_size_limit(
+        sys.maxsize
+    )  # the library's own limit of 128 KB is below a long article's size
     quoted = header or kind == ".csv"
     begin = next(file, "")
     delimiter = "\t" if kind == ".tsv" else _delimiter(begin)
-    reader = csv.reader(itertools.chain([begin] if begin else [], file), delimiter=delimiter, strict=True,
-                        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE)
+    reader = csv.reader(
+        itertools.chain([begin] if begin else [], file),
+        delimiter=delimiter,
+        strict=True,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
     try:
         first = next(reader, [])
         if not first:
-            raise DataError(f"{path}:1: the file is empty, expected a "
-                            + ("header line with the names of its columns" if header else "row of cells"))
-        names = [name.strip() for name in first] if header else [str(i + 1) for i in range(len(first))]
+            raise DataError(
+                f"{path}:1: the file is empty, expected a "
+                + ("header line with the names of its columns" if header else "row of cells")
+            )
+        names = (
+            [name.strip() for name in first] if header else [str(i + 1) for i in range(len(first))]
+        )
         for cells in reader if header else itertools.chain([first], reader):
             if not cells:
                 continue
@@ -345,7 +377,9 @@ def _delimiter(line: str) -> str:
     return max(",;\t|", key=bare.count)
 
 
-def _field(place: str, row: Mapping[str, Any], name: str, default: str | None = None, number: bool = False) -> str:
+def _field(
+    place: str, row: Mapping[str, Any], name: str, default: str | None = None, number: bool = False
+) -> str:
     """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
     value = row.get(name, default)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -354,7 +388,9 @@ def _field(place: str, row: Mapping[str, Any], name: str, default: str | None = 
         return str(value)
     if not isinstance(value, str):
         found = (
-            f"found {type(value).__name__} {value!r:.40}" if name in row else f"found fields {', '.join(row)}"
+            f"found {type(value).__name__} {value!r:.40}"
+            if name in row
+            else f"found fields {', '.join(row)}"
         )
         raise DataError(
             f"{place}: field {name!r}: {found}, expected a string (or a list of strings"
@@ -365,6 +401,8 @@ def _field(place: str, row: Mapping[str, Any], name: str, default: str | None = 
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:  # JSON can say it: "\\ud800"
-        raise DataError(f"{place}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
-                        "of a pair that UTF-8 cannot hold; write the whole character, or take it out") from None
+        raise DataError(
+            f"{place}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
+            "of a pair that UTF-8 cannot hold; write the whole character, or take it out"
+        ) from None
     return value

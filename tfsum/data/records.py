@@ -79,7 +79,9 @@ def make_record(
     return _serialized(features)
 
 
-def make_pair_record(source: Sequence[int], target: Sequence[int], source_text: str, target_text: str) -> bytes:
+def make_pair_record(
+    source: Sequence[int], target: Sequence[int], source_text: str, target_text: str
+) -> bytes:
     """A pair of texts as a serialized `tf.train.Example`: its word piece ids, without special tokens, and itself.
 
     Example:
@@ -97,7 +99,9 @@ def make_pair_record(source: Sequence[int], target: Sequence[int], source_text: 
     )
 
 
-def make_sentence_pair_record(pieces: Sequence[int], first_pieces: int, next_sentence_label: int) -> bytes:
+def make_sentence_pair_record(
+    pieces: Sequence[int], first_pieces: int, next_sentence_label: int
+) -> bytes:
     """A pair of segments as a serialized `tf.train.Example`.
 
     Args:
@@ -110,7 +114,11 @@ def make_sentence_pair_record(pieces: Sequence[int], first_pieces: int, next_sen
         >>> tf.train.Example.FromString(record).features.feature["first_pieces"].int64_list.value
         [2]
     """
-    features = {"pieces": pieces, "first_pieces": [first_pieces], "next_sentence_label": [next_sentence_label]}
+    features = {
+        "pieces": pieces,
+        "first_pieces": [first_pieces],
+        "next_sentence_label": [next_sentence_label],
+    }
     return _serialized({name: _ints(values) for name, values in features.items()})
 
 
@@ -183,7 +191,10 @@ def load_columns(paths: Paths, *features: str) -> list[Any]:
     Example:
         >>> import tempfile
         >>> path = tempfile.mkdtemp() + "/a.tfrecord"
-        >>> write_shard(path, [make_sentence_pair_record([5, 6, 7], 2, 1), make_sentence_pair_record([8], 1, -1)])
+        >>> write_shard(
+        ...     path,
+        ...     [make_sentence_pair_record([5, 6, 7], 2, 1), make_sentence_pair_record([8], 1, -1)],
+        ... )
         2
         >>> (pieces, counts), labels = load_columns(path, "pieces", "next_sentence_label")
         >>> pieces.tolist(), counts.tolist(), labels.tolist()
@@ -193,8 +204,10 @@ def load_columns(paths: Paths, *features: str) -> list[Any]:
     if not parts:
         raise DataError(f"{paths}: the records are empty; look at the counts of `tfsum prepare`")
     columns = [[part[name] for part in parts] for name in features]
-    return [_ragged_column(column) if isinstance(column[0], tf.RaggedTensor) else np.concatenate(column)
-            for column in columns]
+    return [
+        _ragged_column(column) if isinstance(column[0], tf.RaggedTensor) else np.concatenate(column)
+        for column in columns
+    ]
 
 
 def _ragged_column(parts: list[tf.RaggedTensor]) -> tuple[np.ndarray, np.ndarray]:
@@ -219,7 +232,9 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
         folder = pathlib.Path(paths)
         found = sorted(folder.glob("*.tfrecord")) if folder.is_dir() else [folder]
         if not found:
-            raise DataError(f"{folder}: no *.tfrecord in this folder; write them with `tfsum prepare`")
+            raise DataError(
+                f"{folder}: no *.tfrecord in this folder; write them with `tfsum prepare`"
+            )
     else:
         found = [pathlib.Path(path) for path in paths]
     missing = [str(path) for path in found if not path.is_file()]
@@ -231,7 +246,9 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
 
 
 def _serialized(features: dict[str, tf.train.Feature]) -> bytes:
-    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(deterministic=True)
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(
+        deterministic=True
+    )
 
 
 def _bytes(values: Sequence[bytes]) -> tf.train.Feature:

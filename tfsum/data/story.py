@@ -8,7 +8,16 @@ from typing import Any
 from tfsum.errors import DataError
 
 HIGHLIGHT = "@highlight"
-_BRACKETS = {"-lrb-": "(", "-rrb-": ")", "-lcb-": "{", "-rcb-": "}", "-lsb-": "[", "-rsb-": "]", "``": '"', "''": '"'}
+_BRACKETS = {
+    "-lrb-": "(",
+    "-rrb-": ")",
+    "-lcb-": "{",
+    "-rcb-": "}",
+    "-lsb-": "[",
+    "-rsb-": "]",
+    "``": '"',
+    "''": '"',
+}
 _ESCAPED = re.compile("|".join(map(re.escape, _BRACKETS)), re.IGNORECASE)
 
 
@@ -24,7 +33,9 @@ def read_story(text: str) -> dict[str, Any]:
     Source: the files of Hermann et al. 2015, https://cs.nyu.edu/~kcho/DMQA/.
 
     Example:
-        >>> read_story("It rained.\\n\\nThe bridge closed.\\n\\n@highlight\\n\\nRain closes bridge\\n")
+        >>> read_story(
+        ...     "It rained.\\n\\nThe bridge closed.\\n\\n@highlight\\n\\nRain closes bridge\\n"
+        ... )
         {'text': ['It rained.', 'The bridge closed.'], 'summary': ['Rain closes bridge']}
     """
     lines = (" ".join(line.split()) for line in text.split("\n"))
@@ -47,17 +58,25 @@ def read_core_nlp(place: str, text: str) -> dict[str, Any]:
     Source: nlpyang/PreSumm, prepro/data_builder.py, `load_json`, and others/utils.py, `clean`.
 
     Example:
-        >>> read_core_nlp("a.json", '{"sentences": [{"tokens": [{"word": "-LRB-"}, {"word": "CNN"}]}]}')
+        >>> read_core_nlp(
+        ...     "a.json", '{"sentences": [{"tokens": [{"word": "-LRB-"}, {"word": "CNN"}]}]}'
+        ... )
         {'text': ['( CNN'], 'summary': []}
     """
     try:
-        sentences = [" ".join(token["word"] for token in sentence["tokens"])
-                     for sentence in json.loads(text)["sentences"]]
+        sentences = [
+            " ".join(token["word"] for token in sentence["tokens"])
+            for sentence in json.loads(text)["sentences"]
+        ]
     except (ValueError, KeyError, TypeError) as error:
-        raise DataError(f"{place}: not CoreNLP's JSON of a story ({type(error).__name__}: {error}); expected "
-                        '{"sentences": [{"tokens": [{"word": "It"}, ...]}, ...]}; annotate the story again with '
-                        "-outputFormat json") from None
-    return _parts(_ESCAPED.sub(lambda found: _BRACKETS[found[0].lower()], sentence) for sentence in sentences)
+        raise DataError(
+            f"{place}: not CoreNLP's JSON of a story ({type(error).__name__}: {error}); expected "
+            '{"sentences": [{"tokens": [{"word": "It"}, ...]}, ...]}; annotate the story again with '
+            "-outputFormat json"
+        ) from None
+    return _parts(
+        _ESCAPED.sub(lambda found: _BRACKETS[found[0].lower()], sentence) for sentence in sentences
+    )
 
 
 def _parts(lines: Iterable[str]) -> dict[str, Any]:

@@ -22,5 +22,7 @@ def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
     path = pathlib.Path(path)
     file = piece_file(path / "vocab.txt" if path.is_dir() else path)
     if not file.is_file():
-        raise DataError(f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one")
+        raise DataError(
+            f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one"
+        )
     return file

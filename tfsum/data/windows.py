@@ -31,10 +31,18 @@ class WindowedDocuments:
         >>> import tempfile
         >>> from tfsum.data.records import make_record, write_shard
         >>> path = tempfile.mkdtemp() + "/a.tfrecord"
-        >>> write_shard(path, [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")])
+        >>> write_shard(
+        ...     path,
+        ...     [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")],
+        ... )
         1
         >>> documents = load_windows(path, window_length=8, max_windows=2)
-        >>> len(documents), documents.windows.tolist(), documents.start.tolist(), documents.length.tolist()
+        >>> (
+        ...     len(documents),
+        ...     documents.windows.tolist(),
+        ...     documents.start.tolist(),
+        ...     documents.length.tolist(),
+        ... )
         (1, [2], [0, 8], [12])
     """
 
@@ -77,15 +85,25 @@ def load_windows(paths: Paths, window_length: int, max_windows: int) -> Windowed
     columns = load_columns(paths, "pieces", "piece_counts", "labels")
     (pieces, _), (piece_counts, all_counts), (labels, _) = columns
     if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
-        raise DataError(f"{paths}: the records have {len(pieces)} pieces and {len(labels)} labels where their "
-                        f"sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records again")
+        raise DataError(
+            f"{paths}: the records have {len(pieces)} pieces and {len(labels)} labels where their "
+            f"sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records again"
+        )
     if not all_counts.any():
-        raise DataError(f"{paths}: the records hold no document; look at the counts of `tfsum prepare`")
+        raise DataError(
+            f"{paths}: the records hold no document; look at the counts of `tfsum prepare`"
+        )
     return in_windows(pieces, piece_counts, all_counts, labels, window_length, max_windows)
 
 
-def in_windows(pieces: np.ndarray, piece_counts: np.ndarray, all_counts: np.ndarray, labels: np.ndarray,
-               window_length: int, max_windows: int) -> WindowedDocuments:
+def in_windows(
+    pieces: np.ndarray,
+    piece_counts: np.ndarray,
+    all_counts: np.ndarray,
+    labels: np.ndarray,
+    window_length: int,
+    max_windows: int,
+) -> WindowedDocuments:
     """Lays documents out in windows.
 
     Args:
@@ -99,26 +117,40 @@ def in_windows(pieces: np.ndarray, piece_counts: np.ndarray, all_counts: np.ndar
         DataError: if a size is impossible.
 
     Example:
-        >>> documents = in_windows(np.arange(5, 10), np.array([3, 2]), np.array([2]), np.array([1.0, 0.0]), 8, 2)
+        >>> documents = in_windows(
+        ...     np.arange(5, 10), np.array([3, 2]), np.array([2]), np.array([1.0, 0.0]), 8, 2
+        ... )
         >>> documents.windows.tolist()
         [2]
     """
     if window_length < 3 or max_windows < 1:
-        raise DataError(f"windows: window_length {window_length} and max_windows {max_windows} were given; a window "
-                        "has room for [CLS], a piece and [SEP] (3), a document at least 1 window")
+        raise DataError(
+            f"windows: window_length {window_length} and max_windows {max_windows} were given; a window "
+            "has room for [CLS], a piece and [SEP] (3), a document at least 1 window"
+        )
     counts = all_counts[all_counts > 0]
-    layout = {name: value.numpy() for name, value in lay_out_windows(piece_counts, counts, window_length).items()}
+    layout = {
+        name: value.numpy()
+        for name, value in lay_out_windows(piece_counts, counts, window_length).items()
+    }
     kept, found = layout["kept"], layout["windows_per_document"]
     owner, _ = ragged_places(counts)
     window = layout["window"] - (np.cumsum(found) - found)[owner]  # of its document
     keep = window < max_windows
     start = window * window_length + layout["start"]
-    first_sentence = np.concatenate([[0], np.cumsum(np.bincount(owner[keep], minlength=len(counts)))])
+    first_sentence = np.concatenate(
+        [[0], np.cumsum(np.bincount(owner[keep], minlength=len(counts)))]
+    )
     last = first_sentence[1:] - 1
     return WindowedDocuments(
-        pieces=pieces, piece_counts=kept[keep],
-        first_piece=(np.cumsum(piece_counts) - piece_counts)[keep], start=start[keep], place=layout["place"][keep],
-        labels=labels[keep], first_sentence=first_sentence, windows=np.minimum(found, max_windows),
+        pieces=pieces,
+        piece_counts=kept[keep],
+        first_piece=(np.cumsum(piece_counts) - piece_counts)[keep],
+        start=start[keep],
+        place=layout["place"][keep],
+        labels=labels[keep],
+        first_sentence=first_sentence,
+        windows=np.minimum(found, max_windows),
         length=(start + kept + 2)[keep][last],
         counts={
             "documents": len(counts),
@@ -128,4 +160,6 @@ def in_windows(pieces: np.ndarray, piece_counts: np.ndarray, all_counts: np.ndar
             "pieces_cut": int((piece_counts - kept)[keep].sum()),
             "sentences_dropped": int((~keep).sum()),
             "windows_dropped": int(np.maximum(found - max_windows, 0).sum()),
-            "documents_shortened": int((found > max_windows).sum())})
+            "documents_shortened": int((found > max_windows).sum()),
+        },
+    )

@@ -98,7 +98,9 @@ class BeamSearch(Strategy):
         >>> import tfsum
         >>> from tfsum.decoding import BeamSearch
         >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-        >>> ids, log_probabilities, lengths = BeamSearch(width=3, n_best=2)(model, [[4, 5, 6]], max_length=5)
+        >>> ids, log_probabilities, lengths = BeamSearch(width=3, n_best=2)(
+        ...     model, [[4, 5, 6]], max_length=5
+        ... )
         >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
         ((1, 2, 5), (1, 2), (1, 2))
     """
@@ -115,30 +117,50 @@ class BeamSearch(Strategy):
         self._check_whole("width", 1)
         self._check_whole("n_best", 1)
         if self.n_best > self.width:
-            raise Error(f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns at most as "
-                        f"many hypotheses as it follows: lower n_best or raise width")
+            raise Error(
+                f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns at most as "
+                f"many hypotheses as it follows: lower n_best or raise width"
+            )
         alpha = self.length_penalty
         if not is_number(alpha) or not 0 <= alpha <= 10:
-            raise Error(f"BeamSearch: length_penalty is {alpha!r}; expected a number from 0 (none) to 10")
+            raise Error(
+                f"BeamSearch: length_penalty is {alpha!r}; expected a number from 0 (none) to 10"
+            )
         if self.normalization not in NORMALIZATIONS:
-            raise Error(f"BeamSearch: normalization is {self.normalization!r}; known are {', '.join(NORMALIZATIONS)}")
+            raise Error(
+                f"BeamSearch: normalization is {self.normalization!r}; known are {', '.join(NORMALIZATIONS)}"
+            )
         if self.legacy:
             self._check_legacy()
 
     def _check_legacy(self):
-        for name, known in (("n_best", (1,)), ("normalization", ("gnmt",)), ("no_repeat_ngram", (0, 3))):
+        for name, known in (
+            ("n_best", (1,)),
+            ("normalization", ("gnmt",)),
+            ("no_repeat_ngram", (0, 3)),
+        ):
             if (value := getattr(self, name)) not in known:
-                raise Error(f"BeamSearch: {name} is {value!r} and legacy is true; PreSumm's search has "
-                            f"{' or '.join(map(repr, known))}; change it, or leave legacy out")
+                raise Error(
+                    f"BeamSearch: {name} is {value!r} and legacy is true; PreSumm's search has "
+                    f"{' or '.join(map(repr, known))}; change it, or leave legacy out"
+                )
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         if self.legacy:
             if self.no_repeat_ngram and self.vocabulary is None:
-                raise Error("BeamSearch: legacy is true and no_repeat_ngram 3, and there is no vocabulary; expected "
-                            "the word pieces by id, vocabulary=tuple(words): PreSumm's trigrams are of words")
-            return presumm_search(model, source, max_length, width=self.width, length_penalty=self.length_penalty,
-                                  min_length=self.min_length,
-                                  vocabulary=self.vocabulary if self.no_repeat_ngram else None)
+                raise Error(
+                    "BeamSearch: legacy is true and no_repeat_ngram 3, and there is no vocabulary; expected "
+                    "the word pieces by id, vocabulary=tuple(words): PreSumm's trigrams are of words"
+                )
+            return presumm_search(
+                model,
+                source,
+                max_length,
+                width=self.width,
+                length_penalty=self.length_penalty,
+                min_length=self.min_length,
+                vocabulary=self.vocabulary if self.no_repeat_ngram else None,
+            )
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
             return greedy.search(model, source, max_length)
@@ -152,7 +174,9 @@ class BeamSearch(Strategy):
             logits, state = model.step(token, position, state)
             candidates, origin = self._extend(live, logits, position, model.end_id)
             ended = _last_token(candidates, position) == model.end_id
-            pool = self._finish(pool, candidates, ended | (position + 1 == max_length), position + 1)
+            pool = self._finish(
+                pool, candidates, ended | (position + 1 == max_length), position + 1
+            )
             live, kept = self._unfinished(candidates, ended)
             state = reorder_rows(state, row_numbers(choose(origin, kept), self.width))
             return position + 1, ops.reshape(_last_token(live, position), (-1,)), live, pool, state
@@ -166,10 +190,14 @@ class BeamSearch(Strategy):
         batch = ops.shape(ids_of(source))[0]
         state = model.start(source, max_length, self.width)
         only_first = ops.where(ops.arange(self.width) == 0, 0.0, FORBIDDEN)
-        live = _Live(ops.full((batch, self.width, max_length), PADDING, dtype="int32"),
-                     ops.zeros((batch, self.width), dtype="float32") + only_first)
+        live = _Live(
+            ops.full((batch, self.width, max_length), PADDING, dtype="int32"),
+            ops.zeros((batch, self.width), dtype="float32") + only_first,
+        )
         nothing = ops.full((batch, self.n_best), FORBIDDEN, dtype="float32")
-        pool = _Pool(ops.full((batch, self.n_best, max_length), PADDING, dtype="int32"), nothing, nothing)
+        pool = _Pool(
+            ops.full((batch, self.n_best, max_length), PADDING, dtype="int32"), nothing, nothing
+        )
         token = ops.full((batch * self.width,), model.start_id, dtype="int32")
         return ops.convert_to_tensor(0, dtype="int32"), token, live, pool, state
 
@@ -180,27 +208,36 @@ class BeamSearch(Strategy):
         """
         vocabulary = logits.shape[-1]
         ids = ops.reshape(live.ids, (-1, live.ids.shape[-1]))
-        tokens = ops.reshape(self.next_token(logits, ids, position, end_id), (-1, self.width, vocabulary))
+        tokens = ops.reshape(
+            self.next_token(logits, ids, position, end_id), (-1, self.width, vocabulary)
+        )
         prefixes = tokens + ops.expand_dims(live.log_probability, -1)
         log_probability, best = ops.top_k(
-            ops.reshape(prefixes, (-1, self.width * vocabulary)), 2 * self.width)
+            ops.reshape(prefixes, (-1, self.width * vocabulary)), 2 * self.width
+        )
         origin, token = best // vocabulary, ops.expand_dims(best % vocabulary, -1)
         columns = ops.arange(live.ids.shape[-1], dtype="int32")
-        return _Live(ops.where(columns == position, token, choose(live.ids, origin)), log_probability), origin
+        return _Live(
+            ops.where(columns == position, token, choose(live.ids, origin)), log_probability
+        ), origin
 
     def _finish(self, pool, candidates, finished, length):
         """The pool after adding the finished ones of the K best candidates, sorted by score."""
         K = self.width
         log_probability = ops.where(finished[:, :K], candidates.log_probability[:, :K], FORBIDDEN)
-        both = _Pool(ops.concatenate([pool.ids, candidates.ids[:, :K]], axis=1),
-                     ops.concatenate([pool.log_probability, log_probability], axis=1),
-                     ops.concatenate([pool.score, self._score(log_probability, length)], axis=1))
+        both = _Pool(
+            ops.concatenate([pool.ids, candidates.ids[:, :K]], axis=1),
+            ops.concatenate([pool.log_probability, log_probability], axis=1),
+            ops.concatenate([pool.score, self._score(log_probability, length)], axis=1),
+        )
         score, best = ops.top_k(both.score, self.n_best)  # ties: the one that ended first
         return _Pool(choose(both.ids, best), choose(both.log_probability, best), score)
 
     def _unfinished(self, candidates, ended):
         """The K most probable candidates that have not ended, and their indices (B, K) among the candidates."""
-        log_probability, kept = ops.top_k(ops.where(ended, FORBIDDEN, candidates.log_probability), self.width)
+        log_probability, kept = ops.top_k(
+            ops.where(ended, FORBIDDEN, candidates.log_probability), self.width
+        )
         return _Live(choose(candidates.ids, kept), log_probability), kept
 
     def _may_improve(self, live, pool, max_length):
@@ -209,7 +246,9 @@ class BeamSearch(Strategy):
         Log-probabilities only decrease and normalizations only increase with the length, so that the score at
         `max_length` is an upper bound for all continuations of a prefix.
         """
-        return self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]  # most probable first
+        return (
+            self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]
+        )  # most probable first
 
     def _score(self, log_probability, length):
         return log_probability / NORMALIZATIONS[self.normalization](length, self.length_penalty)
@@ -218,4 +257,3 @@ class BeamSearch(Strategy):
 def _last_token(hypotheses, position):
     """(B, K) int32: the newest token of each hypothesis."""
     return ops.take(hypotheses.ids, position, axis=2)
-

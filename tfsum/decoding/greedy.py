@@ -19,7 +19,9 @@ class Greedy(Strategy):
         >>> import tfsum
         >>> from tfsum.decoding import Greedy
         >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-        >>> ids, log_probabilities, lengths = Greedy(min_length=2)(model, [[4, 5, 6], [7, 0, 0]], max_length=5)
+        >>> ids, log_probabilities, lengths = Greedy(min_length=2)(
+        ...     model, [[4, 5, 6], [7, 0, 0]], max_length=5
+        ... )
         >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
         ((2, 1, 5), (2, 1), (2, 1))
     """

@@ -9,7 +9,10 @@ from keras import ops
 from tfsum.decoding.strategy import FORBIDDEN, choose, ids_of, reorder_rows, row_numbers
 from tfsum.tensor import Tensor
 
-BLOCKED, TOO_EARLY = -1e21, -1e20  # finite in the original: a beam that is blocked may still be the best there is
+BLOCKED, TOO_EARLY = (
+    -1e21,
+    -1e20,
+)  # finite in the original: a beam that is blocked may still be the best there is
 FACTORS = (1_000_003, 92_821)  # of two hashes of 32 bits; they overflow, on purpose
 CONTINUES = "##"
 
@@ -50,7 +53,9 @@ def word_hashes(vocabulary: Sequence[str]) -> WordHashes:
         for character in text.removeprefix(CONTINUES).encode():
             piece[i] = (piece[i] * FACTORS + character + 1) % 2**32
             factor[i] = factor[i] * FACTORS % 2**32
-    return WordHashes(piece.astype(np.uint32).view(np.int32), factor.astype(np.uint32).view(np.int32), continues)
+    return WordHashes(
+        piece.astype(np.uint32).view(np.int32), factor.astype(np.uint32).view(np.int32), continues
+    )
 
 
 class _Words(NamedTuple):
@@ -75,15 +80,30 @@ class _Words(NamedTuple):
     def repeated(self) -> Tensor:
         """Whether the last three words of a sequence (B, K) occurred in it before."""
         places = self.hashes.shape[2]
-        last = [ops.take_along_axis(self.hashes, ops.maximum(self.count - n, 0)[:, :, None, None], axis=2)
-                for n in (3, 2, 1)]  # (B, K, 1, 2) each
-        same = [ops.all(self.hashes[:, :, i : places - 2 + i] == word, axis=-1) for i, word in enumerate(last)]
+        last = [
+            ops.take_along_axis(
+                self.hashes, ops.maximum(self.count - n, 0)[:, :, None, None], axis=2
+            )
+            for n in (3, 2, 1)
+        ]  # (B, K, 1, 2) each
+        same = [
+            ops.all(self.hashes[:, :, i : places - 2 + i] == word, axis=-1)
+            for i, word in enumerate(last)
+        ]
         earlier = ops.arange(places - 2) < (self.count - 3)[..., None]
         return ops.any(same[0] & same[1] & same[2] & earlier, axis=-1)
 
 
-def presumm_search(model: Any, source: Any, max_length: int, *, width: int, length_penalty: float, min_length: int,
-                   vocabulary: Sequence[str] | None) -> tuple[Tensor, Tensor, Tensor]:
+def presumm_search(
+    model: Any,
+    source: Any,
+    max_length: int,
+    *,
+    width: int,
+    length_penalty: float,
+    min_length: int,
+    vocabulary: Sequence[str] | None,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Searches as the original does.
 
     What differs from `BeamSearch`: [PAD] and the start token may be written; the hypotheses that ended stay in the
@@ -107,12 +127,22 @@ def presumm_search(model: Any, source: Any, max_length: int, *, width: int, leng
         >>> import numpy as np
         >>> import tfsum
         >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-        >>> ids, _, _ = presumm_search(model, np.array([[4, 5, 6]]), 5, width=2, length_penalty=0.6, min_length=1,
-        ...                            vocabulary=None)
+        >>> ids, _, _ = presumm_search(
+        ...     model,
+        ...     np.array([[4, 5, 6]]),
+        ...     5,
+        ...     width=2,
+        ...     length_penalty=0.6,
+        ...     min_length=1,
+        ...     vocabulary=None,
+        ... )
         >>> tuple(ids.shape)
         (1, 1, 5)
     """
-    batch, known = ops.shape(ids_of(source))[0], None if vocabulary is None else word_hashes(vocabulary)
+    batch, known = (
+        ops.shape(ids_of(source))[0],
+        None if vocabulary is None else word_hashes(vocabulary),
+    )
     columns = ops.arange(max_length, dtype="int32")
 
     def penalty(position: Tensor) -> Tensor:
@@ -124,7 +154,9 @@ def presumm_search(model: Any, source: Any, max_length: int, *, width: int, leng
     def one_token(position, token, ids, log_probability, words, ended, best, state):
         logits, state = model.step(ops.reshape(token, (-1,)), position, state)
         vocabulary_size = logits.shape[-1]
-        gains = ops.reshape(ops.log_softmax(ops.cast(logits, "float32")), (-1, width, vocabulary_size))
+        gains = ops.reshape(
+            ops.log_softmax(ops.cast(logits, "float32")), (-1, width, vocabulary_size)
+        )
         is_end = ops.arange(vocabulary_size) == model.end_id
         gains = ops.where(is_end & (position + 1 < min_length), TOO_EARLY, gains)
         scores = (gains + log_probability[..., None]) / penalty(position)
@@ -139,30 +171,62 @@ def presumm_search(model: Any, source: Any, max_length: int, *, width: int, leng
         finished = (token == model.end_id) | (position + 1 == max_length)
         best = _with_recorded(best, score, ids, finished, finished[:, :1], ended, position + 1)
         state = reorder_rows(state, row_numbers(origin, width))
-        return position + 1, token, ids, score * penalty(position), words, ended | finished[:, 0], best, state
+        return (
+            position + 1,
+            token,
+            ids,
+            score * penalty(position),
+            words,
+            ended | finished[:, 0],
+            best,
+            state,
+        )
 
     rows = (batch, width)
     words = _Words(ops.zeros((*rows, 1, 2), "int32"), ops.zeros(rows, "int32"))
     token = ops.full(rows, model.start_id, dtype="int32")
     if known is not None:
-        words = _Words(ops.zeros((*rows, max_length + 1, 2), "int32"), words.count).with_piece(token, known)
+        words = _Words(ops.zeros((*rows, max_length + 1, 2), "int32"), words.count).with_piece(
+            token, known
+        )
     log_probability = ops.zeros(rows, "float32") + ops.where(ops.arange(width) == 0, 0.0, FORBIDDEN)
-    best = (ops.full((batch,), FORBIDDEN, "float32"), ops.zeros((batch, max_length), "int32"),
-            ops.zeros((batch,), "int32"))
-    start = (ops.convert_to_tensor(0, "int32"), token, ops.zeros((*rows, max_length), "int32"), log_probability, words,
-             ops.zeros((batch,), "bool"), best, model.start(source, max_length, width))
+    best = (
+        ops.full((batch,), FORBIDDEN, "float32"),
+        ops.zeros((batch, max_length), "int32"),
+        ops.zeros((batch,), "int32"),
+    )
+    start = (
+        ops.convert_to_tensor(0, "int32"),
+        token,
+        ops.zeros((*rows, max_length), "int32"),
+        log_probability,
+        words,
+        ops.zeros((batch,), "bool"),
+        best,
+        model.start(source, max_length, width),
+    )
     *_, best, _ = ops.while_loop(unfinished, one_token, start)
     score, ids, length = best
     return ids[:, None], (score * penalty(length - 1))[:, None], length[:, None]
 
 
-def _with_recorded(best: tuple, score: Tensor, ids: Tensor, finished: Tensor, at_end: Tensor, ended: Tensor,
-                   length: Tensor) -> tuple:
+def _with_recorded(
+    best: tuple,
+    score: Tensor,
+    ids: Tensor,
+    finished: Tensor,
+    at_end: Tensor,
+    ended: Tensor,
+    length: Tensor,
+) -> tuple:
     """The best hypothesis of each source, those recorded at this step among them; ties: the one recorded first."""
     recorded = (finished | at_end) & ~ended[:, None]
     score = ops.where(recorded, score, FORBIDDEN)
     first = ops.top_k(score, 1)[1]  # not argmax, whose operations not every host has
     newest = choose(score, first)[:, 0]
     better = newest > best[0]
-    return (ops.where(better, newest, best[0]), ops.where(better[:, None], choose(ids, first)[:, 0], best[1]),
-            ops.where(better, ops.broadcast_to(length, ops.shape(better)), best[2]))
+    return (
+        ops.where(better, newest, best[0]),
+        ops.where(better[:, None], choose(ids, first)[:, 0], best[1]),
+        ops.where(better, ops.broadcast_to(length, ops.shape(better)), best[2]),
+    )

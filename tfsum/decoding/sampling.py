@@ -42,7 +42,9 @@ class Sampling(Strategy):
         >>> import tfsum
         >>> from tfsum.decoding import Sampling
         >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
-        >>> ids, log_probabilities, lengths = Sampling(top_k=5, seed=1, n_samples=3)(model, [[4, 5, 6]], max_length=5)
+        >>> ids, log_probabilities, lengths = Sampling(top_k=5, seed=1, n_samples=3)(
+        ...     model, [[4, 5, 6]], max_length=5
+        ... )
         >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
         ((1, 3, 5), (1, 3), (1, 3))
     """
@@ -59,10 +61,14 @@ class Sampling(Strategy):
         self._check_whole("seed", 0, 2**32 - 1)
         self._check_whole("n_samples", 1)
         if not is_number(self.temperature) or not 1e-4 <= self.temperature <= 1e3:
-            raise Error(f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to 1000 (for "
-                        f"the most probable token each time use Greedy)")
+            raise Error(
+                f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to 1000 (for "
+                f"the most probable token each time use Greedy)"
+            )
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
-            raise Error(f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)")
+            raise Error(
+                f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)"
+            )
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         uniform = self._uniform_numbers(ids_of(source), max_length)
@@ -74,9 +80,14 @@ class Sampling(Strategy):
         state = model.start(source, max_length, self.n_samples)
         rows = ops.shape(ids_of(source))[0] * self.n_samples
         ids, log_probability, length = self.follow(model, state, rows, max_length, draw)
-        log_probability, best = ops.top_k(ops.reshape(log_probability, (-1, self.n_samples)), self.n_samples)
-        return (choose(ops.reshape(ids, (-1, self.n_samples, max_length)), best), log_probability,
-                choose(ops.reshape(length, (-1, self.n_samples)), best))
+        log_probability, best = ops.top_k(
+            ops.reshape(log_probability, (-1, self.n_samples)), self.n_samples
+        )
+        return (
+            choose(ops.reshape(ids, (-1, self.n_samples, max_length)), best),
+            log_probability,
+            choose(ops.reshape(length, (-1, self.n_samples)), best),
+        )
 
     def _uniform_numbers(self, source_ids, max_length):
         """(B * N, L) float32 in [0, 1): the seed's numbers, rotated by the source's hash times a factor of the seed.
@@ -89,7 +100,9 @@ class Sampling(Strategy):
         numbers = random[..., 0].T.astype("float32")
         factors = (1 + random[..., 1].T * (HASH - 1)).astype("int32")
         turns = ops.reshape(_hash(source_ids), (-1, 1, 1)) * factors % HASH
-        return ops.reshape(ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0), (-1, max_length))
+        return ops.reshape(
+            ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0), (-1, max_length)
+        )
 
 
 def draw_tokens(log_probabilities: Tensor, uniform: Tensor) -> Tensor:

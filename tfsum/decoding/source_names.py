@@ -33,28 +33,48 @@ class SourceNames:
         >>> from tfsum.decoding import Greedy
         >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8)
         >>> names = np.arange(9) >= 6
-        >>> ids, _, _ = Greedy()(SourceNames(model, names, np.zeros(9, bool)), np.array([[4, 7, 5]]), 4)
+        >>> ids, _, _ = Greedy()(
+        ...     SourceNames(model, names, np.zeros(9, bool)), np.array([[4, 7, 5]]), 4
+        ... )
         >>> bool(np.isin(ids, [6, 8]).any())
         False
     """
 
-    def __init__(self, model: Any, restricted: Sequence[bool] | np.ndarray,
-                 continues: Sequence[bool] | np.ndarray) -> None:
+    def __init__(
+        self,
+        model: Any,
+        restricted: Sequence[bool] | np.ndarray,
+        continues: Sequence[bool] | np.ndarray,
+    ) -> None:
         self._model, self.start_id, self.end_id = model, model.start_id, model.end_id
-        self._restricted, self._continues = np.asarray(restricted, bool), np.asarray(continues, bool)
+        self._restricted, self._continues = (
+            np.asarray(restricted, bool),
+            np.asarray(continues, bool),
+        )
 
     def start(self, source: Any, max_length: int, num_beams: int) -> dict[str, Any]:
         """See `Strategy`."""
         ids = ops.cast(ids_of(source), "int32")
         following = ops.pad(ids[:, 1:], ((0, 0), (0, 1)))
-        begins = ops.where(ops.take(ops.convert_to_tensor(self._continues), ids, axis=0), PADDING, ids)
+        begins = ops.where(
+            ops.take(ops.convert_to_tensor(self._continues), ids, axis=0), PADDING, ids
+        )
         inner = dict(self._model.start(source, max_length, num_beams))
-        return {"hypotheses": inner.pop("hypotheses"), "model": inner, "ids": ids, "following": following,
-                "begins": _marked(begins[:, None, :], len(self._restricted))[:, 0]}
+        return {
+            "hypotheses": inner.pop("hypotheses"),
+            "model": inner,
+            "ids": ids,
+            "following": following,
+            "begins": _marked(begins[:, None, :], len(self._restricted))[:, 0],
+        }
 
-    def step(self, token_ids: Tensor, position: Tensor, state: dict[str, Any]) -> tuple[Tensor, dict[str, Any]]:
+    def step(
+        self, token_ids: Tensor, position: Tensor, state: dict[str, Any]
+    ) -> tuple[Tensor, dict[str, Any]]:
         """See `Strategy`; the logits are logarithms of probabilities."""
-        logits, inner = self._model.step(token_ids, position, {**state["model"], "hypotheses": state["hypotheses"]})
+        logits, inner = self._model.step(
+            token_ids, position, {**state["model"], "hypotheses": state["hypotheses"]}
+        )
         logits = ops.cast(logits, "float32")
         log_probability = ops.log_softmax(logits)
         allowed = ops.reshape(self._allowed(token_ids, state), ops.shape(log_probability))
@@ -62,23 +82,35 @@ class SourceNames:
         kept = ops.where(allowed, log_probability, UNLIKELY)
         is_padding = ops.arange(kept.shape[-1]) == PADDING
         kept = ops.where(is_padding, ops.log(ops.maximum(lost, 1e-30)), kept)
-        return kept, {**state, "hypotheses": inner["hypotheses"],
-                      "model": {name: inner[name] for name in state["model"]}}
+        return kept, {
+            **state,
+            "hypotheses": inner["hypotheses"],
+            "model": {name: inner[name] for name in state["model"]},
+        }
 
     def _allowed(self, token_ids: Tensor, state: dict[str, Any]) -> Tensor:
         """Which tokens (B, K, V) may follow the last ones of the hypotheses, (B * K,); padding never does."""
         ids, following = state["ids"], state["following"]
-        restricted, continues = ops.convert_to_tensor(self._restricted), ops.convert_to_tensor(self._continues)
+        restricted, continues = (
+            ops.convert_to_tensor(self._restricted),
+            ops.convert_to_tensor(self._continues),
+        )
         last = ops.reshape(token_ids, (ops.shape(ids)[0], -1))  # (B, K)
         same = ops.logical_and(ids[:, None, :] == last[:, :, None], (ids != PADDING)[:, None, :])
         next_ids = ops.where(same, following[:, None, :], PADDING)
         follows = _marked(next_ids, restricted.shape[0])
-        ends = ops.any(ops.logical_and(same, ~ops.take(continues, following, axis=0)[:, None, :]), axis=-1)
+        ends = ops.any(
+            ops.logical_and(same, ~ops.take(continues, following, axis=0)[:, None, :]), axis=-1
+        )
         name = ops.take(restricted, last, axis=0)
-        begins = ops.logical_and(ops.logical_or(~restricted, state["begins"][:, None, :]),
-                                 ops.logical_or(~name, ends)[:, :, None])
+        begins = ops.logical_and(
+            ops.logical_or(~restricted, state["begins"][:, None, :]),
+            ops.logical_or(~name, ends)[:, :, None],
+        )
         goes_on = ops.logical_or(ops.logical_and(~restricted, ~name[:, :, None]), follows)
-        return ops.logical_and(ops.where(continues, goes_on, begins), ops.arange(restricted.shape[0]) != PADDING)
+        return ops.logical_and(
+            ops.where(continues, goes_on, begins), ops.arange(restricted.shape[0]) != PADDING
+        )
 
 
 def _marked(ids: Tensor, size: int) -> Tensor:

@@ -43,8 +43,10 @@ class Strategy:
         >>> from tfsum.decoding import Greedy
         >>> class Counting:
         ...     start_id, end_id = 1, 5
+        ...
         ...     def start(self, source, max_length, num_beams):
         ...         return {"hypotheses": {}}
+        ...
         ...     def step(self, token_ids, position, state):
         ...         return 9 * ops.one_hot(token_ids + 1, 8), state
         >>> ids, log_probabilities, lengths = Greedy()(Counting(), [[7]], max_length=6)
@@ -81,20 +83,33 @@ class Strategy:
         """
         name = type(self).__name__
         if not is_number(max_length, numbers.Integral) or max_length < max(1, self.min_length):
-            raise Error(f"{name}: max_length is {max_length!r}; expected a whole number, at least 1 and at least "
-                        f"min_length ({self.min_length})")
+            raise Error(
+                f"{name}: max_length is {max_length!r}; expected a whole number, at least 1 and at least "
+                f"min_length ({self.min_length})"
+            )
+
         def tensor(ids):
             return ops.convert_to_tensor(ids, dtype="int32")
 
-        source = {name: tensor(ids) for name, ids in source.items()} if isinstance(source, dict) else tensor(source)
+        source = (
+            {name: tensor(ids) for name, ids in source.items()}
+            if isinstance(source, dict)
+            else tensor(source)
+        )
         return self.search(model, source, int(max_length))
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         """Implements the strategy; arguments and results are those of `__call__`, already validated."""
         raise NotImplementedError
 
-    def follow(self, model: Any, state: dict, rows: Tensor, max_length: int,
-               pick: Callable[[Tensor, Tensor], Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+    def follow(
+        self,
+        model: Any,
+        state: dict,
+        rows: Tensor,
+        max_length: int,
+        pick: Callable[[Tensor, Tensor], Tensor],
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Generates one sequence per row, token by token, until all sequences have ended.
 
         Args:
@@ -150,18 +165,28 @@ class Strategy:
         tokens = ops.arange(logits.shape[-1], dtype="int32")
         log_probabilities = ops.where(tokens == PADDING, FORBIDDEN, log_probabilities)
         if self.no_repeat_ngram:
-            log_probabilities = forbid_repeated_ngrams(log_probabilities, ids, position, self.no_repeat_ngram)
+            log_probabilities = forbid_repeated_ngrams(
+                log_probabilities, ids, position, self.no_repeat_ngram
+            )
         if self.min_length:
             others = ops.where(tokens == end_id, FORBIDDEN, log_probabilities)
-            too_early = ops.any(others > FORBIDDEN, axis=-1, keepdims=True) & (position + 1 < self.min_length)
+            too_early = ops.any(others > FORBIDDEN, axis=-1, keepdims=True) & (
+                position + 1 < self.min_length
+            )
             log_probabilities = ops.where(too_early, others, log_probabilities)
         return log_probabilities
 
     def _check_whole(self, name: str, least: int, most: int | None = None) -> None:
         value = getattr(self, name)
-        if not is_number(value, numbers.Integral) or value < least or (most is not None and value > most):
+        if (
+            not is_number(value, numbers.Integral)
+            or value < least
+            or (most is not None and value > most)
+        ):
             wanted = f"of at least {least}" if most is None else f"from {least} to {most}"
-            raise Error(f"{type(self).__name__}: {name} is {value!r}; expected a whole number {wanted}")
+            raise Error(
+                f"{type(self).__name__}: {name} is {value!r}; expected a whole number {wanted}"
+            )
 
 
 def ids_of(source: Any) -> Any:
@@ -184,7 +209,9 @@ def is_number(value: Any, kind: type[Any] = numbers.Real) -> bool:
     return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def forbid_repeated_ngrams(log_probabilities: Tensor, ids: Tensor, position: Tensor, n: int) -> Tensor:
+def forbid_repeated_ngrams(
+    log_probabilities: Tensor, ids: Tensor, position: Tensor, n: int
+) -> Tensor:
     """Masks each token that would complete an n-gram for the second time in its row.
 
     Source: Paulus et al. 2017, "A Deep Reinforced Model for Abstractive Summarization", section 2.5 (trigrams).
@@ -217,10 +244,12 @@ def forbid_repeated_ngrams(log_probabilities: Tensor, ids: Tensor, position: Ten
     repeats = ops.arange(windows, dtype="int32") + n <= position
     for j in range(n - 1):
         newest = ops.take(ids, ops.maximum(position - (n - 1) + j, 0), axis=1)
-        repeats = repeats & (ids[:, j:j + windows] == ops.expand_dims(newest, 1))
+        repeats = repeats & (ids[:, j : j + windows] == ops.expand_dims(newest, 1))
     # Padding is masked already: where nothing repeats, the update changes nothing.
-    blocked = ops.where(repeats, ids[:, n - 1:], 0)
-    rows = ops.broadcast_to(ops.expand_dims(ops.arange(ops.shape(ids)[0], dtype="int32"), 1), ops.shape(blocked))
+    blocked = ops.where(repeats, ids[:, n - 1 :], 0)
+    rows = ops.broadcast_to(
+        ops.expand_dims(ops.arange(ops.shape(ids)[0], dtype="int32"), 1), ops.shape(blocked)
+    )
     places = ops.reshape(ops.stack([rows, blocked], axis=-1), (-1, 2))
     hidden = ops.full((ops.shape(places)[0],), float("-inf"), dtype=log_probabilities.dtype)
     return ops.scatter_update(log_probabilities, places, hidden)
@@ -243,7 +272,9 @@ def reorder_rows(state: dict, rows: Tensor) -> dict:
         >>> ops.convert_to_numpy(state["hypotheses"]["score"]).tolist()
         [8, 8]
     """
-    moved = keras.tree.map_structure(lambda tensor: ops.take(tensor, rows, axis=0), state["hypotheses"])
+    moved = keras.tree.map_structure(
+        lambda tensor: ops.take(tensor, rows, axis=0), state["hypotheses"]
+    )
     return {**state, "hypotheses": moved}
 
 
@@ -266,12 +297,16 @@ def choose(values: Tensor, choice: Tensor) -> Tensor:
     Example:
         >>> import numpy as np
         >>> from keras import ops
-        >>> ops.convert_to_numpy(choose(np.array([[7, 8], [5, 6]]), np.array([[1, 0], [1, 1]], "int32"))).tolist()
+        >>> ops.convert_to_numpy(
+        ...     choose(np.array([[7, 8], [5, 6]]), np.array([[1, 0], [1, 1]], "int32"))
+        ... ).tolist()
         [[8, 7], [6, 6]]
     """
     shape = values.shape[2:]
     rows = ops.reshape(values, (-1, *shape))
-    return ops.reshape(ops.take(rows, row_numbers(choice, values.shape[1]), axis=0), (-1, choice.shape[1], *shape))
+    return ops.reshape(
+        ops.take(rows, row_numbers(choice, values.shape[1]), axis=0), (-1, choice.shape[1], *shape)
+    )
 
 
 def count_tokens(ids: Tensor) -> Tensor:

@@ -7,11 +7,29 @@ from charset_normalizer import from_bytes
 from tfsum.documents.kinds import utf_16
 from tfsum.errors import DataError
 
-MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
-         (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 # Encodings of a byte a letter for the languages of Europe, and the letters and marks of those of the West.
-SINGLE = ("cp125", "cp77", "cp85", "cp86", "cp437", "iso8859", "latin", "hp_roman", "mac_", "cp1006")
-WESTERN = frozenset("ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝŸŒßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿœ¡¿«»‹›‘’‚“”„–—…•°§€£©®·½²\xa0")
+SINGLE = (
+    "cp125",
+    "cp77",
+    "cp85",
+    "cp86",
+    "cp437",
+    "iso8859",
+    "latin",
+    "hp_roman",
+    "mac_",
+    "cp1006",
+)
+WESTERN = frozenset(
+    "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜÝŸŒßàáâãäåæçèéêëìíîïñòóôõöøùúûüýÿœ¡¿«»‹›‘’‚“”„–—…•°§€£©®·½²\xa0"
+)
 FEW = 0.001  # share of bytes that may be broken in what is UTF-8 otherwise
 
 
@@ -38,11 +56,15 @@ def decode(data: bytes, name: str, encoding: str | None = None) -> tuple[str, li
             codecs.lookup(encoding)
             return data.decode(encoding), []
         except LookupError:
-            raise DataError(f"encoding {encoding!r} is unknown; expected a name of Python's, such as utf-8, utf-16, "
-                            "latin-1, cp1252, euc-kr or shift_jis") from None
+            raise DataError(
+                f"encoding {encoding!r} is unknown; expected a name of Python's, such as utf-8, utf-16, "
+                "latin-1, cp1252, euc-kr or shift_jis"
+            ) from None
         except UnicodeDecodeError as error:
-            raise DataError(f"{name}: is not {encoding} ({error.reason} at byte {error.start}); leave --encoding out "
-                            "to have it recognized") from None
+            raise DataError(
+                f"{name}: is not {encoding} ({error.reason} at byte {error.start}); leave --encoding out "
+                "to have it recognized"
+            ) from None
     for mark, found in MARKS:
         if data.startswith(mark):
             return _replaced(data.removeprefix(mark) if found == "utf-8" else data, found)
@@ -73,8 +95,14 @@ def _is_western(data: bytes) -> bool:
 def _replaced(data: bytes, encoding: str) -> tuple[str, list[str]]:
     """The text, what cannot be decoded as U+FFFD, and the notes."""
     text = data.decode(encoding, errors="replace")
-    notes = [] if encoding == "utf-8" else [f"read as {encoding.replace('_', '-')}; --encoding names another"]
-    broken = text.count("\ufffd") - (data.count("\ufffd".encode(encoding)) if encoding.startswith("utf") else 0)
+    notes = (
+        []
+        if encoding == "utf-8"
+        else [f"read as {encoding.replace('_', '-')}; --encoding names another"]
+    )
+    broken = text.count("\ufffd") - (
+        data.count("\ufffd".encode(encoding)) if encoding.startswith("utf") else 0
+    )
     if broken > 0:
         notes.append(f"{broken} place(s) were not {encoding.upper()}, read as U+FFFD")
     return text, notes

@@ -13,8 +13,12 @@ from typing import Any
 from tfsum.errors import DataError
 
 _QUOTED = re.compile(r"^\s*(?:>|\|).*$", re.M)
-_WROTE = re.compile(r"^(?:On|Am|Le|El) .{5,120}(?:wrote|schrieb|a écrit|escribió).{0,60}:\s*$", re.M | re.I)
-_ORIGINAL = re.compile(r"^-{2,} ?(?:Original Message|Ursprüngliche Nachricht).*", re.M | re.S | re.I)
+_WROTE = re.compile(
+    r"^(?:On|Am|Le|El) .{5,120}(?:wrote|schrieb|a écrit|escribió).{0,60}:\s*$", re.M | re.I
+)
+_ORIGINAL = re.compile(
+    r"^-{2,} ?(?:Original Message|Ursprüngliche Nachricht).*", re.M | re.S | re.I
+)
 _SIGNATURE = re.compile(r"^-- ?\r?\n.*", re.M | re.S)
 
 
@@ -30,7 +34,9 @@ def text_of(kind: str, data: bytes, name: str) -> str:
         DataError: it is damaged or holds no text, or the library that reads it is not installed.
 
     Example:
-        >>> text_of("mail", b"From: Anna\\nSubject: Rain\\n\\nIt rained.\\n> Did it rain?\\n", "a.eml")
+        >>> text_of(
+        ...     "mail", b"From: Anna\\nSubject: Rain\\n\\nIt rained.\\n> Did it rain?\\n", "a.eml"
+        ... )
         'It rained.'
     """
     try:
@@ -38,11 +44,16 @@ def text_of(kind: str, data: bytes, name: str) -> str:
     except (DataError, MemoryError):
         raise
     except Exception as error:  # the libraries' own errors, which have no base class
-        raise DataError(f"{name}: cannot be read as {kind.upper()} ({type(error).__name__}: "
-                        f"{str(error).splitlines()[0] if str(error) else 'damaged'}); the file seems to be damaged"
-                        ) from None
+        raise DataError(
+            f"{name}: cannot be read as {kind.upper()} ({type(error).__name__}: "
+            f"{str(error).splitlines()[0] if str(error) else 'damaged'}); the file seems to be damaged"
+        ) from None
     if not text.strip():
-        why = "; its pages may be images, which need a program for text recognition" if kind == "pdf" else ""
+        why = (
+            "; its pages may be images, which need a program for text recognition"
+            if kind == "pdf"
+            else ""
+        )
         raise DataError(f"{name}: no text was found in this {kind.upper()} file{why}")
     return text
 
@@ -51,18 +62,24 @@ def _library(module: str, kind: str, name: str) -> Any:
     try:
         return importlib.import_module(module)
     except ImportError:
-        raise DataError(f"{name}: is {kind}, which is read with the extra `documents`: pip install 'tfsum[documents]'"
-                        ) from None
+        raise DataError(
+            f"{name}: is {kind}, which is read with the extra `documents`: pip install 'tfsum[documents]'"
+        ) from None
 
 
 def _html(data: bytes, name: str) -> str:
     trafilatura = _library("trafilatura", "HTML", name)
-    return trafilatura.extract(data, include_comments=False, include_tables=False, favor_recall=True) or ""
+    return (
+        trafilatura.extract(data, include_comments=False, include_tables=False, favor_recall=True)
+        or ""
+    )
 
 
 def _pdf(data: bytes, name: str) -> str:
     pypdf = _library("pypdf", "PDF", name)
-    logging.getLogger("pypdf").setLevel(logging.ERROR)  # what it warns of is an error below, or mended
+    logging.getLogger("pypdf").setLevel(
+        logging.ERROR
+    )  # what it warns of is an error below, or mended
     reader = pypdf.PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
         raise DataError(f"{name}: the PDF is protected by a password; remove it first")
@@ -81,7 +98,9 @@ def _parts(container: Any) -> Iterator[str]:
             for row in part.rows:
                 seen: list[Any] = []
                 for cell in row.cells:
-                    if cell._tc not in seen:  # a cell that spans several columns is given for each of them
+                    if (
+                        cell._tc not in seen
+                    ):  # a cell that spans several columns is given for each of them
                         seen.append(cell._tc)
                         yield from _parts(cell)
         elif part.text.strip():
@@ -90,8 +109,9 @@ def _parts(container: Any) -> Iterator[str]:
 
 def _mail(data: bytes, name: str) -> str:
     """The body without its quotes and its signature; of one in several formats the plain one."""
-    message = email.message_from_bytes(re.sub(rb"^From \S+ .*\r?\n", b"", data), _class=EmailMessage,
-                                       policy=email.policy.default)
+    message = email.message_from_bytes(
+        re.sub(rb"^From \S+ .*\r?\n", b"", data), _class=EmailMessage, policy=email.policy.default
+    )
     body = message.get_body(("plain", "html"))
     if body is None:
         return ""

@@ -6,31 +6,68 @@ import zipfile
 
 # The first bytes of what is no text, and its name.
 SIGNATURES = (
-    (b"\x7fELF", "an ELF program"), (b"MZ", "a Windows program"), (b"\xcf\xfa\xed\xfe", "a Mach-O program"),
-    (b"\xca\xfe\xba\xbe", "a Java class"), (b"\0asm", "a WebAssembly program"), (b"\x1f\x8b", "gzip-compressed"),
-    (b"BZh", "bzip2-compressed"), (b"\xfd7zXZ\0", "xz-compressed"), (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
-    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"), (b"Rar!\x1a\x07", "a RAR archive"), (b"\x89PNG\r\n", "a PNG image"),
-    (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"), (b"II*\0", "a TIFF image"), (b"MM\0*", "a TIFF image"),
-    (b"RIFF", "a RIFF file (WAV, AVI or WebP)"), (b"ID3", "MP3 audio"), (b"OggS", "Ogg audio or video"),
-    (b"fLaC", "FLAC audio"), (b"\x1aE\xdf\xa3", "Matroska video"), (b"SQLite format 3\0", "an SQLite database"),
-    (b"PAR1", "a Parquet table"), (b"ARROW1", "an Arrow table"), (b"\x93NUMPY", "a NumPy array"),
-    (b"\x89HDF\r\n", "an HDF5 file"), (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls)"),
-    (b"{\\rtf", "an RTF document"), (b"%!PS", "a PostScript document"), (b"\x80\x02", "a pickle"),
-    (b"\x80\x03", "a pickle"), (b"\x80\x04", "a pickle"), (b"\x80\x05", "a pickle"), (b"-----BEGIN PGP", "PGP data"),
+    (b"\x7fELF", "an ELF program"),
+    (b"MZ", "a Windows program"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O program"),
+    (b"\xca\xfe\xba\xbe", "a Java class"),
+    (b"\0asm", "a WebAssembly program"),
+    (b"\x1f\x8b", "gzip-compressed"),
+    (b"BZh", "bzip2-compressed"),
+    (b"\xfd7zXZ\0", "xz-compressed"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"RIFF", "a RIFF file (WAV, AVI or WebP)"),
+    (b"ID3", "MP3 audio"),
+    (b"OggS", "Ogg audio or video"),
+    (b"fLaC", "FLAC audio"),
+    (b"\x1aE\xdf\xa3", "Matroska video"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PAR1", "a Parquet table"),
+    (b"ARROW1", "an Arrow table"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x89HDF\r\n", "an HDF5 file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls)"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript document"),
+    (b"\x80\x02", "a pickle"),
+    (b"\x80\x03", "a pickle"),
+    (b"\x80\x04", "a pickle"),
+    (b"\x80\x05", "a pickle"),
+    (b"-----BEGIN PGP", "PGP data"),
 )
-ARCHIVES = (("word/document.xml", "docx"), ("xl/workbook.xml", "an Excel workbook"),
-            ("ppt/presentation.xml", "a PowerPoint presentation"), ("META-INF/container.xml", "an EPUB book"),
-            ("content.xml", "an OpenDocument file"), ("classes.dex", "an Android package"))
-WORDS = {"html": "HTML", "pdf": "a PDF file", "docx": "a Word document", "mail": "mail",
-         "rows": "rows of fields (JSON lines or a table)"}
+ARCHIVES = (
+    ("word/document.xml", "docx"),
+    ("xl/workbook.xml", "an Excel workbook"),
+    ("ppt/presentation.xml", "a PowerPoint presentation"),
+    ("META-INF/container.xml", "an EPUB book"),
+    ("content.xml", "an OpenDocument file"),
+    ("classes.dex", "an Android package"),
+)
+WORDS = {
+    "html": "HTML",
+    "pdf": "a PDF file",
+    "docx": "a Word document",
+    "mail": "mail",
+    "rows": "rows of fields (JSON lines or a table)",
+}
 READ = ("text", "html", "pdf", "docx", "mail", "rows")
 """The kinds that are read; any other is refused by the name that `kind_of` gives it."""
 
-_HTML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+_HTML = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
 _XML = re.compile(rb"\s*<\?xml\b", re.I)
 _ROWS = re.compile(rb"\s*\{\s*\"")
 _FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,60}:[ \t]")
-_MAIL = re.compile(rb"^(?:From|To|Cc|Subject|Date|Sent|Received|Message-ID|Return-Path):[ \t]", re.I | re.M)
+_MAIL = re.compile(
+    rb"^(?:From|To|Cc|Subject|Date|Sent|Received|Message-ID|Return-Path):[ \t]", re.I | re.M
+)
 # White space, escape sequences of a terminal's log, and what else occurs in texts.
 _CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\x0b\f\r\x1b\x08"))) + b"\x7f"
 STRAY = 3  # control characters that any text may hold
@@ -87,7 +124,9 @@ def _is_mail(start: bytes) -> bool:
     """Whether it begins with the header of a mail: fields, among them at least two that only mail has."""
     start = re.sub(rb"^From \S+ .*\n", b"", start)  # of a mailbox
     header = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0]
-    return bool(_FIELD.match(header)) and len({found.lower() for found in _MAIL.findall(header)}) >= 2
+    return (
+        bool(_FIELD.match(header)) and len({found.lower() for found in _MAIL.findall(header)}) >= 2
+    )
 
 
 def _is_ascii(data: bytes) -> bool:
@@ -112,10 +151,18 @@ def utf_16(data: bytes) -> str | None:
     if len(data) % 2 or len(data) < 8:
         return None
     half = len(data) // 2
-    for name, high, low in (("utf-16-le", data[1::2], data[0::2]), ("utf-16-be", data[0::2], data[1::2])):
+    for name, high, low in (
+        ("utf-16-le", data[1::2], data[0::2]),
+        ("utf-16-be", data[0::2], data[1::2]),
+    ):
         blanks = low.count(b" ") + low.count(b"\n")  # of U+0020 and U+000A, in texts of all scripts
         zeros, odd = high.count(b"\0"), low.count(b"\0")  # U+AC00 and its like have a zero there
-        if blanks and zeros >= 0.02 * half and zeros > odd <= 0.05 * half + 1 and _decodes(data, name):
+        if (
+            blanks
+            and zeros >= 0.02 * half
+            and zeros > odd <= 0.05 * half + 1
+            and _decodes(data, name)
+        ):
             return name
     return None
 

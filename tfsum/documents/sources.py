@@ -93,8 +93,10 @@ def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
             found.append(Source(name))
         elif os.path.isdir(name):
             if not recursive:
-                raise DataError(f"{name}: is a folder, expected a file; `tfsum summarize --recursive` reads all files "
-                                "in a folder")
+                raise DataError(
+                    f"{name}: is a folder, expected a file; `tfsum summarize --recursive` reads all files "
+                    "in a folder"
+                )
             found += [Source(file, name) for file in _files(name)]
         elif os.path.lexists(name):
             found.append(Source(name))
@@ -113,7 +115,9 @@ def _files(folder: str) -> Iterator[str]:
         yield from (os.path.join(place, name) for name in sorted(files) if not name.startswith("."))
 
 
-def read_source(source: Source, field: str | None = None, encoding: str | None = None) -> Iterator[Document]:
+def read_source(
+    source: Source, field: str | None = None, encoding: str | None = None
+) -> Iterator[Document]:
     """Reads the documents of a source: one, or of a file of rows one a row.
 
     Args:
@@ -140,11 +144,15 @@ def read_source(source: Source, field: str | None = None, encoding: str | None =
     if field is not None and kind in ("text", "rows"):
         yield from _rows(data, name, field, encoding)
     elif kind == "rows":
-        raise DataError(f"{name}: holds rows ({_fields(data, name, encoding)}); `tfsum summarize --field text` reads "
-                        "them, where text is the field that holds it")
+        raise DataError(
+            f"{name}: holds rows ({_fields(data, name, encoding)}); `tfsum summarize --field text` reads "
+            "them, where text is the field that holds it"
+        )
     elif kind not in READ:
-        raise DataError(f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), mail, or rows of fields"
-                        + ("; decompress it first" if kind.endswith("-compressed") else ""))
+        raise DataError(
+            f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), mail, or rows of fields"
+            + ("; decompress it first" if kind.endswith("-compressed") else "")
+        )
     elif kind == "text":
         text, notes = decode(data, name, encoding)
         yield Document(name, text, notes)
@@ -190,8 +198,10 @@ def _bytes(name: str) -> bytes:
 def _rows(data: bytes, name: str, field: str, encoding: str | None) -> Iterator[Document]:
     text, notes = decode(data, name, encoding)
     if text.lstrip().startswith("["):
-        raise DataError(f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets and "
-                        "commas around them")
+        raise DataError(
+            f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets and "
+            "commas around them"
+        )
     found = False
     for line, value in read_rows(text, name, field):
         found = True
@@ -204,7 +214,9 @@ def _unzipped(data: bytes, name: str) -> bytes:
     try:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{name}: cannot be decompressed ({error}); the file is cut or damaged") from None
+        raise DataError(
+            f"{name}: cannot be decompressed ({error}); the file is cut or damaged"
+        ) from None
 
 
 def _fields(data: bytes, name: str, encoding: str | None) -> str:

@@ -24,7 +24,9 @@ def score_translations(
         Error: the numbers of texts differ, or there are none.
 
     Example:
-        >>> score, signature = score_translations(["The cat sat on the mat."], ["The cat sat on the mat."])
+        >>> score, signature = score_translations(
+        ...     ["The cat sat on the mat."], ["The cat sat on the mat."]
+        ... )
         >>> round(score, 2)
         100.0
     """
@@ -32,8 +34,12 @@ def score_translations(
     return float(scores["score"]), str(scores["signature"])
 
 
-def score_with_interval(translations: Sequence[str], references: Sequence[str], samples: int = 1000,
-                        tokenize: str = "13a") -> dict[str, float | str]:
+def score_with_interval(
+    translations: Sequence[str],
+    references: Sequence[str],
+    samples: int = 1000,
+    tokenize: str = "13a",
+) -> dict[str, float | str]:
     """Scores a corpus of translations, with the 95 % interval of sacrebleu's own bootstrap.
 
     Args:
@@ -52,14 +58,23 @@ def score_with_interval(translations: Sequence[str], references: Sequence[str], 
     Source: Papineni et al. 2002; Post 2018, "A Call for Clarity in Reporting BLEU Scores".
 
     Example:
-        >>> scores = score_with_interval(["The cat sat on the mat."] * 3, ["The cat sat on a mat."] * 3, samples=10)
+        >>> scores = score_with_interval(
+        ...     ["The cat sat on the mat."] * 3, ["The cat sat on a mat."] * 3, samples=10
+        ... )
         >>> round(scores["score"], 1)
         48.9
     """
     if len(translations) != len(references) or not references:
-        raise Error(f"BLEU: {len(translations)} translations and {len(references)} references; expected as many of "
-                    "both, and at least one")
+        raise Error(
+            f"BLEU: {len(translations)} translations and {len(references)} references; expected as many of "
+            "both, and at least one"
+        )
     bleu = BLEU(tokenize=tokenize)
     found = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
     mean, half = (found._mean, found._ci) if samples > 1 else (found.score, 0.0)
-    return {"score": found.score, "low": mean - half, "high": mean + half, "signature": str(bleu.get_signature())}
+    return {
+        "score": found.score,
+        "low": mean - half,
+        "high": mean + half,
+        "signature": str(bleu.get_signature()),
+    }

@@ -8,7 +8,9 @@ from tfsum.errors import Error
 
 
 def bootstrap_intervals(
-    values: np.ndarray, samples: int = 1000, seed: int = 0,
+    values: np.ndarray,
+    samples: int = 1000,
+    seed: int = 0,
     statistic: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Computes 95 % intervals of the means of several columns, all from the same resampled documents.
@@ -42,7 +44,9 @@ def bootstrap_intervals(
     columns = values.reshape(len(values), -1)
     # The count of each document is sufficient, and makes a mean a product.
     even = np.full(len(values), 1 / len(values))
-    means = np.stack([random.multinomial(len(values), even) @ columns for _ in range(samples)]) / len(values)
+    means = np.stack(
+        [random.multinomial(len(values), even) @ columns for _ in range(samples)]
+    ) / len(values)
     means = means.reshape(samples, *values.shape[1:])
     means = means if statistic is None else statistic(means)
     return tuple(np.quantile(means, [0.025, 0.975], axis=0))

@@ -6,8 +6,14 @@ from typing import Any
 DIFFERENCE = ("difference", "difference_low", "difference_high")
 
 
-def comparison_lines(systems: Mapping[str, Mapping[str, Any]], metrics: Sequence[str], value: str, baseline: str | None,
-                     unit: str = "", count: str | None = None) -> list[str]:
+def comparison_lines(
+    systems: Mapping[str, Mapping[str, Any]],
+    metrics: Sequence[str],
+    value: str,
+    baseline: str | None,
+    unit: str = "",
+    count: str | None = None,
+) -> list[str]:
     """The lines of a table with a row for each system.
 
     Args:
@@ -33,14 +39,26 @@ def comparison_lines(systems: Mapping[str, Mapping[str, Any]], metrics: Sequence
         return (f"{name:<{width}}" + "".join(f"  {cell:<24}" for cell in cells) + last).rstrip()
 
     def cells(scores: Mapping[str, Any], keys: tuple[str, str, str], sign: str = "") -> list[str]:
-        numbers = ([format(scores[metric][key], f"{sign}.2f") for key in keys] for metric in metrics)
+        numbers = (
+            [format(scores[metric][key], f"{sign}.2f") for key in keys] for metric in metrics
+        )
         return [f"{middle} ({low}, {high})" for middle, low, high in numbers]
 
-    lines = [row("system", [f"{metric}{unit} (95 %)" for metric in metrics], f"  {count}" if count else "")]
+    lines = [
+        row(
+            "system",
+            [f"{metric}{unit} (95 %)" for metric in metrics],
+            f"  {count}" if count else "",
+        )
+    ]
     for name, scores in systems.items():
         last = f"  {scores[count]:{len(count)}.2f}" if count else ""
         lines.append(row(name, cells(scores, (value, "low", "high")), last))
     if baseline is not None:
         lines += ["", f"difference to {baseline}"]
-        lines += [row(name, cells(scores, DIFFERENCE, "+")) for name, scores in systems.items() if name != baseline]
+        lines += [
+            row(name, cells(scores, DIFFERENCE, "+"))
+            for name, scores in systems.items()
+            if name != baseline
+        ]
     return lines

@@ -81,7 +81,9 @@ def score_pair(
 
 
 def score_each(
-    summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
+    summaries: Sequence[str | Sequence[str]],
+    references: Sequence[str | Sequence[str]],
+    english: bool = True,
 ) -> np.ndarray:
     """Scores every summary against its reference.
 
@@ -111,7 +113,9 @@ def score_each(
 
 
 def score_summaries(
-    summaries: Sequence[str | Sequence[str]], references: Sequence[str | Sequence[str]], english: bool = True
+    summaries: Sequence[str | Sequence[str]],
+    references: Sequence[str | Sequence[str]],
+    english: bool = True,
 ) -> dict[str, float]:
     """Averages ROUGE F over documents; the arguments and errors are those of `score_each`.
 
@@ -141,4 +145,8 @@ def _scorer(english: bool) -> RougeScorer:
 
 def _lines(text: str | Sequence[str]) -> str:
     """One sentence a line; a line break inside a sentence is a blank."""
-    return text if isinstance(text, str) else "\n".join(" ".join(sentence.split("\n")) for sentence in text)
+    return (
+        text
+        if isinstance(text, str)
+        else "\n".join(" ".join(sentence.split("\n")) for sentence in text)
+    )

@@ -64,9 +64,14 @@ def read_nodes(folder: str | pathlib.Path) -> list:
     try:
         proto.ParseFromString(path.read_bytes())
     except DecodeError:
-        raise ExportError(f"{path}: no SavedModel, or one cut short; fetch or export it again") from None
+        raise ExportError(
+            f"{path}: no SavedModel, or one cut short; fetch or export it again"
+        ) from None
     graph = proto.meta_graphs[0].graph_def
-    return [*graph.node, *(node for function in graph.library.function for node in function.node_def)]
+    return [
+        *graph.node,
+        *(node for function in graph.library.function for node in function.node_def),
+    ]
 
 
 def check_operations(folder: str | pathlib.Path, ops: str) -> list[str]:

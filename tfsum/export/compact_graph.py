@@ -33,7 +33,9 @@ def compact_graph(folder: str | pathlib.Path) -> None:
     for graph in (meta.graph_def for meta in model.meta_graphs):
         for function in graph.library.function:
             shorten_names(function)
-        for node in itertools.chain(graph.node, *(function.node_def for function in graph.library.function)):
+        for node in itertools.chain(
+            graph.node, *(function.node_def for function in graph.library.function)
+        ):
             node.attr.pop(SHAPES, None)
     write_atomically(path, model.SerializeToString(deterministic=True))
     path.with_name("fingerprint.pb").unlink(missing_ok=True)
@@ -56,7 +58,9 @@ def shorten_names(function: FunctionDef) -> None:
     free = (name for name in _names() if name not in taken)
     names = dict(zip([node.name for node in function.node_def], free))
 
-    def renamed(reference: str) -> str:  # "name:output:0", "^name" where one waits for the other, or an argument
+    def renamed(
+        reference: str,
+    ) -> str:  # "name:output:0", "^name" where one waits for the other, or an argument
         waits = "^" if reference.startswith("^") else ""
         name, colon, output = reference.removeprefix("^").partition(":")
         return waits + names.get(name, name) + colon + output
@@ -65,7 +69,9 @@ def shorten_names(function: FunctionDef) -> None:
         node.name = names[node.name]
         node.input[:] = [renamed(reference) for reference in node.input]
         beside = node.attr["_class"].list.s if "_class" in node.attr else []
-        beside[:] = [b"loc:@" + renamed(place.decode().removeprefix("loc:@")).encode() for place in beside]
+        beside[:] = [
+            b"loc:@" + renamed(place.decode().removeprefix("loc:@")).encode() for place in beside
+        ]
     for results in (function.ret, function.control_ret):
         for result, reference in list(results.items()):
             results[result] = renamed(reference)

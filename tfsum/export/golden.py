@@ -13,7 +13,9 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = 1e-3  # other processors sum in another order; a wrong weight or kernel differs far more
+SCORE_TOLERANCE = (
+    1e-3  # other processors sum in another order; a wrong weight or kernel differs far more
+)
 TEXTS = (
     "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
     "Mayor Anna Holt said repairs would take at least six months and cost about $4.2 million. Buses will use the "
@@ -83,16 +85,21 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
         The content of golden.json.
 
     Example:
-        >>> record(None, [{"text": "It rained."}], lambda model, requests: [{"score": 0.5}])["answers"]
+        >>> record(None, [{"text": "It rained."}], lambda model, requests: [{"score": 0.5}])[
+        ...     "answers"
+        ... ]
         [{'score': 0.5}]
     """
     answers = ask(model, requests)
     for i in range(len(requests) if searched else 0):
         (alone,) = ask(model, [requests[i]])
         if alone[searched[0]] != answers[i][searched[0]]:
-            warnings.warn(f"golden answer {i}: the search ends otherwise in a batch than alone, so that its "
-                          f"{', '.join(searched)} will not be verified; a trained model should decide clearly: look at "
-                          "its answers", stacklevel=2)
+            warnings.warn(
+                f"golden answer {i}: the search ends otherwise in a batch than alone, so that its "
+                f"{', '.join(searched)} will not be verified; a trained model should decide clearly: look at "
+                "its answers",
+                stacklevel=2,
+            )
             answers[i] = {name: value for name, value in answers[i].items() if name not in searched}
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
 
@@ -119,14 +126,18 @@ def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> 
         0.0
     """
     worst = 0.0
-    for i, (request, expected) in enumerate(zip(recorded["requests"], recorded["answers"], strict=True)):
+    for i, (request, expected) in enumerate(
+        zip(recorded["requests"], recorded["answers"], strict=True)
+    ):
         (found,) = ask(model, [request])
         for name, value in expected.items():
             if _is_score(value):
                 scores, were = _list(found[name]), _list(value)
                 # Of a sum of many logarithms the last digits are those of its own size.
                 gaps = [abs(a - b) / max(1.0, abs(b)) for a, b in zip(scores, were)]
-                far = len(scores) != len(were) or not all(gap <= recorded["score_tolerance"] for gap in gaps)
+                far = len(scores) != len(were) or not all(
+                    gap <= recorded["score_tolerance"] for gap in gaps
+                )
                 worst = max([worst, *gaps])
             else:
                 far = found[name] != value
@@ -141,7 +152,9 @@ def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> 
 
 def _is_score(value: Any) -> bool:
     """Whether an answer was measured, a float or a list of them, rather than chosen."""
-    return isinstance(value, float) or (isinstance(value, list) and bool(value) and isinstance(value[0], float))
+    return isinstance(value, float) or (
+        isinstance(value, list) and bool(value) and isinstance(value[0], float)
+    )
 
 
 def _list(value: Any) -> list[float]:

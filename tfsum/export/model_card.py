@@ -29,7 +29,9 @@ CARD = """# {name}
 NOT_STATED = "Not stated in the model folder."
 
 
-def write_card(destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any) -> None:
+def write_card(
+    destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any
+) -> None:
     """Writes the card where there is none yet: the model folder's own README.md, or one made of the description.
 
     Args:
@@ -45,7 +47,12 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder)
-        ...     write_card(path / "1", read_description(shipped_model()), path, task("extractive").part("card"))
+        ...     write_card(
+        ...         path / "1",
+        ...         read_description(shipped_model()),
+        ...         path,
+        ...         task("extractive").part("card"),
+        ...     )
         ...     (path / "README.md").is_file()
         True
     """
@@ -53,7 +60,12 @@ def write_card(destination: pathlib.Path, description: dict, source: pathlib.Pat
     if card.exists():
         return
     own = source / "README.md"
-    write_atomically(card, own.read_bytes() if own.is_file() else text(destination.parent.name, description, task_card))
+    write_atomically(
+        card,
+        own.read_bytes()
+        if own.is_file()
+        else text(destination.parent.name, description, task_card),
+    )
 
 
 def text(name: str, description: dict, task_card: Any) -> str:
@@ -95,10 +107,17 @@ def _numbers(description: dict) -> int:
 def _files(description: dict) -> dict[str, str]:
     """The files of the model's recipe, each by its name and its folder's."""
     data = _section(_section(description, "recipe"), "data")
-    named = {split: [data[key] for key in (split, f"{split}_target") if data.get(key)]
-             for split in ("train", "validation")}
-    files = {split: ", ".join(str(pathlib.PurePath(*pathlib.PurePath(path).parts[-2:])) for path in paths)
-             for split, paths in named.items() if paths}
+    named = {
+        split: [data[key] for key in (split, f"{split}_target") if data.get(key)]
+        for split in ("train", "validation")
+    }
+    files = {
+        split: ", ".join(
+            str(pathlib.PurePath(*pathlib.PurePath(path).parts[-2:])) for path in paths
+        )
+        for split, paths in named.items()
+        if paths
+    }
     if files.keys() == {"train"} and data.get("validation_share"):
         files["validation"] = f"a share of {data['validation_share']} of it, held out"
     return files
@@ -110,14 +129,21 @@ def _validated(description: dict) -> str:
     if not validation:
         return ""
     beside = f"; the first sentences (lead): {_scores(lead)}" if lead else ""
-    return (f"On validation data, by which the weights of step {validation.get('step')} were chosen: "
-            f"{_scores(validation)}{beside}.")
+    return (
+        f"On validation data, by which the weights of step {validation.get('step')} were chosen: "
+        f"{_scores(validation)}{beside}."
+    )
 
 
 def _scores(scores: dict) -> str:
     """The metrics in words; a classifier's come with intervals, its counts are not metrics."""
-    values = {name: score.get("value") if isinstance(score, dict) else score for name, score in scores.items()}
-    return ", ".join(f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float))
+    values = {
+        name: score.get("value") if isinstance(score, dict) else score
+        for name, score in scores.items()
+    }
+    return ", ".join(
+        f"{name} {value:.2f}" for name, value in values.items() if isinstance(value, float)
+    )
 
 
 def _section(settings: dict, name: str) -> dict:
@@ -129,4 +155,8 @@ def _section(settings: dict, name: str) -> dict:
 def _stated(value: Any) -> str:
     if not value:
         return NOT_STATED
-    return "\n".join(f"- {k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
+    return (
+        "\n".join(f"- {k}: {v}" for k, v in value.items())
+        if isinstance(value, dict)
+        else str(value)
+    )

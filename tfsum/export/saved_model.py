@@ -23,11 +23,20 @@ from tfsum.formats.piece_file import piece_file, read_pieces
 from tfsum.formats.text_settings import read_text_settings
 
 FORMAT_VERSION = 1
-VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second where a model's target has words of its own
+VOCABULARIES = (
+    "vocab.txt",
+    "target_vocab.txt",
+)  # the second where a model's target has words of its own
 
 
-def write_export(task: Any, module: Any, source: pathlib.Path, destination: pathlib.Path, settings: dict,
-                 exported: dict) -> pathlib.Path:
+def write_export(
+    task: Any,
+    module: Any,
+    source: pathlib.Path,
+    destination: pathlib.Path,
+    settings: dict,
+    exported: dict,
+) -> pathlib.Path:
     """Writes a module as a SavedModel with its assets, and verifies it before it gets its name.
 
     Args:
@@ -66,12 +75,19 @@ def write_export(task: Any, module: Any, source: pathlib.Path, destination: path
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
         loaded = tf.saved_model.load(str(part))
-        recorded = golden.record(loaded, golden_part.requests(description), golden_part.ask,
-                                 getattr(golden_part, "SEARCHED", ()))
+        recorded = golden.record(
+            loaded,
+            golden_part.requests(description),
+            golden_part.ask,
+            getattr(golden_part, "SEARCHED", ()),
+        )
         write_json(extra / "golden.json", recorded)
         # Alone and as a batch: a server may merge requests.
-        requests = [request for texts in (golden.TEXTS[:1], golden.TEXTS[:2])
-                    for request in golden_part.warmup(description, list(texts))]
+        requests = [
+            request
+            for texts in (golden.TEXTS[:1], golden.TEXTS[:2])
+            for request in golden_part.warmup(description, list(texts))
+        ]
         write_requests(extra / "tf_serving_warmup_requests", destination.parent.name, requests)
         verify_export(part, description, golden_part, loaded)
         write_card(destination, description, source, task.part("card"))
@@ -198,7 +214,9 @@ def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         # A leading dot: a server that watches NAME takes only integers for versions.
-        part = pathlib.Path(tempfile.mkdtemp(prefix=f".{destination.name}.part-", dir=destination.parent))
+        part = pathlib.Path(
+            tempfile.mkdtemp(prefix=f".{destination.name}.part-", dir=destination.parent)
+        )
         part.chmod(0o755)
         yield part
         os.rename(part, destination)

@@ -16,7 +16,11 @@ import tensorflow as tf
 from tfsum.errors import ExportError
 from tfsum.formats.int8_rows import quantize_rows
 
-STORAGES = ("float32", "float16", "small")  # small: float16, and the rows of embeddings int8 with a scale each
+STORAGES = (
+    "float32",
+    "float16",
+    "small",
+)  # small: float16, and the rows of embeddings int8 with a scale each
 WORD_EMBEDDING = "bert/word_embeddings/embeddings"
 _VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 POOLER = "bert/pooler/"  # the vector of a whole text: used by classifiers, not by sentence heads
@@ -37,25 +41,51 @@ class StoredWeights(tf.Module):
 
     Example:
         >>> import tfsum
-        >>> model = tfsum.Transformer(20, 20, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
-        ...                           feed_forward_width=16, start_id=1, end_id=2)
+        >>> model = tfsum.Transformer(
+        ...     20,
+        ...     20,
+        ...     num_encoder_layers=1,
+        ...     num_decoder_layers=1,
+        ...     d_model=8,
+        ...     num_heads=2,
+        ...     feed_forward_width=16,
+        ...     start_id=1,
+        ...     end_id=2,
+        ... )
         >>> model.build()
         >>> weights = StoredWeights(model, "float16")
         >>> sorted({dtype for dtype, shape in weights.table().values()})
         ['float16']
     """
 
-    def __init__(self, model: keras.Model, storage: str = "float32", tables: Sequence[str] = (),
-                 pooler: bool = True) -> None:
+    def __init__(
+        self,
+        model: keras.Model,
+        storage: str = "float32",
+        tables: Sequence[str] = (),
+        pooler: bool = True,
+    ) -> None:
         super().__init__(name="weights")
         if storage not in STORAGES:
             raise ExportError(f"storage is {storage!r}; known are {', '.join(STORAGES)}")
-        used = {_path(v, model): v for v in model.variables if not v.path.endswith("seed_generator_state")}
+        used = {
+            _path(v, model): v
+            for v in model.variables
+            if not v.path.endswith("seed_generator_state")
+        }
         used = {path: v for path, v in used.items() if pooler or not path.startswith(POOLER)}
         looked_up = used.pop(WORD_EMBEDDING, None)
         dtype = tf.float32 if storage == "float32" else tf.float16
-        rounded = {path: _rounded(path, used[path].numpy()) for path in tables if path in used and storage == "small"}
-        others = {path: _variable(path, v.numpy(), dtype) for path, v in used.items() if path not in rounded}
+        rounded = {
+            path: _rounded(path, used[path].numpy())
+            for path in tables
+            if path in used and storage == "small"
+        }
+        others = {
+            path: _variable(path, v.numpy(), dtype)
+            for path, v in used.items()
+            if path not in rounded
+        }
         self.stored = {**others, **{path: rows for path, (rows, _) in rounded.items()}}
         self.scales = {path: scales for path, (_, scales) in rounded.items()}
         if looked_up is not None:
@@ -81,13 +111,17 @@ class StoredWeights(tf.Module):
     def read(self) -> dict[str, tf.Tensor]:
         """All weights except lookup tables as float32 tensors: call once per request, before its loops."""
         values = {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
-        return values | {path: values[path] * scales[:, tf.newaxis] for path, scales in self.scales.items()}
+        return values | {
+            path: values[path] * scales[:, tf.newaxis] for path, scales in self.scales.items()
+        }
 
     @contextlib.contextmanager
     def model(self, values: dict[str, tf.Tensor]) -> Iterator[Any]:
         """Context manager with the model on the `values` of `read`."""
         model, used = self._reach()
-        with keras.StatelessScope(state_mapping=[(variable, values[path]) for path, variable in used]):
+        with keras.StatelessScope(
+            state_mapping=[(variable, values[path]) for path, variable in used]
+        ):
             yield model
 
 
@@ -105,7 +139,10 @@ def load_stored(model: keras.Model, folder: str | pathlib.Path) -> None:
         >>> load_stored(model, "saved_models/bert_sum_ext_news_en/1")  # doctest: +SKIP
     """
     reader = tf.train.load_checkpoint(str(pathlib.Path(folder) / "variables" / "variables"))
-    stored = {name.removesuffix(_VALUE).removeprefix("weights/"): name for name in reader.get_variable_to_shape_map()}
+    stored = {
+        name.removesuffix(_VALUE).removeprefix("weights/"): name
+        for name in reader.get_variable_to_shape_map()
+    }
     found = 0
     for variable in model.variables:
         path = _path(variable, model)
@@ -117,7 +154,9 @@ def load_stored(model: keras.Model, folder: str | pathlib.Path) -> None:
         variable.assign(value if scales is None else value * reader.get_tensor(scales)[:, None])
         found += 1
     if not found:
-        raise ExportError(f"{folder}: holds no weights as tfsum stores them; expected an export of tfsum")
+        raise ExportError(
+            f"{folder}: holds no weights as tfsum stores them; expected an export of tfsum"
+        )
 
 
 def _path(variable: keras.Variable, model: keras.Model) -> str:
@@ -138,7 +177,9 @@ def _finite(name: str, value: np.ndarray) -> np.ndarray:
 def _rounded(name: str, value: np.ndarray) -> tuple[tf.Variable, tf.Variable]:
     """The int8 rows of a table and their scales."""
     rows, scales = quantize_rows(_finite(name, value))
-    return tf.Variable(rows, trainable=False, name=name), tf.Variable(scales, trainable=False, name=f"{name}_scale")
+    return tf.Variable(rows, trainable=False, name=name), tf.Variable(
+        scales, trainable=False, name=f"{name}_scale"
+    )
 
 
 def _variable(name: str, value: np.ndarray, dtype: tf.DType) -> tf.Variable:

@@ -24,7 +24,9 @@ class Report(dict):
         return "\n".join(f"{name}: {value}" for name, value in self.items())
 
 
-def verify_export(folder: str | pathlib.Path, description: dict, task_golden: Any, loaded: Any = None) -> Report:
+def verify_export(
+    folder: str | pathlib.Path, description: dict, task_golden: Any, loaded: Any = None
+) -> Report:
     """Checks an exported model: signatures, operations, weights, and the golden answers replayed.
 
     Args:
@@ -121,7 +123,9 @@ def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pat
     """
     for name, inputs in signatures.items():
         if name not in loaded.signatures:
-            raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(loaded.signatures)}")
+            raise ExportError(
+                f"{folder}: no signature {name!r}; found {', '.join(loaded.signatures)}"
+            )
         specs = loaded.signatures[name].structured_input_signature[1]
         found = {key: spec.dtype for key, spec in specs.items()}
         if found != inputs:

@@ -34,7 +34,9 @@ def prediction_log() -> type:
         >>> prediction_log().DESCRIPTOR.full_name
         'tensorflow.serving.PredictionLog'
     """
-    pool = descriptor_pool.DescriptorPool()  # one of our own: the real messages may be in the default one
+    pool = (
+        descriptor_pool.DescriptorPool()
+    )  # one of our own: the real messages may be in the default one
     tensor = tf.make_tensor_proto(0).DESCRIPTOR.file
     for file in _with_dependencies(tensor):
         pool.Add(_proto_of(file))
@@ -116,7 +118,9 @@ def write_requests(path: pathlib.Path, name: str, requests: Iterable[tuple[str, 
     Example:
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_requests(pathlib.Path(folder, "requests"), "news", [("score", {"text": ["It rained."]})])
+        ...     write_requests(
+        ...         pathlib.Path(folder, "requests"), "news", [("score", {"text": ["It rained."]})]
+        ...     )
         ...     len(list(tf.data.TFRecordDataset(f"{folder}/requests")))
         1
     """

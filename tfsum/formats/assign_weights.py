@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.formats.weight_names import OTHER_HEADS, StoredModel, bert_names, names_in, variables_by_path
+from tfsum.formats.weight_names import (
+    OTHER_HEADS,
+    StoredModel,
+    bert_names,
+    names_in,
+    variables_by_path,
+)
 
 
 def assign_bert(bert: Any, stored: StoredModel) -> None:
@@ -43,7 +49,10 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
         tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
     names = names_in(stored, bert_names(bert.config["num_hidden_layers"], "bert."))
     if not any("pooler" in name for name in tensors):
-        warnings.warn(f"{stored.source}: has no pooler; it is initialized at random and needs training", stacklevel=4)
+        warnings.warn(
+            f"{stored.source}: has no pooler; it is initialized at random and needs training",
+            stacklevel=4,
+        )
         names = [row for row in names if "pooler" not in row[0]]
     assign(variables_by_path(bert), names, tensors, stored.source)
 
@@ -73,7 +82,12 @@ def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: Store
     assign(variables_by_path(head), rows, tensors, stored.source)
 
 
-def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dict, source: str | os.PathLike) -> None:
+def assign(
+    variables: dict,
+    names: Sequence[tuple[str, str, bool]],
+    tensors: dict,
+    source: str | os.PathLike,
+) -> None:
     """Sets variables from arrays by a table of names, after checking all of them.
 
     Args:
@@ -88,7 +102,12 @@ def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dic
     Example:
         >>> import keras
         >>> bias = keras.Variable([0.0, 0.0])
-        >>> assign({"bias": bias}, [("b", "bias", False)], {"b": np.array([1.0, 2.0], np.float32)}, "a file")
+        >>> assign(
+        ...     {"bias": bias},
+        ...     [("b", "bias", False)],
+        ...     {"b": np.array([1.0, 2.0], np.float32)},
+        ...     "a file",
+        ... )
         >>> bias.numpy().tolist()
         [1.0, 2.0]
     """
@@ -97,8 +116,12 @@ def assign(variables: dict, names: Sequence[tuple[str, str, bool]], tensors: dic
         variables[path].assign(value)
 
 
-def checked(shapes: dict[str, tuple[int, ...]], names: Sequence[tuple[str, str, bool]], tensors: dict,
-            source: str | os.PathLike) -> dict[str, np.ndarray]:
+def checked(
+    shapes: dict[str, tuple[int, ...]],
+    names: Sequence[tuple[str, str, bool]],
+    tensors: dict,
+    source: str | os.PathLike,
+) -> dict[str, np.ndarray]:
     """Checks arrays by a table of names: all of them are there, and no others, and fit.
 
     Args:
@@ -115,23 +138,37 @@ def checked(shapes: dict[str, tuple[int, ...]], names: Sequence[tuple[str, str, 
             them at once.
 
     Example:
-        >>> checked({"bias": (2,)}, [("b", "bias", False)], {"b": np.array([1.0, 2.0], np.float32)}, "a file")
+        >>> checked(
+        ...     {"bias": (2,)},
+        ...     [("b", "bias", False)],
+        ...     {"b": np.array([1.0, 2.0], np.float32)},
+        ...     "a file",
+        ... )
         {'bias': array([1., 2.], dtype=float32)}
     """
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
     unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
     rows = [(name, path, transposed) for name, path, transposed in names if name in tensors]
-    found = [_misfit(name, tensors[name], shapes[path], transposed) for name, path, transposed in rows]
+    found = [
+        _misfit(name, tensors[name], shapes[path], transposed) for name, path, transposed in rows
+    ]
     if kinds := [kind for kind in (missing, unknown, [line for line in found if line]) if kind]:
-        lines = [line for kind in kinds
-                 for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])]
+        lines = [
+            line
+            for kind in kinds
+            for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])
+        ]
         cure = "fix config.json or use the file that belongs to it"
         if expected and tensors and not expected & tensors.keys():
             cure = "none has a known name: save the model itself, without what wraps it (DataParallel: .module)"
-        raise CheckpointError(f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
-                              + "\n  ".join(lines))
-    return {path: tensors[name].T if transposed else tensors[name] for name, path, transposed in rows}
+        raise CheckpointError(
+            f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
+            + "\n  ".join(lines)
+        )
+    return {
+        path: tensors[name].T if transposed else tensors[name] for name, path, transposed in rows
+    }
 
 
 def _misfit(name: str, value: np.ndarray, shape: tuple[int, ...], transposed: bool) -> str | None:

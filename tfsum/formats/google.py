@@ -122,7 +122,9 @@ def google_config(config: dict) -> dict:
     return named
 
 
-def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray], extra: dict) -> None:
+def write_google(
+    folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray], extra: dict
+) -> None:
     """Writes bert_config.json and the checkpoint, each under a temporary name and renamed when whole.
 
     Args:
@@ -156,8 +158,12 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tf.device("cpu"):
-            tf.raw_ops.SaveV2(prefix=str(part), tensor_names=names, shape_and_slices=[""] * len(names),
-                              tensors=[tf.constant(named[name]) for name in names])
+            tf.raw_ops.SaveV2(
+                prefix=str(part),
+                tensor_names=names,
+                shape_and_slices=[""] * len(names),
+                tensors=[tf.constant(named[name]) for name in names],
+            )
         for ending in (".data-00000-of-00001", ".index"):
             os.replace(f"{part}{ending}", folder / f"{PREFIX}{ending}")
         config_text = json.dumps(google_config(config) | extra, indent=2, sort_keys=True) + "\n"
@@ -165,23 +171,33 @@ def write_google(folder: str | os.PathLike, config: dict, tensors: dict[str, np.
     except (OSError, tf.errors.OpError) as error:
         for left in folder.glob(f"{PREFIX}.part*"):
             left.unlink()
-        raise CheckpointError(f"{folder}: cannot be written ({error}); free space or choose another folder") from None
+        raise CheckpointError(
+            f"{folder}: cannot be written ({error}); free space or choose another folder"
+        ) from None
 
 
 def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
     """The folder and the prefix of its one checkpoint."""
     if not path.is_dir():
         if not pathlib.Path(f"{path}.index").is_file():
-            raise CheckpointError(f"{path}: no such checkpoint ({path.name}.index is not in {path.parent}); give a "
-                                  f"prefix, found are {', '.join(_prefixes(path.parent)) or 'none'}")
+            raise CheckpointError(
+                f"{path}: no such checkpoint ({path.name}.index is not in {path.parent}); give a "
+                f"prefix, found are {', '.join(_prefixes(path.parent)) or 'none'}"
+            )
         return path.parent, path
     found = _prefixes(path)
     if PREFIX in found:
         return path, path / PREFIX
     if len(found) != 1:
-        cure = f"give the prefix of one, such as {path / found[-1]}" if found else "put them beside bert_config.json"
-        raise CheckpointError(f"{path}: expected one checkpoint, {PREFIX}.index and its data; found are "
-                              f"{', '.join(found) or 'none'}; {cure}")
+        cure = (
+            f"give the prefix of one, such as {path / found[-1]}"
+            if found
+            else "put them beside bert_config.json"
+        )
+        raise CheckpointError(
+            f"{path}: expected one checkpoint, {PREFIX}.index and its data; found are "
+            f"{', '.join(found) or 'none'}; {cure}"
+        )
     return path, path / found[0]
 
 
@@ -191,7 +207,9 @@ def _prefixes(folder: pathlib.Path) -> list[str]:
 
 def _read_config(path: pathlib.Path) -> dict:
     if not path.is_file():
-        raise CheckpointError(f"{path}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt")
+        raise CheckpointError(
+            f"{path}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt"
+        )
     stored = model_folder.read_json(path)
     config = bert_config.bert_arguments(stored, path)
     if config.get("hidden_act", "gelu") == "gelu":
@@ -207,7 +225,12 @@ def _read_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
         kinds = reader.get_variable_to_dtype_map()
         arrays = {name: reader.get_tensor(name) for name in kinds if not SKIPPED.search(name)}
     except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
-        raise CheckpointError(f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
-                              "cut short: fetch it again") from None
+        raise CheckpointError(
+            f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
+            "cut short: fetch it again"
+        ) from None
     arrays = {name: np.asarray(value) for name, value in arrays.items()}
-    return {name: model_folder.widened(value) if kinds[name].is_floating else value for name, value in arrays.items()}
+    return {
+        name: model_folder.widened(value) if kinds[name].is_floating else value
+        for name, value in arrays.items()
+    }

@@ -14,8 +14,14 @@ from tfsum.atomic_files import atomic_path, write_atomically
 from tfsum.errors import CheckpointError, Error
 
 # safetensors' own reader for numpy lacks bfloat16, in which many encoders are stored.
-STORED_TYPES = {"F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
-                "I64": np.int64, "I32": np.int32}
+STORED_TYPES = {
+    "F64": np.float64,
+    "F32": np.float32,
+    "F16": np.float16,
+    "BF16": ml_dtypes.bfloat16,
+    "I64": np.int64,
+    "I32": np.int32,
+}
 
 
 @contextlib.contextmanager
@@ -59,8 +65,14 @@ def read_json(path: str | os.PathLike) -> dict:
     try:
         value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        what = "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        raise CheckpointError(f"{path}: {what}; a model folder has config.json and model.safetensors") from None
+        what = (
+            "no such file"
+            if isinstance(error, FileNotFoundError)
+            else f"cannot be read ({error.strerror})"
+        )
+        raise CheckpointError(
+            f"{path}: {what}; a model folder has config.json and model.safetensors"
+        ) from None
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise CheckpointError(f"{path}: not JSON ({error}); fetch the file again") from None
     if not isinstance(value, dict):
@@ -86,9 +98,11 @@ def check_vocabulary(folder: str | os.PathLike, rows: int) -> None:
     path = pathlib.Path(folder) / "vocab.txt"
     pieces = read_vocabulary(path)
     if pieces is not None and len(pieces) != rows:
-        raise CheckpointError(f"{piece_file(path)}: {len(pieces)} word pieces, and vocab_size is {rows}; take the "
-                              "vocabulary that the model was trained with (rows without a piece are named [unusedN] "
-                              "at its end)")
+        raise CheckpointError(
+            f"{piece_file(path)}: {len(pieces)} word pieces, and vocab_size is {rows}; take the "
+            "vocabulary that the model was trained with (rows without a piece are named [unusedN] "
+            "at its end)"
+        )
 
 
 def widened(value: np.ndarray) -> np.ndarray:
@@ -143,26 +157,37 @@ def read_safetensors(path: str | os.PathLike) -> dict[str, np.ndarray]:
 
     path = pathlib.Path(path)
     if not path.is_file():
-        raise CheckpointError(f"{path}: no such file; a model folder has config.json and model.safetensors")
+        raise CheckpointError(
+            f"{path}: no such file; a model folder has config.json and model.safetensors"
+        )
     try:
         stored = deserialize(path.read_bytes())
     except (SafetensorError, OSError, ValueError) as error:
-        raise CheckpointError(f"{path}: cannot be read ({error}); the file is broken or cut short: "
-                              "fetch or write it again") from None
+        raise CheckpointError(
+            f"{path}: cannot be read ({error}); the file is broken or cut short: "
+            "fetch or write it again"
+        ) from None
     tensors = {}
     for name, tensor in stored:
         if tensor["dtype"] not in STORED_TYPES:
-            raise CheckpointError(f"{path}: {name} is of type {tensor['dtype']}; tfsum reads "
-                                  f"{', '.join(STORED_TYPES)}: store it as one of them")
+            raise CheckpointError(
+                f"{path}: {name} is of type {tensor['dtype']}; tfsum reads "
+                f"{', '.join(STORED_TYPES)}: store it as one of them"
+            )
         kind = np.dtype(STORED_TYPES[tensor["dtype"]])
         value = np.frombuffer(tensor["data"], kind).reshape(tensor["shape"])
         tensors[name] = value if kind.kind == "i" else widened(value)
     return tensors
 
 
-def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] | None = None,
-               settings: dict | None = None, target_vocabulary: Sequence[str] | None = None,
-               tensors: dict[str, np.ndarray] | None = None) -> None:
+def save_model(
+    model: Any,
+    folder: str | os.PathLike,
+    vocabulary: Sequence[str] | None = None,
+    settings: dict | None = None,
+    target_vocabulary: Sequence[str] | None = None,
+    tensors: dict[str, np.ndarray] | None = None,
+) -> None:
     """Writes the folder of a model: the `save_pretrained` of every class.
 
     Args:
@@ -179,7 +204,12 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
     Example:
         >>> import tempfile, tfsum
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     save_model(tfsum.Bert(2, 8, 1, 2, 16), folder, ["[PAD]", "a"], {"text": {"lowercase": True}})
+        ...     save_model(
+        ...         tfsum.Bert(2, 8, 1, 2, 16),
+        ...         folder,
+        ...         ["[PAD]", "a"],
+        ...         {"text": {"lowercase": True}},
+        ...     )
         ...     sorted(path.name for path in pathlib.Path(folder).iterdir())
         ['config.json', 'model.safetensors', 'tfsum.json', 'vocab.txt']
     """
@@ -187,15 +217,22 @@ def save_model(model: Any, folder: str | os.PathLike, vocabulary: Sequence[str] 
         if not model.built:
             model.build()
         tensors = model.tensors()
-    files = {name: "\n".join(pieces) + "\n" for name, pieces in
-             (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary)) if pieces is not None}
+    files = {
+        name: "\n".join(pieces) + "\n"
+        for name, pieces in (("vocab.txt", vocabulary), ("target_vocab.txt", target_vocabulary))
+        if pieces is not None
+    }
     if settings is not None:
         files["tfsum.json"] = json.dumps(settings, indent=2, ensure_ascii=False) + "\n"
     save(folder, model.folder_config(), tensors, files)
 
 
-def save(folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray],
-         extra: dict[str, str] | None = None) -> None:
+def save(
+    folder: str | os.PathLike,
+    config: dict,
+    tensors: dict[str, np.ndarray],
+    extra: dict[str, str] | None = None,
+) -> None:
     """Writes a model folder, each file under a temporary name and renamed when whole.
 
     Args:
@@ -234,5 +271,7 @@ def _written(path: pathlib.Path) -> Iterator[pathlib.Path]:
     try:
         yield path
     except (OSError, SafetensorError) as error:
-        raise CheckpointError(f"{path}: cannot be written ({getattr(error, 'strerror', None) or error}); free space or "
-                              "choose another folder") from None
+        raise CheckpointError(
+            f"{path}: cannot be written ({getattr(error, 'strerror', None) or error}); free space or "
+            "choose another folder"
+        ) from None

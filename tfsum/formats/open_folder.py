@@ -29,7 +29,9 @@ def open_folder(source: str | os.PathLike) -> StoredModel:
         ...     open_folder(folder).config["vocab_size"]
         10
     """
-    return (google.read_google if google.is_google(source) else hugging_face.read_hugging_face)(source)
+    return (google.read_google if google.is_google(source) else hugging_face.read_hugging_face)(
+        source
+    )
 
 
 def load_bert(cls: Callable[..., Any], stored: StoredModel, changes: dict) -> Any:

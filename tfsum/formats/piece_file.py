@@ -44,29 +44,43 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     """
     path = piece_file(path)
     if path.is_dir():
-        raise CheckpointError(f"{path}: is a folder, expected the file of its word pieces, such as "
-                              f"{path / 'vocab.txt'}")
+        raise CheckpointError(
+            f"{path}: is a folder, expected the file of its word pieces, such as "
+            f"{path / 'vocab.txt'}"
+        )
     try:
         text = path.read_bytes().decode("utf-8")
         if path.suffix == ".json":
             return _of_tokenizer(json.loads(text), path)
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise CheckpointError(f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, one piece a "
-                              "line, or in its place the tokenizer.json of a WordPiece") from error
-    lines = text.removesuffix("\n").split("\n") if text else []  # splitlines would also cut at U+2028
+        raise CheckpointError(
+            f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, one piece a "
+            "line, or in its place the tokenizer.json of a WordPiece"
+        ) from error
+    lines = (
+        text.removesuffix("\n").split("\n") if text else []
+    )  # splitlines would also cut at U+2028
     return [line.removesuffix("\r") for line in lines]
 
 
 def _of_tokenizer(content: Any, path: pathlib.Path) -> list[str]:
     """The pieces of a tokenizer.json and the tokens added to them, whose rows the model has too."""
     match content:
-        case {"model": {"vocab": dict(ids), **model}} if model.get("type", "WordPiece") == "WordPiece":
-            ids = ids | {token["content"]: token["id"] for token in content.get("added_tokens") or ()}
+        case {"model": {"vocab": dict(ids), **model}} if (
+            model.get("type", "WordPiece") == "WordPiece"
+        ):
+            ids = ids | {
+                token["content"]: token["id"] for token in content.get("added_tokens") or ()
+            }
         case _:
-            raise CheckpointError(f"{path}: holds no WordPiece, and tfsum reads no other vocabulary; for the weights "
-                                  "alone move the file out of the folder")
+            raise CheckpointError(
+                f"{path}: holds no WordPiece, and tfsum reads no other vocabulary; for the weights "
+                "alone move the file out of the folder"
+            )
     pieces = sorted(ids, key=ids.__getitem__)
     if [ids[piece] for piece in pieces] != list(range(len(pieces))):
-        raise CheckpointError(f"{path}: the ids of its {len(pieces)} pieces are not 0 to {len(pieces) - 1}; take the "
-                              "vocabulary that the model was trained with")
+        raise CheckpointError(
+            f"{path}: the ids of its {len(pieces)} pieces are not 0 to {len(pieces) - 1}; take the "
+            "vocabulary that the model was trained with"
+        )
     return pieces

@@ -81,7 +81,9 @@ def read_pickle(
 class _Machine:
     """Stack, marks and memo of one pickle."""
 
-    def __init__(self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None) -> None:
+    def __init__(
+        self, find_global: Callable[[str], Global], load_persistent: Callable[[Any], Any] | None
+    ) -> None:
         self.find_global, self.load_persistent = find_global, load_persistent
         self.stack: list[Any] = []
         self.marks: list[list[Any]] = []
@@ -99,7 +101,9 @@ class _Machine:
             elif name in _ACTIONS:
                 _ACTIONS[name](self, argument)
             else:
-                raise CheckpointError(f"the pickle instruction {name} is not one that torch.save writes")
+                raise CheckpointError(
+                    f"the pickle instruction {name} is not one that torch.save writes"
+                )
         raise ValueError("no STOP")
 
     def since_mark(self) -> list[Any]:
@@ -160,21 +164,31 @@ class _Machine:
 
     def call(self, _: Any) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
-        if not isinstance(function, Global) or function.call is None or type(arguments) is not tuple:
-            raise CheckpointError(f"the stream calls {_kind(function)}, which no checkpoint may call")
+        if (
+            not isinstance(function, Global)
+            or function.call is None
+            or type(arguments) is not tuple
+        ):
+            raise CheckpointError(
+                f"the stream calls {_kind(function)}, which no checkpoint may call"
+            )
         self.stack.append(function.call(*arguments))
 
     def set_state(self, _: Any) -> None:
         state, target = self.stack.pop(), self.stack[-1]
         if type(state) is not dict or not all(type(key) is str for key in state):
-            raise CheckpointError(f"the state of {_kind(target)} is {_kind(state)}, not named attributes")
+            raise CheckpointError(
+                f"the state of {_kind(target)} is {_kind(state)}, not named attributes"
+            )
         if type(target) is Opaque:
             target.attributes.update(state)
         elif type(target) is argparse.Namespace:
             vars(target).update(state)
         elif type(target) is not collections.OrderedDict or set(state) != {"_metadata"}:
             # The `_metadata` of a torch state_dict holds version numbers of modules: left out.
-            raise CheckpointError(f"the stream sets attributes of {_kind(target)}: {sorted(state)[:5]}")
+            raise CheckpointError(
+                f"the stream sets attributes of {_kind(target)}: {sorted(state)[:5]}"
+            )
 
     def persistent(self, _: Any) -> None:
         if self.load_persistent is None:
@@ -183,7 +197,11 @@ class _Machine:
 
 
 def _kind(thing: Any) -> str:
-    return repr(thing) if isinstance(thing, Global | Opaque) else f"an object of type {type(thing).__name__}"
+    return (
+        repr(thing)
+        if isinstance(thing, Global | Opaque)
+        else f"an object of type {type(thing).__name__}"
+    )
 
 
 def hashable(key: Any) -> Any:

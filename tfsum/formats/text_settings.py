@@ -8,8 +8,12 @@ import unicodedata
 from tfsum.errors import CheckpointError
 from tfsum.formats.model_folder import read_json, read_vocabulary
 
-PLACES = (("tfsum.json", "lowercase"), ("tokenizer_config.json", "do_lower_case"), ("tokenizer.json", "lowercase"),
-          ("bert_config.json", "do_lower_case"))
+PLACES = (
+    ("tfsum.json", "lowercase"),
+    ("tokenizer_config.json", "do_lower_case"),
+    ("tokenizer.json", "lowercase"),
+    ("bert_config.json", "do_lower_case"),
+)
 SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 
 
@@ -45,11 +49,16 @@ def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
         section = SECTIONS.get(file)
         stored = content.get(section) or {} if section else content
         if not isinstance(stored, dict):
-            raise CheckpointError(f"{place}: \"{section}\" is {stored!r}; expected an object, such as "
-                                  '{"lowercase": true}')
+            raise CheckpointError(
+                f'{place}: "{section}" is {stored!r}; expected an object, such as '
+                '{"lowercase": true}'
+            )
         settings = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
-        if errors := [f"{name} is {value!r}" for name, value in settings.items()
-                      if type(value) not in (bool, type(None))]:
+        if errors := [
+            f"{name} is {value!r}"
+            for name, value in settings.items()
+            if type(value) not in (bool, type(None))
+        ]:
             raise CheckpointError(f"{place}: {', '.join(errors)}; expected true, false or nothing")
         if settings["lowercase"] is not None:
             return settings
@@ -72,10 +81,16 @@ def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
         ...     vocabulary_settings(pathlib.Path(folder, "vocab.txt"))
         {'lowercase': False, 'strip_accents': None}
     """
-    pieces = [piece for piece in map(str.strip, read_vocabulary(vocabulary) or [])
-              if not (piece.startswith("[") and piece.endswith("]"))]
+    pieces = [
+        piece
+        for piece in map(str.strip, read_vocabulary(vocabulary) or [])
+        if not (piece.startswith("[") and piece.endswith("]"))
+    ]
     lowercase = not any(piece != piece.lower() for piece in pieces)
-    return {"lowercase": lowercase, "strip_accents": False if lowercase and any(map(_has_accents, pieces)) else None}
+    return {
+        "lowercase": lowercase,
+        "strip_accents": False if lowercase and any(map(_has_accents, pieces)) else None,
+    }
 
 
 def _has_accents(piece: str) -> bool:
@@ -98,11 +113,17 @@ def tokenizer_config(settings: dict) -> str:
     """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs.
 
     Example:
-        >>> json.loads(tokenizer_config({"lowercase": True, "strip_accents": None}))["do_lower_case"]
+        >>> json.loads(tokenizer_config({"lowercase": True, "strip_accents": None}))[
+        ...     "do_lower_case"
+        ... ]
         True
     """
-    kept = {"tokenizer_class": "BertTokenizer", "do_lower_case": settings["lowercase"],
-            "strip_accents": settings["strip_accents"], "tokenize_chinese_chars": True}
+    kept = {
+        "tokenizer_class": "BertTokenizer",
+        "do_lower_case": settings["lowercase"],
+        "strip_accents": settings["strip_accents"],
+        "tokenize_chinese_chars": True,
+    }
     return json.dumps(kept, indent=2) + "\n"
 
 
@@ -120,6 +141,7 @@ def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
         >>> google_keys({"lowercase": False, "strip_accents": None}, pathlib.Path("no_vocab.txt"))
         {'do_lower_case': False, 'strip_accents': None}
     """
+
     def tokenizer(lowercase: bool | None, strip_accents: bool | None) -> tuple:
         return lowercase, lowercase if strip_accents is None else strip_accents
 

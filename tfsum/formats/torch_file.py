@@ -19,7 +19,9 @@ from tfsum.formats.torch_objects import StorageId, read_object
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
-LEGACY_BEGIN = b"\x80\x02\x8a\x0a" + LEGACY_MAGIC.to_bytes(10, "little")  # the pickle of the magic number
+LEGACY_BEGIN = b"\x80\x02\x8a\x0a" + LEGACY_MAGIC.to_bytes(
+    10, "little"
+)  # the pickle of the magic number
 ZIP = b"PK\3\4"
 
 
@@ -48,7 +50,9 @@ def read_torch_file(path: str | os.PathLike) -> dict:
     """
     value = _read(path)
     if not isinstance(value, dict):
-        raise CheckpointError(f"{path}: holds {type(value).__name__}, expected a dictionary of weights")
+        raise CheckpointError(
+            f"{path}: holds {type(value).__name__}, expected a dictionary of weights"
+        )
     return value
 
 
@@ -73,7 +77,9 @@ def read_torch_examples(path: str | os.PathLike) -> list[dict]:
     value = _read(path)
     if type(value) is not list or not all(type(example) is dict for example in value):
         found = "a list of other things" if type(value) is list else f"a {type(value).__name__}"
-        raise CheckpointError(f"{path}: holds {found}, expected a list of dictionaries, the examples of a shard")
+        raise CheckpointError(
+            f"{path}: holds {found}, expected a list of dictionaries, the examples of a shard"
+        )
     return value
 
 
@@ -98,7 +104,9 @@ def _read(path: str | os.PathLike) -> Any:
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from error
     except Exception as error:  # a broken file may break any step of the reading, in any way
-        what = f"truncated or corrupt ({type(error).__name__}: {error}); fetch or save the file again"
+        what = (
+            f"truncated or corrupt ({type(error).__name__}: {error}); fetch or save the file again"
+        )
         raise CheckpointError(f"{path}: {what}") from error
 
 
@@ -129,7 +137,9 @@ def _read_zip(content: mmap.mmap) -> Any:
         if asked.key not in found:
             name = f"{root}data/{asked.key}"
             if name not in records:
-                raise CheckpointError(f"the archive has no record {name} for a storage that its tensors need")
+                raise CheckpointError(
+                    f"the archive has no record {name} for a storage that its tensors need"
+                )
             found[asked.key] = _record(content, records[name])
         return found[asked.key]
 
@@ -147,13 +157,17 @@ def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
     start = info.header_offset + 30 + name_length + extra_length
     data = memoryview(content)[start : start + info.file_size]
     if header[:4] != b"PK\3\4" or len(data) != info.file_size or zlib.crc32(data) != info.CRC:
-        raise CheckpointError(f"the record {info.filename} is damaged (its checksum or its place is wrong)")
+        raise CheckpointError(
+            f"the record {info.filename} is damaged (its checksum or its place is wrong)"
+        )
     return data
 
 
 def _read_legacy(content: mmap.mmap) -> Any:
     if _plain(content, "magic number") != LEGACY_MAGIC:
-        raise CheckpointError("neither a zip archive nor a stream of torch.save: not a torch checkpoint")
+        raise CheckpointError(
+            "neither a zip archive nor a stream of torch.save: not a torch checkpoint"
+        )
     protocol, system = _plain(content, "protocol"), _plain(content, "system")
     if protocol != LEGACY_PROTOCOL or not isinstance(system, dict):
         raise CheckpointError(f"protocol {protocol} of torch.save, expected {LEGACY_PROTOCOL}")
@@ -181,7 +195,9 @@ def _plain(content: mmap.mmap, what: str) -> Any:
     try:
         return read_pickle(cast(BinaryIO, content), _no_global)
     except Exception as error:
-        raise CheckpointError(f"no torch checkpoint, or a broken one: no {what} at its beginning") from error
+        raise CheckpointError(
+            f"no torch checkpoint, or a broken one: no {what} at its beginning"
+        ) from error
 
 
 def _no_global(name: str) -> Global:
@@ -191,7 +207,9 @@ def _no_global(name: str) -> Global:
 def _legacy_storages(content: mmap.mmap, asked: dict[str, StorageId]) -> dict[str, memoryview]:
     keys = read_pickle(cast(BinaryIO, content), _no_global)
     if type(keys) is not list or sorted(map(str, keys)) != sorted(asked):
-        raise CheckpointError("the list of storages is not that of the storages which the tensors need")
+        raise CheckpointError(
+            "the list of storages is not that of the storages which the tensors need"
+        )
     found, place, whole = {}, content.tell(), memoryview(content)
     for key in keys:
         (count,) = struct.unpack("<q", whole[place : place + 8])
@@ -208,4 +226,6 @@ def _legacy_storages(content: mmap.mmap, asked: dict[str, StorageId]) -> dict[st
 
 def _check_byte_order(little: bool) -> None:
     if not little:
-        raise CheckpointError("written on a big-endian machine; save it again on a little-endian one")
+        raise CheckpointError(
+            "written on a big-endian machine; save it again on a little-endian one"
+        )

@@ -106,7 +106,9 @@ def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview | None]
             return Storage(asked.kind, None)
         if len(data) != asked.byte_count():
             expected = f"{asked.byte_count()} for {asked.count} elements of {asked.kind}"
-            raise CheckpointError(f"the storage {asked.key} has {len(data)} bytes, expected {expected}")
+            raise CheckpointError(
+                f"the storage {asked.key} has {len(data)} bytes, expected {expected}"
+            )
         return Storage(asked.kind, np.frombuffer(data, ELEMENTS[asked.kind])[asked.part])
 
     return read_pickle(stream, _find_global, persistent)
@@ -137,16 +139,26 @@ def _part(rest: list[Any], count: int) -> tuple[int, int]:
 def _tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Any:
     """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
     numbers = (offset, *size, *stride)
-    sound = isinstance(storage, Storage) and len(size) == len(stride) and all(type(n) is int for n in numbers)
+    sound = (
+        isinstance(storage, Storage)
+        and len(size) == len(stride)
+        and all(type(n) is int for n in numbers)
+    )
     if not sound or min(numbers) < 0:
         raise CheckpointError(f"a malformed tensor: offset {offset}, size {size}, stride {stride}")
     if storage.elements is None:
         return None
     count, available = math.prod(size), len(storage.elements)
-    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True)) if count else offset - 1
+    last = (
+        offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+        if count
+        else offset - 1
+    )
     if last >= available or count > max(available, LARGEST_REPEAT):
         found = f"offset {offset}, size {tuple(size)}, stride {tuple(stride)}"
-        raise CheckpointError(f"a tensor points outside its storage of {available} elements: {found}")
+        raise CheckpointError(
+            f"a tensor points outside its storage of {available} elements: {found}"
+        )
     steps = [step * storage.elements.itemsize for step in stride]
     view = np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
     if storage.kind == "BFloat16Storage":

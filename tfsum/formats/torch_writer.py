@@ -12,14 +12,22 @@ import numpy as np
 from tfsum.atomic_files import atomic_path
 
 ROOT = "archive"
-STORAGES = {"f4": "FloatStorage", "f2": "HalfStorage", "f8": "DoubleStorage", "u1": "ByteStorage", "i8": "LongStorage",
-            "i4": "IntStorage"}
+STORAGES = {
+    "f4": "FloatStorage",
+    "f2": "HalfStorage",
+    "f8": "DoubleStorage",
+    "u1": "ByteStorage",
+    "i8": "LongStorage",
+    "i4": "IntStorage",
+}
 # The instructions are pickle's own, see Lib/pickletools.py; nothing here reads or runs one.
 ALIGNMENT = 64  # of the storages, which torch can map
 HEADER, EXTRA = 30, 4  # bytes before a record's name, and before the filling of its extra field
 
 
-def write_torch_file(path: str | pathlib.Path, tensors: Mapping[str, np.ndarray], options: Mapping[str, Any]) -> None:
+def write_torch_file(
+    path: str | pathlib.Path, tensors: Mapping[str, np.ndarray], options: Mapping[str, Any]
+) -> None:
     """Writes `{"model": an OrderedDict of tensors, "opt": an argparse.Namespace}` in the zip format (torch >= 1.6).
 
     Two names of one array share a storage, as tied weights do. The file gets its name when it is complete.
@@ -38,7 +46,9 @@ def write_torch_file(path: str | pathlib.Path, tensors: Mapping[str, np.ndarray]
         >>> import tempfile
         >>> from tfsum.formats.torch_file import read_torch_file
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_torch_file(f"{folder}/model.pt", {"bias": np.ones(2, np.float32)}, {"heads": 8})
+        ...     write_torch_file(
+        ...         f"{folder}/model.pt", {"bias": np.ones(2, np.float32)}, {"heads": 8}
+        ...     )
         ...     content = read_torch_file(f"{folder}/model.pt")
         ...     content["model"]["bias"].tolist(), content["opt"].heads
         ([1.0, 1.0], 8)
@@ -47,8 +57,10 @@ def write_torch_file(path: str | pathlib.Path, tensors: Mapping[str, np.ndarray]
     for array in tensors.values():
         storages.setdefault(_address(array), (str(len(storages)), np.ascontiguousarray(array)))
     keys = {address: key for address, (key, _) in storages.items()}
-    content = _dictionary(((name, _tensor(array, keys[_address(array)])) for name, array in tensors.items()),
-                          _call("collections", "OrderedDict"))
+    content = _dictionary(
+        ((name, _tensor(array, keys[_address(array)])) for name, array in tensors.items()),
+        _call("collections", "OrderedDict"),
+    )
     namespace = _call("argparse", "Namespace") + _plain(dict(options)) + b"b"
     whole = _dictionary((("model", content), ("opt", namespace)), b"}")
 
@@ -79,7 +91,9 @@ def _tensor(array: np.ndarray, key: str) -> bytes:
     """`torch._utils._rebuild_tensor_v2(storage, 0, size, stride, False, OrderedDict())`."""
     strides = tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
     kind = _global("torch", STORAGES[array.dtype.str[1:]])
-    storage = b"(" + _plain("storage") + kind + _plain(key) + _plain("cpu") + _plain(array.size) + b"tQ"
+    storage = (
+        b"(" + _plain("storage") + kind + _plain(key) + _plain("cpu") + _plain(array.size) + b"tQ"
+    )
     arguments = storage + b"".join(map(_plain, (0, tuple(array.shape), strides, False)))
     hooks = _call("collections", "OrderedDict")
     return _global("torch._utils", "_rebuild_tensor_v2") + b"(" + arguments + hooks + b"tR"

@@ -30,12 +30,16 @@ LAYER = (
     ("output.dense", "feed_forward/outer", DENSE),
     ("output.LayerNorm", "feed_forward_norm", NORM),
 )
-NO_WEIGHT = re.compile(r"(^|\.)embeddings\.position_ids$")  # a buffer of older transformers: 0, 1, 2, ...
+NO_WEIGHT = re.compile(
+    r"(^|\.)embeddings\.position_ids$"
+)  # a buffer of older transformers: 0, 1, 2, ...
 # Heads of other tasks, which an encoder ignores: Hugging Face's names and Google's.
 OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.", "cls/", "output_weights", "output_bias")
 # What Hugging Face may store a second time, and the tensor that it must equal.
-TIED = {"cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
-        "cls.predictions.decoder.bias": "cls.predictions.bias"}
+TIED = {
+    "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+    "cls.predictions.decoder.bias": "cls.predictions.bias",
+}
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
@@ -63,7 +67,9 @@ class StoredModel(NamedTuple):
             those of the file.
 
     Example:
-        >>> stored = StoredModel("a file", {}, dict.fromkeys(["bert.pooler.dense.bias", "cls.predictions.bias"]))
+        >>> stored = StoredModel(
+        ...     "a file", {}, dict.fromkeys(["bert.pooler.dense.bias", "cls.predictions.bias"])
+        ... )
         >>> stored.parts()
         'bert, cls'
     """
@@ -91,8 +97,14 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
     """
     parts = [(file, path, kinds) for file, path, kinds in TOP]
     for i in range(num_layers):
-        parts += [(f"encoder.layer.{i}.{f}", f"encoder/layer_{i}/{p}", kinds) for f, p, kinds in LAYER]
-    return [(f"{prefix}{file}.{a}", f"{path}/{b}", t) for file, path, kinds in parts for a, b, t in kinds]
+        parts += [
+            (f"encoder.layer.{i}.{f}", f"encoder/layer_{i}/{p}", kinds) for f, p, kinds in LAYER
+        ]
+    return [
+        (f"{prefix}{file}.{a}", f"{path}/{b}", t)
+        for file, path, kinds in parts
+        for a, b, t in kinds
+    ]
 
 
 def variables_by_path(model: Any) -> dict:
@@ -112,7 +124,7 @@ def variables_by_path(model: Any) -> dict:
     paths = {}
     for variable in weights:
         parts = variable.path.split("/")
-        paths["/".join(parts[parts.index(model.name) + 1:])] = variable
+        paths["/".join(parts[parts.index(model.name) + 1 :])] = variable
     assert len(paths) == len(weights), "two weights of one path"
     return paths
 
@@ -134,7 +146,9 @@ def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
         >>> bert_tensors(bert)["encoder.layer.0.intermediate.dense.weight"].shape
         (16, 8)
     """
-    return named_tensors(variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix))
+    return named_tensors(
+        variables_by_path(bert), bert_names(bert.config["num_hidden_layers"], prefix)
+    )
 
 
 def named_tensors(variables: dict, names: Sequence[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
@@ -148,14 +162,21 @@ def named_tensors(variables: dict, names: Sequence[tuple[str, str, bool]]) -> di
         Arrays by name.
 
     Example:
-        >>> named_tensors({"kernel": np.zeros((2, 3))}, [("weight", "kernel", True)])["weight"].shape
+        >>> named_tensors({"kernel": np.zeros((2, 3))}, [("weight", "kernel", True)])[
+        ...     "weight"
+        ... ].shape
         (3, 2)
     """
     arrays = {name: np.asarray(variables[path]) for name, path, _ in names}
-    return {name: np.ascontiguousarray(arrays[name].T if transposed else arrays[name]) for name, _, transposed in names}
+    return {
+        name: np.ascontiguousarray(arrays[name].T if transposed else arrays[name])
+        for name, _, transposed in names
+    }
 
 
-def names_in(stored: StoredModel, names: Sequence[tuple[str, str, bool]]) -> list[tuple[str, str, bool]]:
+def names_in(
+    stored: StoredModel, names: Sequence[tuple[str, str, bool]]
+) -> list[tuple[str, str, bool]]:
     """The rows of a table of names, with the names of a file instead of Hugging Face's.
 
     Args:

@@ -35,8 +35,9 @@ class ExportedModel:
         self.description = read_description(self.path)
         self._model = load_model(self.path, self.description)
 
-    def _ask(self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
-             ) -> list[dict[str, np.ndarray]]:
+    def _ask(
+        self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
+    ) -> list[dict[str, np.ndarray]]:
         """Calls a signature on any number of texts, in groups.
 
         Args:
@@ -47,12 +48,19 @@ class ExportedModel:
         Returns:
             For each row of the columns the outputs by name, without their first dimension.
         """
-        encoded = {name: [text if isinstance(text, bytes) else as_bytes(text) for text in column]
-                   for name, column in columns.items()}
+        encoded = {
+            name: [text if isinstance(text, bytes) else as_bytes(text) for text in column]
+            for name, column in columns.items()
+        }
         answers: dict[int, dict[str, np.ndarray]] = {}
         for rows in batches([sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]):
-            inputs = {name: tf.constant([column[i] for i in rows], tf.string) for name, column in encoded.items()}
+            inputs = {
+                name: tf.constant([column[i] for i in rows], tf.string)
+                for name, column in encoded.items()
+            }
             inputs |= {name: tf.fill([len(rows)], value) for name, value in options.items()}
             outputs = {k: v.numpy() for k, v in self._model.signatures[signature](**inputs).items()}
-            answers |= {i: {k: v[place] for k, v in outputs.items()} for place, i in enumerate(rows)}
+            answers |= {
+                i: {k: v[place] for k, v in outputs.items()} for place, i in enumerate(rows)
+            }
         return [answers[i] for i in range(len(answers))]

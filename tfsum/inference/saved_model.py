@@ -30,16 +30,23 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
     path = pathlib.Path(path)
     if (path / "saved_model.pb").is_file() or not path.is_dir():
         return path
-    versions = [p for p in path.iterdir()
-                if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()]
+    versions = [
+        p
+        for p in path.iterdir()
+        if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()
+    ]
     if not versions and (path / "best" / "config.json").is_file():
         raise ExportError(f"{path}: is the folder of a run; its model is {path / 'best'}")
     if not versions and (path / "config.json").is_file():
-        raise ExportError(f"{path}: is a model folder, expected an exported model; export it first: "
-                          f"`tfsum export {path} DESTINATION`")
+        raise ExportError(
+            f"{path}: is a model folder, expected an exported model; export it first: "
+            f"`tfsum export {path} DESTINATION`"
+        )
     if not versions:
-        raise ExportError(f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
-                          "`tfsum export` wrote")
+        raise ExportError(
+            f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
+            "`tfsum export` wrote"
+        )
     return max(versions, key=lambda p: int(p.name))
 
 
@@ -59,7 +66,9 @@ def read_description(folder: str | pathlib.Path) -> dict:
     """
     path = pathlib.Path(folder)
     if not path.exists():
-        raise ExportError(f"{path}: no such folder; expected NAME or NAME/VERSION that `tfsum export` wrote")
+        raise ExportError(
+            f"{path}: no such folder; expected NAME or NAME/VERSION that `tfsum export` wrote"
+        )
     if not (path / "saved_model.pb").is_file():
         raise ExportError(
             f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "
@@ -120,6 +129,10 @@ def read_json(path: pathlib.Path) -> dict:
     try:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ExportError(f"{path}: no such file; expected a SavedModel that `tfsum export` wrote") from None
+        raise ExportError(
+            f"{path}: no such file; expected a SavedModel that `tfsum export` wrote"
+        ) from None
     except (OSError, ValueError) as error:
-        raise ExportError(f"{path}: cannot be read ({error}); fetch or export the model again") from None
+        raise ExportError(
+            f"{path}: cannot be read ({error}); fetch or export the model again"
+        ) from None

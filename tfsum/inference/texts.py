@@ -32,7 +32,9 @@ def check_texts(texts: Iterable[str]) -> list[str]:
         ['It rained.', 'The sun shone.']
     """
     if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
-        raise Error(f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)")
+        raise Error(
+            f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)"
+        )
     texts = list(texts)
     for i, text in enumerate(texts):
         if not isinstance(text, str):

@@ -51,7 +51,12 @@ class Cache(NamedTuple):
         """
         batch, heads, length, beams, size = ops.shape(self.tensor)
         rows = batch * heads
-        places = ops.stack([ops.arange(rows, dtype="int32"), ops.full((rows,), position, dtype="int32")], axis=1)
-        written = ops.scatter_update(ops.reshape(self.tensor, (-1, length, beams * size)), places,
-                                     ops.reshape(values, (-1, beams * size)))
+        places = ops.stack(
+            [ops.arange(rows, dtype="int32"), ops.full((rows,), position, dtype="int32")], axis=1
+        )
+        written = ops.scatter_update(
+            ops.reshape(self.tensor, (-1, length, beams * size)),
+            places,
+            ops.reshape(values, (-1, beams * size)),
+        )
         return type(self)(ops.reshape(written, (batch, heads, length, beams, size)))

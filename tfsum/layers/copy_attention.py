@@ -9,7 +9,10 @@ from tfsum.layers.masks import additive_mask
 from tfsum.tensor import Tensor
 
 LEAST = 1e-30  # a probability below it counts as it
-FOLLOWING = (2.0, 5.0)  # at first: of 256 places the one after two equal tokens gets 0.8 of the attention
+FOLLOWING = (
+    2.0,
+    5.0,
+)  # at first: of 256 places the one after two equal tokens gets 0.8 of the attention
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -34,8 +37,15 @@ class CopyAttention(keras.layers.Layer):
         >>> from keras import ops
         >>> copy = CopyAttention(8)
         >>> source = ops.ones((1, 3, 8))
-        >>> logits = copy(ops.zeros((1, 2, 30)), ops.ones((1, 2, 8)), copy.keys(source), source,
-        ...               np.array([[7, 9, 7]]), np.array([[True, True, True]]), np.array([[[1, 0], [7, 1]]]))
+        >>> logits = copy(
+        ...     ops.zeros((1, 2, 30)),
+        ...     ops.ones((1, 2, 8)),
+        ...     copy.keys(source),
+        ...     source,
+        ...     np.array([[7, 9, 7]]),
+        ...     np.array([[True, True, True]]),
+        ...     np.array([[[1, 0], [7, 1]]]),
+        ... )
         >>> round(float(ops.sum(ops.exp(logits[0, 0]))), 4), bool(logits[0, 0, 7] > logits[0, 0, 9])
         (1.0, True)
         >>> bool(logits[0, 1, 9] > logits[0, 0, 9])  # 9 follows 7, which was written last
@@ -55,8 +65,12 @@ class CopyAttention(keras.layers.Layer):
         self.query.build((None, None, self.d_model))
         self.key.build((None, None, self.d_model))
         self.gate.build((None, None, 2 * self.d_model + 2))
-        self.following = self.add_weight((2,), lambda shape, dtype: ops.convert_to_tensor(FOLLOWING, dtype),
-                                         name="following", autocast=False)
+        self.following = self.add_weight(
+            (2,),
+            lambda shape, dtype: ops.convert_to_tensor(FOLLOWING, dtype),
+            name="following",
+            autocast=False,
+        )
         self.built = True
 
     def keys(self, source: Tensor) -> Tensor:
@@ -65,8 +79,16 @@ class CopyAttention(keras.layers.Layer):
             self.build()
         return self.key(source)
 
-    def call(self, logits: Tensor, x: Tensor, keys: Tensor, source: Tensor, source_ids: Tensor, source_mask: Tensor,
-             written: Tensor) -> Tensor:
+    def call(
+        self,
+        logits: Tensor,
+        x: Tensor,
+        keys: Tensor,
+        source: Tensor,
+        source_ids: Tensor,
+        source_mask: Tensor,
+        written: Tensor,
+    ) -> Tensor:
         """Mixes the two distributions.
 
         Args:
@@ -86,8 +108,17 @@ class CopyAttention(keras.layers.Layer):
         mixed = (1.0 - share) * ops.softmax(logits) + share * copied
         return ops.log(ops.maximum(mixed, LEAST))
 
-    def loss(self, loss: Tensor, labels: Tensor, x: Tensor, keys: Tensor, source: Tensor, source_ids: Tensor,
-             source_mask: Tensor, written: Tensor) -> Tensor:
+    def loss(
+        self,
+        loss: Tensor,
+        labels: Tensor,
+        x: Tensor,
+        keys: Tensor,
+        source: Tensor,
+        source_ids: Tensor,
+        source_mask: Tensor,
+        written: Tensor,
+    ) -> Tensor:
         """The cross-entropy of each label under the mixed distribution, without the rest of it.
 
         For a vocabulary of 30,000 the distribution itself takes most of a step's time and memory.
@@ -106,17 +137,32 @@ class CopyAttention(keras.layers.Layer):
         mixed = (1.0 - share[..., 0]) * ops.exp(-loss) + share[..., 0] * copied
         return -ops.log(ops.maximum(mixed, LEAST))
 
-    def _attend(self, x: Tensor, keys: Tensor, source: Tensor, source_ids: Tensor, source_mask: Tensor,
-                written: Tensor) -> tuple[Tensor, Tensor]:
+    def _attend(
+        self,
+        x: Tensor,
+        keys: Tensor,
+        source: Tensor,
+        source_ids: Tensor,
+        source_mask: Tensor,
+        written: Tensor,
+    ) -> tuple[Tensor, Tensor]:
         """The attention (B, T, Ts) to the places of the source, and the share (B, T, 1) of copying: float32."""
-        scores = ops.cast(ops.matmul(self.query(x) * self.d_model ** -0.5, ops.swapaxes(keys, 1, 2)), "float32")
-        after_one, after_two = (ops.cast(places, "float32") for places in _following(source_ids, written))
+        scores = ops.cast(
+            ops.matmul(self.query(x) * self.d_model**-0.5, ops.swapaxes(keys, 1, 2)), "float32"
+        )
+        after_one, after_two = (
+            ops.cast(places, "float32") for places in _following(source_ids, written)
+        )
         scores += self.following[0] * after_one + self.following[1] * after_two
         attention = ops.softmax(scores + additive_mask(source_mask[:, None, :]))
         read = ops.matmul(ops.cast(attention, self.compute_dtype), source)
-        sums = [ops.cast(ops.sum(attention * places, axis=-1, keepdims=True), self.compute_dtype)
-                for places in (after_one, after_two)]
-        share = ops.sigmoid(ops.cast(self.gate(ops.concatenate([x, read, *sums], axis=-1)), "float32"))
+        sums = [
+            ops.cast(ops.sum(attention * places, axis=-1, keepdims=True), self.compute_dtype)
+            for places in (after_one, after_two)
+        ]
+        share = ops.sigmoid(
+            ops.cast(self.gate(ops.concatenate([x, read, *sums], axis=-1)), "float32")
+        )
         return attention, share
 
     def get_config(self) -> dict:

@@ -35,10 +35,20 @@ class DecoderLayer(keras.layers.Layer):
         (1, 3, 8)
     """
 
-    def __init__(self, d_model: int, num_heads: int, feed_forward_width: int, activation: str = "relu",
-                 norm: str = "post", dropout: float = 0.1, attention_dropout: float = 0.0,
-                 activation_dropout: float = 0.0, epsilon: float = 1e-6, kernel_initializer: Any = "glorot_uniform",
-                 **kwargs: Any):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        feed_forward_width: int,
+        activation: str = "relu",
+        norm: str = "post",
+        dropout: float = 0.1,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        epsilon: float = 1e-6,
+        kernel_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         if norm not in ("post", "pre"):
             raise Error(f"DecoderLayer: norm is {norm!r}; it must be 'post' or 'pre'")
@@ -59,16 +69,29 @@ class DecoderLayer(keras.layers.Layer):
         policy = self.dtype_policy
 
         def attention(name):
-            return MultiHeadAttention(num_heads, d_model, attention_dropout, self.kernel_initializer, name=name,
-                                      dtype=policy)
+            return MultiHeadAttention(
+                num_heads,
+                d_model,
+                attention_dropout,
+                self.kernel_initializer,
+                name=name,
+                dtype=policy,
+            )
 
         def normalization(name):
             return keras.layers.LayerNormalization(epsilon=epsilon, name=name, dtype=policy)
 
         self.self_attention = attention("self_attention")
         self.cross_attention = attention("cross_attention")
-        self.feed_forward = PositionwiseFeedForward(d_model, feed_forward_width, activation, activation_dropout,
-                                                    self.kernel_initializer, name="feed_forward", dtype=policy)
+        self.feed_forward = PositionwiseFeedForward(
+            d_model,
+            feed_forward_width,
+            activation,
+            activation_dropout,
+            self.kernel_initializer,
+            name="feed_forward",
+            dtype=policy,
+        )
         self.self_attention_norm = normalization("self_attention_norm")
         self.cross_attention_norm = normalization("cross_attention_norm")
         self.feed_forward_norm = normalization("feed_forward_norm")
@@ -77,14 +100,26 @@ class DecoderLayer(keras.layers.Layer):
         self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout", dtype=policy)
 
     def build(self, input_shape: Any = None) -> None:
-        for layer in (self.self_attention, self.self_attention_norm, self.cross_attention,
-                      self.cross_attention_norm, self.feed_forward, self.feed_forward_norm):
+        for layer in (
+            self.self_attention,
+            self.self_attention_norm,
+            self.cross_attention,
+            self.cross_attention_norm,
+            self.feed_forward,
+            self.feed_forward_norm,
+        ):
             layer.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, x: Tensor, source: Tensor, attention_mask: Tensor | None = None,
-             source_mask: Tensor | None = None, training: bool | None = None,
-             return_attention_weights: bool = False) -> Tensor | tuple[Tensor, Tensor, Tensor]:
+    def call(
+        self,
+        x: Tensor,
+        source: Tensor,
+        attention_mask: Tensor | None = None,
+        source_mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor, Tensor]:
         """Applies the layer to whole targets.
 
         Args:
@@ -100,12 +135,23 @@ class DecoderLayer(keras.layers.Layer):
         """
         visible = look_ahead_mask(ops.shape(x)[1])
         visible = visible if attention_mask is None else ops.logical_and(visible, attention_mask)
-        y, own = self.self_attention(self._before(x, self.self_attention_norm), attention_mask=visible,
-                                     training=training, return_attention_weights=True)
+        y, own = self.self_attention(
+            self._before(x, self.self_attention_norm),
+            attention_mask=visible,
+            training=training,
+            return_attention_weights=True,
+        )
         x = self._after(x, self.self_attention_drop(y, training=training), self.self_attention_norm)
-        y, cross = self.cross_attention(self._before(x, self.cross_attention_norm), source,
-                                        attention_mask=source_mask, training=training, return_attention_weights=True)
-        x = self._after(x, self.cross_attention_drop(y, training=training), self.cross_attention_norm)
+        y, cross = self.cross_attention(
+            self._before(x, self.cross_attention_norm),
+            source,
+            attention_mask=source_mask,
+            training=training,
+            return_attention_weights=True,
+        )
+        x = self._after(
+            x, self.cross_attention_drop(y, training=training), self.cross_attention_norm
+        )
         y = self.feed_forward(self._before(x, self.feed_forward_norm), training=training)
         x = self._after(x, self.feed_forward_drop(y, training=training), self.feed_forward_norm)
         return (x, own, cross) if return_attention_weights else x
@@ -125,11 +171,21 @@ class DecoderLayer(keras.layers.Layer):
         keys, values = self.cross_attention.keys_and_values(source)
         batch, heads, _, size = ops.shape(keys)
         room = (batch, heads, max_length, num_beams, size)
-        return {"self_keys": Cache(ops.zeros(room, keys.dtype)), "self_values": Cache(ops.zeros(room, keys.dtype)),
-                "cross_keys": ops.swapaxes(keys, 2, 3), "cross_values": values}
+        return {
+            "self_keys": Cache(ops.zeros(room, keys.dtype)),
+            "self_values": Cache(ops.zeros(room, keys.dtype)),
+            "cross_keys": ops.swapaxes(keys, 2, 3),
+            "cross_values": values,
+        }
 
-    def step(self, x: Tensor, position: Tensor, cache: dict[str, Cache | Tensor], visible: Tensor,
-             source_mask: Tensor) -> tuple[Tensor, dict[str, Cache | Tensor]]:
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor,
+        cache: dict[str, Cache | Tensor],
+        visible: Tensor,
+        source_mask: Tensor,
+    ) -> tuple[Tensor, dict[str, Cache | Tensor]]:
         """Decodes one position of each hypothesis; equals `call` at that position.
 
         Args:
@@ -143,16 +199,27 @@ class DecoderLayer(keras.layers.Layer):
             float tensor (B * K, D), and the caches with this position filled in.
         """
         y = self._before(x, self.self_attention_norm)
-        keys, values = self.self_attention.extend(y, position, cache["self_keys"], cache["self_values"])
+        keys, values = self.self_attention.extend(
+            y, position, cache["self_keys"], cache["self_values"]
+        )
         _, heads, length, num_beams, size = keys.shape
         flat = (-1, heads, length * num_beams, size)
-        y = self.self_attention.step(y, num_beams, ops.swapaxes(ops.reshape(keys.tensor, flat), 2, 3),
-                                     ops.reshape(values.tensor, flat), visible)
+        y = self.self_attention.step(
+            y,
+            num_beams,
+            ops.swapaxes(ops.reshape(keys.tensor, flat), 2, 3),
+            ops.reshape(values.tensor, flat),
+            visible,
+        )
         x = self._after(x, y, self.self_attention_norm)
         y = self._before(x, self.cross_attention_norm)
-        y = self.cross_attention.step(y, num_beams, cache["cross_keys"], cache["cross_values"], source_mask)
+        y = self.cross_attention.step(
+            y, num_beams, cache["cross_keys"], cache["cross_values"], source_mask
+        )
         x = self._after(x, y, self.cross_attention_norm)
-        x = self._after(x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm)
+        x = self._after(
+            x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm
+        )
         return x, {**cache, "self_keys": keys, "self_values": values}
 
     def _before(self, x, norm):
@@ -184,17 +251,26 @@ class Decoder(keras.layers.Layer):
         (1, 3, 8)
     """
 
-    def __init__(self, num_layers: int, name: str | None = None, dtype: Any = None, trainable: bool = True,
-                 **layer: Any):
+    def __init__(
+        self,
+        num_layers: int,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        **layer: Any,
+    ):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.num_layers = num_layers
         self._layer_config = dict(layer)
-        self.decoder_layers = [DecoderLayer(**layer, name=f"layer_{i}", dtype=self.dtype_policy)
-                               for i in range(num_layers)]
+        self.decoder_layers = [
+            DecoderLayer(**layer, name=f"layer_{i}", dtype=self.dtype_policy)
+            for i in range(num_layers)
+        ]
         self.final_norm = None
         if layer.get("norm", "post") == "pre":
-            self.final_norm = keras.layers.LayerNormalization(epsilon=layer.get("epsilon", 1e-6), name="final_norm",
-                                                              dtype=self.dtype_policy)
+            self.final_norm = keras.layers.LayerNormalization(
+                epsilon=layer.get("epsilon", 1e-6), name="final_norm", dtype=self.dtype_policy
+            )
 
     def build(self, input_shape: Any = None) -> None:
         for layer in self.decoder_layers:
@@ -203,9 +279,15 @@ class Decoder(keras.layers.Layer):
             self.final_norm.build((None, None, self._layer_config["d_model"]))
         self.built = True
 
-    def call(self, x: Tensor, source: Tensor, attention_mask: Tensor | None = None,
-             source_mask: Tensor | None = None, training: bool | None = None,
-             return_all: bool = False) -> Tensor | tuple[Tensor, list[Tensor], list[Tensor], list[Tensor]]:
+    def call(
+        self,
+        x: Tensor,
+        source: Tensor,
+        attention_mask: Tensor | None = None,
+        source_mask: Tensor | None = None,
+        training: bool | None = None,
+        return_all: bool = False,
+    ) -> Tensor | tuple[Tensor, list[Tensor], list[Tensor], list[Tensor]]:
         """Decodes whole targets.
 
         Args:
@@ -219,15 +301,23 @@ class Decoder(keras.layers.Layer):
         """
         outputs, attentions, cross_attentions = [x], [], []
         for layer in self.decoder_layers:
-            x, own, cross = layer(x, source, attention_mask=attention_mask, source_mask=source_mask,
-                                  training=training, return_attention_weights=True)
+            x, own, cross = layer(
+                x,
+                source,
+                attention_mask=attention_mask,
+                source_mask=source_mask,
+                training=training,
+                return_attention_weights=True,
+            )
             outputs.append(x)
             attentions.append(own)
             cross_attentions.append(cross)
         x = x if self.final_norm is None else self.final_norm(x)
         return (x, outputs, attentions, cross_attentions) if return_all else x
 
-    def start(self, source: Tensor, max_length: int, num_beams: int = 1) -> tuple[Tensor, dict[str, dict]]:
+    def start(
+        self, source: Tensor, max_length: int, num_beams: int = 1
+    ) -> tuple[Tensor, dict[str, dict]]:
         """Creates the state of `step` for `num_beams` hypotheses per source.
 
         A source has K slots. The keys and values of a step stay in the slot that the hypothesis had at that step;
@@ -241,10 +331,18 @@ class Decoder(keras.layers.Layer):
             `slots` (B * K, L) int32, -1 at positions not decoded yet, and a dict of layer name to its caches.
         """
         slots = ops.full((ops.shape(source)[0] * num_beams, max_length), -1, dtype="int32")
-        return slots, {layer.name: layer.start(source, max_length, num_beams) for layer in self.decoder_layers}
+        return slots, {
+            layer.name: layer.start(source, max_length, num_beams) for layer in self.decoder_layers
+        }
 
-    def step(self, x: Tensor, position: Tensor, slots: Tensor, caches: dict[str, dict],
-             source_mask: Tensor) -> tuple[Tensor, Tensor, dict[str, dict]]:
+    def step(
+        self,
+        x: Tensor,
+        position: Tensor,
+        slots: Tensor,
+        caches: dict[str, dict],
+        source_mask: Tensor,
+    ) -> tuple[Tensor, Tensor, dict[str, dict]]:
         """Decodes one position of each hypothesis; equals `call` at that position.
 
         Args:
@@ -263,7 +361,9 @@ class Decoder(keras.layers.Layer):
         visible = ops.reshape(slots[:, :, None] == slot, (-1, 1, num_beams, length * num_beams))
         source_mask = source_mask[:, None, None, :]
         for layer in self.decoder_layers:
-            x, caches[layer.name] = layer.step(x, position, caches[layer.name], visible, source_mask)
+            x, caches[layer.name] = layer.step(
+                x, position, caches[layer.name], visible, source_mask
+            )
         return x if self.final_norm is None else self.final_norm(x), slots, caches
 
     def get_config(self) -> dict:

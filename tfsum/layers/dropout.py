@@ -33,7 +33,9 @@ def dropout_step(number: Tensor) -> Iterator[None]:
         >>> dropout, masks = Dropout(0.5, seed=1), []
         >>> for number in (7, 7, 8):
         ...     with dropout_step(number):
-        ...         masks.append(ops.convert_to_numpy(dropout(np.ones((1, 100), "float32"), training=True)))
+        ...         masks.append(
+        ...             ops.convert_to_numpy(dropout(np.ones((1, 100), "float32"), training=True))
+        ...         )
         >>> bool((masks[0] == masks[1]).all()), bool((masks[0] == masks[2]).all())
         (True, False)
     """
@@ -82,7 +84,11 @@ class Dropout(keras.layers.Layer):
         >>> x = ops.ones((1, 4))
         >>> ops.convert_to_numpy(Dropout(0.5)(x)).tolist()
         [[1.0, 1.0, 1.0, 1.0]]
-        >>> set(ops.convert_to_numpy(Dropout(0.5)(ops.ones((1, 99)), training=True)).ravel().tolist()) == {0.0, 2.0}
+        >>> set(
+        ...     ops.convert_to_numpy(Dropout(0.5)(ops.ones((1, 99)), training=True))
+        ...     .ravel()
+        ...     .tolist()
+        ... ) == {0.0, 2.0}
         True
     """
 

@@ -44,10 +44,21 @@ class EncoderLayer(keras.layers.Layer):
         ((1, 3, 8), (1, 2, 3, 3))
     """
 
-    def __init__(self, d_model: int, num_heads: int, feed_forward_width: int, activation: str = "relu",
-                 norm: str = "post", dropout: float = 0.1, attention_dropout: float = 0.0,
-                 activation_dropout: float = 0.0, epsilon: float = 1e-6,
-                 normalize_attention_input: bool = True, kernel_initializer: Any = "glorot_uniform", **kwargs: Any):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        feed_forward_width: int,
+        activation: str = "relu",
+        norm: str = "post",
+        dropout: float = 0.1,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        epsilon: float = 1e-6,
+        normalize_attention_input: bool = True,
+        kernel_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         if norm not in ("post", "pre"):
             raise Error(f"EncoderLayer: norm is {norm!r}; it must be 'post' or 'pre'")
@@ -67,26 +78,52 @@ class EncoderLayer(keras.layers.Layer):
         self.d_model = d_model
         self.norm = norm
         policy = self.dtype_policy
-        self.attention = MultiHeadAttention(num_heads, d_model, attention_dropout, self.kernel_initializer,
-                                            name="attention", dtype=policy)
-        self.feed_forward = PositionwiseFeedForward(d_model, feed_forward_width, activation, activation_dropout,
-                                                    self.kernel_initializer, name="feed_forward", dtype=policy)
+        self.attention = MultiHeadAttention(
+            num_heads,
+            d_model,
+            attention_dropout,
+            self.kernel_initializer,
+            name="attention",
+            dtype=policy,
+        )
+        self.feed_forward = PositionwiseFeedForward(
+            d_model,
+            feed_forward_width,
+            activation,
+            activation_dropout,
+            self.kernel_initializer,
+            name="feed_forward",
+            dtype=policy,
+        )
         self.attention_norm: Any = None
         if norm == "post" or normalize_attention_input:
-            self.attention_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="attention_norm", dtype=policy)
-        self.feed_forward_norm = keras.layers.LayerNormalization(epsilon=epsilon, name="feed_forward_norm",
-                                                                 dtype=policy)
+            self.attention_norm = keras.layers.LayerNormalization(
+                epsilon=epsilon, name="attention_norm", dtype=policy
+            )
+        self.feed_forward_norm = keras.layers.LayerNormalization(
+            epsilon=epsilon, name="feed_forward_norm", dtype=policy
+        )
         self.attention_drop = Dropout(dropout, name="attention_dropout", dtype=policy)
         self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout", dtype=policy)
 
     def build(self, input_shape: Any = None) -> None:
-        for layer in (self.attention, self.attention_norm, self.feed_forward, self.feed_forward_norm):
+        for layer in (
+            self.attention,
+            self.attention_norm,
+            self.feed_forward,
+            self.feed_forward_norm,
+        ):
             if layer is not None:
                 layer.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, x: Tensor, attention_mask: Tensor | None = None, training: bool | None = None,
-             return_attention_weights: bool = False) -> Tensor | tuple[Tensor, Tensor]:
+    def call(
+        self,
+        x: Tensor,
+        attention_mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_weights: bool = False,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Applies the layer.
 
         Args:
@@ -99,8 +136,9 @@ class EncoderLayer(keras.layers.Layer):
         """
         pre = self.norm == "pre"
         a = self.attention_norm(x) if pre and self.attention_norm is not None else x
-        attended, weights = self.attention(a, attention_mask=attention_mask, training=training,
-                                           return_attention_weights=True)
+        attended, weights = self.attention(
+            a, attention_mask=attention_mask, training=training, return_attention_weights=True
+        )
         x = x + self.attention_drop(attended, training=training)
         x = x if pre else self.attention_norm(x)
         f = self.feed_forward(self.feed_forward_norm(x) if pre else x, training=training)
@@ -131,21 +169,32 @@ class Encoder(keras.layers.Layer):
         (1, 3, 8)
     """
 
-    def __init__(self, num_layers: int, normalize_first_input: bool = True, name: str | None = None,
-                 dtype: Any = None, trainable: bool = True, **layer: Any):
+    def __init__(
+        self,
+        num_layers: int,
+        normalize_first_input: bool = True,
+        name: str | None = None,
+        dtype: Any = None,
+        trainable: bool = True,
+        **layer: Any,
+    ):
         super().__init__(name=name, dtype=dtype, trainable=trainable)
         self.num_layers = num_layers
         self.normalize_first_input = normalize_first_input
         self._layer_config = dict(layer)
         self.encoder_layers = [
-            EncoderLayer(**{**layer, "normalize_attention_input": normalize_first_input or i > 0},
-                         name=f"layer_{i}", dtype=self.dtype_policy)
+            EncoderLayer(
+                **{**layer, "normalize_attention_input": normalize_first_input or i > 0},
+                name=f"layer_{i}",
+                dtype=self.dtype_policy,
+            )
             for i in range(num_layers)
         ]
         self.final_norm = None
         if layer.get("norm", "post") == "pre":
-            self.final_norm = keras.layers.LayerNormalization(epsilon=layer.get("epsilon", 1e-6), name="final_norm",
-                                                              dtype=self.dtype_policy)
+            self.final_norm = keras.layers.LayerNormalization(
+                epsilon=layer.get("epsilon", 1e-6), name="final_norm", dtype=self.dtype_policy
+            )
 
     def build(self, input_shape: Any = None) -> None:
         for layer in self.encoder_layers:
@@ -154,8 +203,13 @@ class Encoder(keras.layers.Layer):
             self.final_norm.build((None, None, self._layer_config["d_model"]))
         self.built = True
 
-    def call(self, x: Tensor, attention_mask: Tensor | None = None, training: bool | None = None,
-             return_all: bool = False) -> Tensor | tuple[Tensor, list[Tensor], list[Tensor]]:
+    def call(
+        self,
+        x: Tensor,
+        attention_mask: Tensor | None = None,
+        training: bool | None = None,
+        return_all: bool = False,
+    ) -> Tensor | tuple[Tensor, list[Tensor], list[Tensor]]:
         """Encodes whole sequences.
 
         Args:
@@ -168,7 +222,9 @@ class Encoder(keras.layers.Layer):
         """
         outputs, attentions = [x], []
         for layer in self.encoder_layers:
-            x, weights = layer(x, attention_mask=attention_mask, training=training, return_attention_weights=True)
+            x, weights = layer(
+                x, attention_mask=attention_mask, training=training, return_attention_weights=True
+            )
             outputs.append(x)
             attentions.append(weights)
         x = x if self.final_norm is None else self.final_norm(x)
@@ -178,5 +234,9 @@ class Encoder(keras.layers.Layer):
         layer = dict(self._layer_config)
         if isinstance(layer.get("kernel_initializer"), keras.initializers.Initializer):
             layer["kernel_initializer"] = keras.initializers.serialize(layer["kernel_initializer"])
-        return {**super().get_config(), "num_layers": self.num_layers,
-                "normalize_first_input": self.normalize_first_input, **layer}
+        return {
+            **super().get_config(),
+            "num_layers": self.num_layers,
+            "normalize_first_input": self.normalize_first_input,
+            **layer,
+        }

@@ -39,10 +39,15 @@ class LayerNormLSTM(keras.layers.Layer):
             return keras.layers.Dense(4 * units, name=name, dtype=self.dtype_policy)
 
         def norm(name):
-            return keras.layers.LayerNormalization(epsilon=EPSILON, name=name, dtype=self.dtype_policy)
+            return keras.layers.LayerNormalization(
+                epsilon=EPSILON, name=name, dtype=self.dtype_policy
+            )
 
         self.input_projection, self.input_norm = dense("input_projection"), norm("input_norm")
-        self.recurrent_projection, self.recurrent_norm = dense("recurrent_projection"), norm("recurrent_norm")
+        self.recurrent_projection, self.recurrent_norm = (
+            dense("recurrent_projection"),
+            norm("recurrent_norm"),
+        )
         self.cell_norm = norm("cell_norm")
 
     def build(self, input_shape: tuple) -> None:
@@ -67,10 +72,15 @@ class LayerNormLSTM(keras.layers.Layer):
         visible = ops.ones(ops.shape(x)[:2], "bool") if visible is None else visible
         # The mask is a column of the inputs, and a position that is not visible is added: ops.scan of TensorFlow's
         # backend takes one sequence of unknown length, and cannot stack the outputs of an empty one.
-        steps = ops.pad(ops.concatenate([x, ops.cast(visible, x.dtype)[..., None]], axis=-1), ((0, 0), (0, 1), (0, 0)))
+        steps = ops.pad(
+            ops.concatenate([x, ops.cast(visible, x.dtype)[..., None]], axis=-1),
+            ((0, 0), (0, 1), (0, 0)),
+        )
         steps = ops.transpose(steps, (1, 0, 2))  # (T + 1, B, 4 U + 1)
         start = ops.zeros((ops.shape(x)[0], self.units), x.dtype)
-        _, (outputs, _) = ops.scan(self._step, (start, start), ops.flip(steps, 0) if self.go_backwards else steps)
+        _, (outputs, _) = ops.scan(
+            self._step, (start, start), ops.flip(steps, 0) if self.go_backwards else steps
+        )
         outputs = ops.flip(outputs, 0) if self.go_backwards else outputs
         return ops.transpose(outputs, (1, 0, 2))[:, :-1]
 
@@ -78,7 +88,10 @@ class LayerNormLSTM(keras.layers.Layer):
         """One position: the states (B, U) before it, and those after it, twice."""
         output, cell = states
         sums = step[:, :-1] + self.recurrent_norm(self.recurrent_projection(output))
-        gates, candidate = ops.sigmoid(sums[:, : 3 * self.units]), ops.tanh(sums[:, 3 * self.units :])
+        gates, candidate = (
+            ops.sigmoid(sums[:, : 3 * self.units]),
+            ops.tanh(sums[:, 3 * self.units :]),
+        )
         enter, keep, leave = ops.split(gates, 3, axis=-1)
         new_cell = keep * cell + enter * candidate
         new_output = leave * ops.tanh(self.cell_norm(new_cell))

@@ -4,7 +4,9 @@ from keras import ops
 
 from tfsum.tensor import Tensor
 
-HIDDEN = -1e9  # added to a float32 score: its softmax is exactly 0, and a row of nothing else stays finite
+HIDDEN = (
+    -1e9
+)  # added to a float32 score: its softmax is exactly 0, and a row of nothing else stays finite
 
 
 def padding_mask(ids: Tensor) -> Tensor:

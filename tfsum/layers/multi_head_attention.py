@@ -32,17 +32,27 @@ class MultiHeadAttention(keras.layers.Layer):
         >>> from keras import ops
         >>> from tfsum.layers import MultiHeadAttention
         >>> attention = MultiHeadAttention(num_heads=2, d_model=8)
-        >>> output, weights = attention(ops.ones((1, 3, 8)), ops.ones((1, 5, 8)), return_attention_weights=True)
+        >>> output, weights = attention(
+        ...     ops.ones((1, 3, 8)), ops.ones((1, 5, 8)), return_attention_weights=True
+        ... )
         >>> tuple(output.shape), tuple(weights.shape)
         ((1, 3, 8), (1, 2, 3, 5))
     """
 
-    def __init__(self, num_heads: int, d_model: int, dropout: float = 0.0,
-                 kernel_initializer: Any = "glorot_uniform", **kwargs: Any):
+    def __init__(
+        self,
+        num_heads: int,
+        d_model: int,
+        dropout: float = 0.0,
+        kernel_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         if num_heads < 1 or d_model % num_heads:
-            raise Error(f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
-                        "choose num_heads among the divisors of d_model")
+            raise Error(
+                f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
+                "choose num_heads among the divisors of d_model"
+            )
         self.num_heads = num_heads
         self.d_model = d_model
         self.dropout = dropout
@@ -50,8 +60,12 @@ class MultiHeadAttention(keras.layers.Layer):
 
         def dense(name):
             # Cloned: one initializer object would give all four kernels the same values.
-            return keras.layers.Dense(d_model, kernel_initializer=self.kernel_initializer.clone(), name=name,
-                                      dtype=self.dtype_policy)
+            return keras.layers.Dense(
+                d_model,
+                kernel_initializer=self.kernel_initializer.clone(),
+                name=name,
+                dtype=self.dtype_policy,
+            )
 
         self.query, self.key, self.value = dense("query"), dense("key"), dense("value")
         self.output_projection = dense("output")
@@ -62,9 +76,15 @@ class MultiHeadAttention(keras.layers.Layer):
             layer.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, query: Tensor, value: Tensor | None = None, attention_mask: Tensor | None = None,
-             training: bool | None = None, return_attention_weights: bool = False, key_mask: Tensor | None = None
-             ) -> Tensor | tuple[Tensor, Tensor]:
+    def call(
+        self,
+        query: Tensor,
+        value: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        training: bool | None = None,
+        return_attention_weights: bool = False,
+        key_mask: Tensor | None = None,
+    ) -> Tensor | tuple[Tensor, Tensor]:
         """Attends from each query to the visible values.
 
         Args:
@@ -81,10 +101,17 @@ class MultiHeadAttention(keras.layers.Layer):
         """
         if key_mask is not None:
             key_mask = ops.cast(key_mask, "bool")[:, None, None, :]
-            attention_mask = key_mask if attention_mask is None else ops.logical_and(attention_mask, key_mask)
+            attention_mask = (
+                key_mask if attention_mask is None else ops.logical_and(attention_mask, key_mask)
+            )
         keys, values = self.keys_and_values(query if value is None else value)
-        context, weights = self._attend(self._heads(self._scaled_query(query)), ops.swapaxes(keys, 2, 3), values,
-                                        attention_mask, training)
+        context, weights = self._attend(
+            self._heads(self._scaled_query(query)),
+            ops.swapaxes(keys, 2, 3),
+            values,
+            attention_mask,
+            training,
+        )
         context = ops.swapaxes(context, 1, 2)  # (B, Tq, H, D/H)
         output = self.output_projection(ops.reshape(context, ops.shape(query)))
         return (output, weights) if return_attention_weights else output
@@ -93,7 +120,9 @@ class MultiHeadAttention(keras.layers.Layer):
         """Projects the values to attend to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
         return self._heads(self.key(value)), self._heads(self.value(value))
 
-    def extend(self, x: Tensor, position: Tensor, keys: Cache, values: Cache) -> tuple[Cache, Cache]:
+    def extend(
+        self, x: Tensor, position: Tensor, keys: Cache, values: Cache
+    ) -> tuple[Cache, Cache]:
         """Writes the keys and the values of one position into the caches of `DecoderLayer.start`.
 
         Args:
@@ -106,10 +135,14 @@ class MultiHeadAttention(keras.layers.Layer):
             both caches with that position set.
         """
         num_beams = keys.shape[3]
-        return (keys.write(position, self._by_head(self.key(x), num_beams)),
-                values.write(position, self._by_head(self.value(x), num_beams)))
+        return (
+            keys.write(position, self._by_head(self.key(x), num_beams)),
+            values.write(position, self._by_head(self.value(x), num_beams)),
+        )
 
-    def step(self, x: Tensor, num_beams: int, keys: Tensor, values: Tensor, attention_mask: Tensor) -> Tensor:
+    def step(
+        self, x: Tensor, num_beams: int, keys: Tensor, values: Tensor, attention_mask: Tensor
+    ) -> Tensor:
         """Attends from one position of each hypothesis to cached keys and values; equals `call` at that position.
 
         Args:
@@ -148,7 +181,9 @@ class MultiHeadAttention(keras.layers.Layer):
     def _heads(self, x):
         """(B, T, D) -> (B, H, T, D/H)."""
         batch, length, _ = ops.shape(x)
-        return ops.swapaxes(ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2)
+        return ops.swapaxes(
+            ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2
+        )
 
     def get_config(self) -> dict:
         return {

@@ -31,7 +31,10 @@ def positional_encoding(length: Tensor, d_model: int) -> Tensor:
     Example:
         >>> from keras import ops
         >>> from tfsum.layers import positional_encoding
-        >>> [[round(float(x), 2) for x in row] for row in ops.convert_to_numpy(positional_encoding(2, 4))]
+        >>> [
+        ...     [round(float(x), 2) for x in row]
+        ...     for row in ops.convert_to_numpy(positional_encoding(2, 4))
+        ... ]
         [[0.0, 1.0, 0.0, 1.0], [0.84, 0.54, 0.01, 1.0]]
     """
     return encode_positions(ops.arange(length, dtype="int32"), d_model)
@@ -85,7 +88,9 @@ class PositionalEncoding(keras.layers.Layer):
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.built = True  # there are no weights
 
-    def call(self, x: Tensor, first_position: Tensor | None = None, training: bool | None = None) -> Tensor:
+    def call(
+        self, x: Tensor, first_position: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """Adds the positions.
 
         Args:

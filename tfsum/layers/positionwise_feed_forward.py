@@ -54,24 +54,42 @@ class PositionwiseFeedForward(keras.layers.Layer):
     Example:
         >>> from keras import ops
         >>> from tfsum.layers import PositionwiseFeedForward
-        >>> tuple(PositionwiseFeedForward(d_model=8, feed_forward_width=16)(ops.ones((1, 3, 8))).shape)
+        >>> tuple(
+        ...     PositionwiseFeedForward(d_model=8, feed_forward_width=16)(ops.ones((1, 3, 8))).shape
+        ... )
         (1, 3, 8)
     """
 
-    def __init__(self, d_model: int, feed_forward_width: int, activation: str = "relu", dropout: float = 0.0,
-                 kernel_initializer: Any = "glorot_uniform", **kwargs: Any):
+    def __init__(
+        self,
+        d_model: int,
+        feed_forward_width: int,
+        activation: str = "relu",
+        dropout: float = 0.0,
+        kernel_initializer: Any = "glorot_uniform",
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
         if activation not in ACTIVATIONS:
-            raise Error(f"PositionwiseFeedForward: activation {activation!r}; known are {', '.join(ACTIVATIONS)}")
+            raise Error(
+                f"PositionwiseFeedForward: activation {activation!r}; known are {', '.join(ACTIVATIONS)}"
+            )
         self.d_model = d_model
         self.feed_forward_width = feed_forward_width
         self.activation = activation
         self.dropout = dropout
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         initializer, policy = self.kernel_initializer, self.dtype_policy
-        self.inner = keras.layers.Dense(feed_forward_width, ACTIVATIONS[activation],
-                                        kernel_initializer=initializer.clone(), name="inner", dtype=policy)
-        self.outer = keras.layers.Dense(d_model, kernel_initializer=initializer.clone(), name="outer", dtype=policy)
+        self.inner = keras.layers.Dense(
+            feed_forward_width,
+            ACTIVATIONS[activation],
+            kernel_initializer=initializer.clone(),
+            name="inner",
+            dtype=policy,
+        )
+        self.outer = keras.layers.Dense(
+            d_model, kernel_initializer=initializer.clone(), name="outer", dtype=policy
+        )
         self.drop = Dropout(dropout, name="dropout", dtype=policy)
 
     def build(self, input_shape: Any = None) -> None:

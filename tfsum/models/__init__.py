@@ -8,7 +8,14 @@ from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.models.transformer import Transformer
 from tfsum.moved import moved_name
 
-__all__ = ["Bert", "BertClassifier", "BertForPretraining", "BertSumAbs", "BertSumExt", "Transformer"]
+__all__ = [
+    "Bert",
+    "BertClassifier",
+    "BertForPretraining",
+    "BertSumAbs",
+    "BertSumExt",
+    "Transformer",
+]
 
 
 def __getattr__(name: str):

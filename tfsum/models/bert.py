@@ -14,8 +14,13 @@ from tfsum.layers import Dropout, Encoder, padding_mask
 from tfsum.models.model import check_backend
 from tfsum.tensor import Tensor
 
-ACTIVATIONS = {"gelu": "gelu", "gelu_new": "gelu_tanh", "gelu_pytorch_tanh": "gelu_tanh",
-               "gelu_tanh": "gelu_tanh", "relu": "relu"}
+ACTIVATIONS = {
+    "gelu": "gelu",
+    "gelu_new": "gelu_tanh",
+    "gelu_pytorch_tanh": "gelu_tanh",
+    "gelu_tanh": "gelu_tanh",
+    "relu": "relu",
+}
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -46,20 +51,43 @@ class Bert(keras.Model):
     Example:
         >>> import numpy as np
         >>> import tfsum
-        >>> bert = tfsum.Bert(vocab_size=30, hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
-        ...                   intermediate_size=16, max_position_embeddings=12)
-        >>> outputs = bert({"token_ids": np.array([[2, 7, 9, 3, 0]]), "segment_ids": np.array([[0, 0, 0, 0, 0]])})
+        >>> bert = tfsum.Bert(
+        ...     vocab_size=30,
+        ...     hidden_size=8,
+        ...     num_hidden_layers=1,
+        ...     num_attention_heads=2,
+        ...     intermediate_size=16,
+        ...     max_position_embeddings=12,
+        ... )
+        >>> outputs = bert(
+        ...     {
+        ...         "token_ids": np.array([[2, 7, 9, 3, 0]]),
+        ...         "segment_ids": np.array([[0, 0, 0, 0, 0]]),
+        ...     }
+        ... )
         >>> tuple(outputs["sequence_output"].shape), tuple(outputs["pooled_output"].shape)
         ((1, 5, 8), (1, 8))
     """
 
     built: bool  # Keras's own, whose type mypy cannot see
 
-    def __init__(self, vocab_size: int = 30522, hidden_size: int = 768, num_hidden_layers: int = 12,
-                 num_attention_heads: int = 12, intermediate_size: int = 3072, hidden_act: str = "gelu",
-                 hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
-                 max_position_embeddings: int = 512, type_vocab_size: int = 2,
-                 initializer_range: float = 0.02, layer_norm_eps: float = 1e-12, name: str = "bert", **kwargs: Any):
+    def __init__(
+        self,
+        vocab_size: int = 30522,
+        hidden_size: int = 768,
+        num_hidden_layers: int = 12,
+        num_attention_heads: int = 12,
+        intermediate_size: int = 3072,
+        hidden_act: str = "gelu",
+        hidden_dropout_prob: float = 0.1,
+        attention_probs_dropout_prob: float = 0.1,
+        max_position_embeddings: int = 512,
+        type_vocab_size: int = 2,
+        initializer_range: float = 0.02,
+        layer_norm_eps: float = 1e-12,
+        name: str = "bert",
+        **kwargs: Any,
+    ):
         check_backend()
         super().__init__(name=name, **kwargs)
         if hidden_act not in ACTIVATIONS:
@@ -90,8 +118,9 @@ class Bert(keras.Model):
         self.word_embeddings = embedding(vocab_size, "word_embeddings")
         self.position_embeddings = embedding(max_position_embeddings, "position_embeddings")
         self.segment_embeddings = embedding(type_vocab_size, "segment_embeddings")
-        self.embedding_norm = keras.layers.LayerNormalization(epsilon=layer_norm_eps, name="embedding_norm",
-                                                              dtype=policy)
+        self.embedding_norm = keras.layers.LayerNormalization(
+            epsilon=layer_norm_eps, name="embedding_norm", dtype=policy
+        )
         self.embedding_drop = Dropout(hidden_dropout_prob, name="embedding_dropout", dtype=policy)
         self.encoder = Encoder(
             num_hidden_layers,
@@ -107,8 +136,9 @@ class Bert(keras.Model):
             name="encoder",
             dtype=policy,
         )
-        self.pooler = keras.layers.Dense(hidden_size, "tanh", kernel_initializer=normal(), name="pooler",
-                                         dtype=policy)
+        self.pooler = keras.layers.Dense(
+            hidden_size, "tanh", kernel_initializer=normal(), name="pooler", dtype=policy
+        )
 
     def build(self, input_shape: Any = None) -> None:
         if self.built:
@@ -121,8 +151,13 @@ class Bert(keras.Model):
         self.pooler.build((None, width))
         self.built = True
 
-    def call(self, token_ids: Tensor | dict, segment_ids: Tensor | None = None, training: bool | None = None,
-             return_all: bool = False) -> dict[str, Any]:
+    def call(
+        self,
+        token_ids: Tensor | dict,
+        segment_ids: Tensor | None = None,
+        training: bool | None = None,
+        return_all: bool = False,
+    ) -> dict[str, Any]:
         """Encodes token ids.
 
         Args:
@@ -145,14 +180,17 @@ class Bert(keras.Model):
             outputs |= {"hidden_states": hidden_states, "attentions": attentions}
         return outputs
 
-    def encode(self, token_ids: Tensor, segment_ids: Tensor | None = None,
-               training: bool | None = None) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    def encode(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None
+    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
         """The encoder without the pooler: int tensors (B, T) -> (B, T, D), the list of hidden states, of attentions."""
         x = self.embed(token_ids, segment_ids, training)
         mask = padding_mask(token_ids)[:, None, None, :]  # (B, 1, 1, T)
         return self.encoder(x, attention_mask=mask, training=training, return_all=True)
 
-    def embed(self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None) -> Tensor:
+    def embed(
+        self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None
+    ) -> Tensor:
         """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D).
 
         Raises:
@@ -161,8 +199,10 @@ class Bert(keras.Model):
         length = ops.shape(token_ids)[1]
         longest = self.config["max_position_embeddings"]
         if isinstance(length, int) and length > longest:
-            raise Error(f"Bert: {length} tokens in a row, and the model has positions for {longest}; cut the text "
-                        "into windows, or load the model with max_position_embeddings=...")
+            raise Error(
+                f"Bert: {length} tokens in a row, and the model has positions for {longest}; cut the text "
+                "into windows, or load the model with max_position_embeddings=..."
+            )
         if segment_ids is None:
             segment_ids = ops.zeros_like(token_ids)
         x = self.word_embeddings(token_ids) + self.segment_embeddings(segment_ids)

@@ -42,31 +42,50 @@ class BertClassifier(Model):
     Example:
         >>> import numpy as np
         >>> import tfsum
-        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...         "intermediate_size": 16, "max_position_embeddings": 12}
+        >>> bert = {
+        ...     "vocab_size": 30,
+        ...     "hidden_size": 8,
+        ...     "num_hidden_layers": 1,
+        ...     "num_attention_heads": 2,
+        ...     "intermediate_size": 16,
+        ...     "max_position_embeddings": 12,
+        ... }
         >>> model = tfsum.BertClassifier(bert, ["bad", "good"])
         >>> ids = np.array([[2, 7, 9, 3, 0], [2, 8, 3, 0, 0]])
-        >>> probabilities = model.predict({"token_ids": ids, "segment_ids": np.zeros_like(ids)}, verbose=0)
+        >>> probabilities = model.predict(
+        ...     {"token_ids": ids, "segment_ids": np.zeros_like(ids)}, verbose=0
+        ... )
         >>> probabilities.shape
         (2, 2)
     """
 
     input_names_of_call = ("token_ids", "segment_ids")
 
-    def __init__(self, bert: Bert | dict, label_names: Sequence[str], classifier_dropout: float | None = None,
-                 name: str = "bert_classifier", **kwargs: Any):
+    def __init__(
+        self,
+        bert: Bert | dict,
+        label_names: Sequence[str],
+        classifier_dropout: float | None = None,
+        name: str = "bert_classifier",
+        **kwargs: Any,
+    ):
         super().__init__(name=name, **kwargs)
         names = tuple(label_names)
         if len(names) < 2 or len(set(names)) < len(names):
-            raise Error(f"BertClassifier: label_names is {list(names)}; expected two labels or more, each once")
+            raise Error(
+                f"BertClassifier: label_names is {list(names)}; expected two labels or more, each once"
+            )
         if isinstance(bert, dict):
             bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
         self.bert, self.label_names, self.classifier_dropout = bert, names, classifier_dropout
-        rate = bert.config["hidden_dropout_prob"] if classifier_dropout is None else classifier_dropout
+        rate = (
+            bert.config["hidden_dropout_prob"] if classifier_dropout is None else classifier_dropout
+        )
         self.drop = Dropout(rate, name="dropout", dtype=self.dtype_policy)
         normal = keras.initializers.TruncatedNormal(stddev=bert.config["initializer_range"])
-        self.classifier = keras.layers.Dense(len(names), kernel_initializer=normal, name="classifier",
-                                             dtype=self.dtype_policy)
+        self.classifier = keras.layers.Dense(
+            len(names), kernel_initializer=normal, name="classifier", dtype=self.dtype_policy
+        )
         self.measures = [keras.metrics.Mean("accuracy")]
 
     def build(self, input_shape: Any = None) -> None:
@@ -84,7 +103,9 @@ class BertClassifier(Model):
         Returns:
             float32 logits (B, C) of the C labels.
         """
-        pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)["pooled_output"]
+        pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)[
+            "pooled_output"
+        ]
         return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
 
     def predict_outputs(self, inputs: dict[str, Tensor]) -> Tensor:
@@ -108,8 +129,13 @@ class BertClassifier(Model):
         return ops.cast(ops.shape(x["token_ids"])[0], "float32")
 
     @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike, label_names: Sequence[str] | None = None,
-                        classifier_dropout: float | None = None, **changes: Any) -> "BertClassifier":
+    def from_pretrained(
+        cls,
+        folder: str | os.PathLike,
+        label_names: Sequence[str] | None = None,
+        classifier_dropout: float | None = None,
+        **changes: Any,
+    ) -> "BertClassifier":
         """Reads a classifier of tfsum, of Hugging Face (`BertForSequenceClassification`) or of Google.
 
         Args:
@@ -130,30 +156,46 @@ class BertClassifier(Model):
         return cls.from_stored(open_folder(folder), label_names, classifier_dropout, **changes)
 
     @classmethod
-    def from_stored(cls, stored: StoredModel, label_names: Sequence[str] | None = None,
-                    classifier_dropout: float | None = None, **changes: Any) -> "BertClassifier":
+    def from_stored(
+        cls,
+        stored: StoredModel,
+        label_names: Sequence[str] | None = None,
+        classifier_dropout: float | None = None,
+        **changes: Any,
+    ) -> "BertClassifier":
         """`from_pretrained` for a model that `open_folder` read."""
         names = weight_names.names_in(stored, HEAD)
         head = {name: stored.tensors[name] for name, _, _ in names if name in stored.tensors}
         encoder = "BertClassifier(Bert.from_pretrained(folder), label_names)"
         if not head:
-            raise CheckpointError(f"{stored.source}: has no {names[0][0]}, it is no classifier; it holds "
-                                  f"{stored.parts()}; for an encoder that is to become one: {encoder}")
+            raise CheckpointError(
+                f"{stored.source}: has no {names[0][0]}, it is no classifier; it holds "
+                f"{stored.parts()}; for an encoder that is to become one: {encoder}"
+            )
         if why := other_head(stored):
-            raise CheckpointError(f"{stored.source}: {why}; a BertClassifier chooses one of two labels or more for a "
-                                  f"text. The encoder alone may become one: {encoder}")
+            raise CheckpointError(
+                f"{stored.source}: {why}; a BertClassifier chooses one of two labels or more for a "
+                f"text. The encoder alone may become one: {encoder}"
+            )
         rows = next(iter(head.values())).shape[0]
         stored_names, dropout = _label_names(stored, rows)
         if label_names is not None and len(label_names) != rows:
-            raise CheckpointError(f"{stored.source}: scores {rows} labels ({', '.join(stored_names)}), and "
-                                  f"label_names are {len(label_names)}: {', '.join(label_names)}; expected a name "
-                                  "for each")
+            raise CheckpointError(
+                f"{stored.source}: scores {rows} labels ({', '.join(stored_names)}), and "
+                f"label_names are {len(label_names)}: {', '.join(label_names)}; expected a name "
+                "for each"
+            )
         with model_folder.errors_named(stored.source):
-            model = cls({**stored.config, **changes}, stored_names if label_names is None else label_names,
-                        dropout if classifier_dropout is None else classifier_dropout)
+            model = cls(
+                {**stored.config, **changes},
+                stored_names if label_names is None else label_names,
+                dropout if classifier_dropout is None else classifier_dropout,
+            )
             model.build()
         assign_weights.assign_bert(model.bert, stored)
-        assign_weights.assign(weight_names.variables_by_path(model.classifier), names, head, stored.source)
+        assign_weights.assign(
+            weight_names.variables_by_path(model.classifier), names, head, stored.source
+        )
         return model
 
     def tensors(self) -> dict[str, np.ndarray]:
@@ -164,17 +206,29 @@ class BertClassifier(Model):
     def head_config(self) -> dict:
         """The fields of config.json for the head, named as Hugging Face names them."""
         names = dict(enumerate(self.label_names))
-        return {"classifier_dropout": self.classifier_dropout, "id2label": {str(i): name for i, name in names.items()},
-                "label2id": {name: i for i, name in names.items()}}
+        return {
+            "classifier_dropout": self.classifier_dropout,
+            "id2label": {str(i): name for i, name in names.items()},
+            "label2id": {name: i for i, name in names.items()},
+        }
 
     def folder_config(self) -> dict:
         """Returns the content of config.json; transformers' `BertForSequenceClassification` reads the folder too."""
-        return {"model_type": "bert", "architectures": ["BertForSequenceClassification"], **self.bert.config,
-                **self.head_config()}
+        return {
+            "model_type": "bert",
+            "architectures": ["BertForSequenceClassification"],
+            **self.bert.config,
+            **self.head_config(),
+        }
 
     def get_config(self) -> dict:
-        return {**super().get_config(), "name": self.name, "bert": self.bert.config,
-                "label_names": self.label_names, "classifier_dropout": self.classifier_dropout}
+        return {
+            **super().get_config(),
+            "name": self.name,
+            "bert": self.bert.config,
+            "label_names": self.label_names,
+            "classifier_dropout": self.classifier_dropout,
+        }
 
 
 def other_head(stored: StoredModel) -> str | None:
@@ -210,6 +264,8 @@ def _label_names(stored: StoredModel, rows: int) -> tuple[list[str], float | Non
     config = model_folder.read_json(path)
     names = config.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}
     if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(rows))):
-        raise CheckpointError(f"{path}: id2label is {names!r}; the classifier has {rows} rows, expected a name for "
-                              f"each of 0 to {rows - 1}")
+        raise CheckpointError(
+            f"{path}: id2label is {names!r}; the classifier has {rows} rows, expected a name for "
+            f"each of 0 to {rows - 1}"
+        )
     return [str(names[str(i)]) for i in range(rows)], config.get("classifier_dropout")

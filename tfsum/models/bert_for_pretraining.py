@@ -20,19 +20,31 @@ from tfsum.tensor import Tensor
 
 
 def _size(layers: int, width: int) -> dict:
-    return {"num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": width // 64,
-            "intermediate_size": 4 * width}
+    return {
+        "num_hidden_layers": layers,
+        "hidden_size": width,
+        "num_attention_heads": width // 64,
+        "intermediate_size": 4 * width,
+    }
 
 
-PRESETS = {"tiny": _size(2, 128), "mini": _size(4, 256), "small": _size(4, 512), "medium": _size(8, 512),
-           "base": _size(12, 768), "large": _size(24, 1024)}
+PRESETS = {
+    "tiny": _size(2, 128),
+    "mini": _size(4, 256),
+    "small": _size(4, 512),
+    "medium": _size(8, 512),
+    "base": _size(12, 768),
+    "large": _size(24, 1024),
+}
 """Arguments of `Bert` by size: base and large of the paper, the smaller ones of Turc et al. 2019 ("Well-Read
 Students Learn Better"). `BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
 
 # Each head: the parts of a table of names (see weight_names), paths below the head's own layer.
-MASKED_LM = (("cls.predictions.transform.dense", "transform", DENSE),
-             ("cls.predictions.transform.LayerNorm", "norm", NORM),
-             ("cls.predictions", "", (("bias", "bias", False),)))
+MASKED_LM = (
+    ("cls.predictions.transform.dense", "transform", DENSE),
+    ("cls.predictions.transform.LayerNorm", "norm", NORM),
+    ("cls.predictions", "", (("bias", "bias", False),)),
+)
 NEXT_SENTENCE = (("cls.seq_relationship", "", DENSE),)
 
 
@@ -54,20 +66,41 @@ class MaskedLanguageModel(keras.layers.Layer):
         (2, 3, 30)
     """
 
-    def __init__(self, width: int, vocab_size: int, activation: str = "gelu", epsilon: float = 1e-12,
-                 initializer_range: float = 0.02, **kwargs: Any):
+    def __init__(
+        self,
+        width: int,
+        vocab_size: int,
+        activation: str = "gelu",
+        epsilon: float = 1e-12,
+        initializer_range: float = 0.02,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
-        self._config = {"width": width, "vocab_size": vocab_size, "activation": activation, "epsilon": epsilon,
-                        "initializer_range": initializer_range}
+        self._config = {
+            "width": width,
+            "vocab_size": vocab_size,
+            "activation": activation,
+            "epsilon": epsilon,
+            "initializer_range": initializer_range,
+        }
         normal = keras.initializers.TruncatedNormal(stddev=initializer_range)
-        self.transform = keras.layers.Dense(width, FUNCTIONS[activation], kernel_initializer=normal, name="transform",
-                                            dtype=self.dtype_policy)
-        self.norm = keras.layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
+        self.transform = keras.layers.Dense(
+            width,
+            FUNCTIONS[activation],
+            kernel_initializer=normal,
+            name="transform",
+            dtype=self.dtype_policy,
+        )
+        self.norm = keras.layers.LayerNormalization(
+            epsilon=epsilon, name="norm", dtype=self.dtype_policy
+        )
 
     def build(self, input_shape: Any = None) -> None:
         self.transform.build((None, None, self._config["width"]))
         self.norm.build((None, None, self._config["width"]))
-        self.bias = self.add_weight(shape=(self._config["vocab_size"],), initializer="zeros", name="bias")
+        self.bias = self.add_weight(
+            shape=(self._config["vocab_size"],), initializer="zeros", name="bias"
+        )
         self.built = True
 
     def call(self, vectors: Tensor, table: Tensor) -> Tensor:
@@ -108,10 +141,18 @@ class BertForPretraining(Model):
     Example:
         >>> import numpy as np
         >>> import tfsum
-        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...         "intermediate_size": 16, "max_position_embeddings": 12}
+        >>> bert = {
+        ...     "vocab_size": 30,
+        ...     "hidden_size": 8,
+        ...     "num_hidden_layers": 1,
+        ...     "num_attention_heads": 2,
+        ...     "intermediate_size": 16,
+        ...     "max_position_embeddings": 12,
+        ... }
         >>> model = tfsum.BertForPretraining(bert)
-        >>> outputs = model({"token_ids": np.array([[2, 7, 4, 3, 0]]), "masked_lm_positions": np.array([[2]])})
+        >>> outputs = model(
+        ...     {"token_ids": np.array([[2, 7, 4, 3, 0]]), "masked_lm_positions": np.array([[2]])}
+        ... )
         >>> tuple(outputs["masked_lm_logits"].shape), tuple(outputs["next_sentence_logits"].shape)
         ((1, 1, 30), (1, 2))
     """
@@ -127,13 +168,24 @@ class BertForPretraining(Model):
         self.bert = bert
         config = bert.config
         self.masked_lm = MaskedLanguageModel(
-            config["hidden_size"], config["vocab_size"], ACTIVATIONS[config["hidden_act"]], config["layer_norm_eps"],
-            config["initializer_range"], name="masked_lm", dtype=self.dtype_policy)
+            config["hidden_size"],
+            config["vocab_size"],
+            ACTIVATIONS[config["hidden_act"]],
+            config["layer_norm_eps"],
+            config["initializer_range"],
+            name="masked_lm",
+            dtype=self.dtype_policy,
+        )
         normal = keras.initializers.TruncatedNormal(stddev=config["initializer_range"])
-        self.next_sentence = keras.layers.Dense(2, kernel_initializer=normal, name="next_sentence",
-                                                dtype=self.dtype_policy)
-        self.loss_terms = [keras.metrics.Mean(name) for name in ("masked_lm_loss", "next_sentence_loss")]
-        self.measures = [keras.metrics.Mean(name) for name in ("masked_lm_accuracy", "next_sentence_accuracy")]
+        self.next_sentence = keras.layers.Dense(
+            2, kernel_initializer=normal, name="next_sentence", dtype=self.dtype_policy
+        )
+        self.loss_terms = [
+            keras.metrics.Mean(name) for name in ("masked_lm_loss", "next_sentence_loss")
+        ]
+        self.measures = [
+            keras.metrics.Mean(name) for name in ("masked_lm_accuracy", "next_sentence_accuracy")
+        ]
 
     def build(self, input_shape: Any = None) -> None:
         if not self.built:
@@ -157,26 +209,37 @@ class BertForPretraining(Model):
         if inputs.get("masked_lm_positions") is not None:
             places = ops.cast(inputs["masked_lm_positions"], "int32")[..., None]
             vectors = ops.take_along_axis(vectors, places, axis=1)
-        return {**outputs, "masked_lm_logits": self.masked_lm(vectors, self.bert.word_embeddings.embeddings),
-                "next_sentence_logits": ops.cast(self.next_sentence(outputs["pooled_output"]), "float32")}
+        return {
+            **outputs,
+            "masked_lm_logits": self.masked_lm(vectors, self.bert.word_embeddings.embeddings),
+            "next_sentence_logits": ops.cast(
+                self.next_sentence(outputs["pooled_output"]), "float32"
+            ),
+        }
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Cross-entropies summed over the masks and over the pairs: float32 (2,)."""
         outputs = self(x, training=training)
-        targets = (("masked_lm_logits", x["masked_lm_ids"], ops.cast(x["masked_lm_weights"], "float32")),
-                   ("next_sentence_logits", *self._pairs(x)))
+        targets = (
+            ("masked_lm_logits", x["masked_lm_ids"], ops.cast(x["masked_lm_weights"], "float32")),
+            ("next_sentence_logits", *self._pairs(x)),
+        )
         sums = []
         for (name, labels, weights), accuracy in zip(targets, self.measures, strict=True):
             labels, logits = ops.cast(labels, "int32"), outputs[name]
             right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
-            accuracy.update_state(ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,)))
+            accuracy.update_state(
+                ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,))
+            )
             loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
             sums.append(ops.sum(loss * weights))
         return ops.stack(sums)
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """The summed weight of the masks, and the number of pairs: float32 (2,)."""
-        return ops.stack([ops.sum(ops.cast(x["masked_lm_weights"], "float32")), ops.sum(self._pairs(x)[1])])
+        return ops.stack(
+            [ops.sum(ops.cast(x["masked_lm_weights"], "float32")), ops.sum(self._pairs(x)[1])]
+        )
 
     def loss_scale(self, weight: Tensor) -> Tensor:
         """The inverse of each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
@@ -211,39 +274,56 @@ class BertForPretraining(Model):
         return cls.from_stored(open_folder(folder), **changes)
 
     @classmethod
-    def from_stored(cls, stored: StoredModel, warn: bool = True, **changes: Any) -> "BertForPretraining":
+    def from_stored(
+        cls, stored: StoredModel, warn: bool = True, **changes: Any
+    ) -> "BertForPretraining":
         """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
         with model_folder.errors_named(stored.source):
             model = cls({**stored.config, **changes})
             model.build()
         assign_weights.assign_bert(model.bert, stored)
-        tensors = _untied({k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored)
+        tensors = _untied(
+            {k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored
+        )
         names = []
         for head, rows in model.head_names().items():
             rows = weight_names.names_in(stored, rows)
             if any(name in tensors for name, _, _ in rows):
                 names += rows
             elif warn:
-                warnings.warn(f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random",
-                              stacklevel=3)
+                warnings.warn(
+                    f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random",
+                    stacklevel=3,
+                )
         assign_weights.assign(model.head_variables(), names, tensors, stored.source)
         return model
 
     def head_names(self) -> dict[str, list[tuple[str, str, bool]]]:
         """By head: (Hugging Face's name, path of the variable, transposed) of its weights."""
         heads = {"masked_lm": MASKED_LM, "next_sentence": NEXT_SENTENCE}
-        return {head: [(f"{file}.{a}", "/".join(filter(None, (head, path, b))), t)
-                       for file, path, kinds in parts for a, b, t in kinds] for head, parts in heads.items()}
+        return {
+            head: [
+                (f"{file}.{a}", "/".join(filter(None, (head, path, b))), t)
+                for file, path, kinds in parts
+                for a, b, t in kinds
+            ]
+            for head, parts in heads.items()
+        }
 
     def head_variables(self) -> dict:
         """The heads' variables by path."""
-        return {f"{part.name}/{path}": variable for part in (self.masked_lm, self.next_sentence)
-                for path, variable in weight_names.variables_by_path(part).items()}
+        return {
+            f"{part.name}/{path}": variable
+            for part in (self.masked_lm, self.next_sentence)
+            for path, variable in weight_names.variables_by_path(part).items()
+        }
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under Hugging Face's names."""
         names = list(itertools.chain(*self.head_names().values()))
-        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(self.head_variables(), names)
+        return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(
+            self.head_variables(), names
+        )
 
     def folder_config(self) -> dict:
         """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel` read the folder."""
@@ -258,6 +338,8 @@ def _untied(tensors: dict, stored: StoredModel) -> dict:
     for name, twin in TIED.items():
         copy = tensors.pop(name, None)
         if copy is not None and not np.array_equal(copy, stored.tensors.get(twin, copy)):
-            raise CheckpointError(f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied "
-                                  "to the word embedding, as BERT's is: tie the weights and save the model again")
+            raise CheckpointError(
+                f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied "
+                "to the word embedding, as BERT's is: tie the weights and save the model again"
+            )
     return tensors

@@ -48,9 +48,17 @@ class BertSumAbs(EncoderDecoder):
     Example:
         >>> import numpy as np
         >>> import tfsum
-        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...         "intermediate_size": 16, "max_position_embeddings": 12}
-        >>> model = tfsum.BertSumAbs(bert, num_decoder_layers=1, num_heads=2, feed_forward_width=8, max_length=5)
+        >>> bert = {
+        ...     "vocab_size": 30,
+        ...     "hidden_size": 8,
+        ...     "num_hidden_layers": 1,
+        ...     "num_attention_heads": 2,
+        ...     "intermediate_size": 16,
+        ...     "max_position_embeddings": 12,
+        ... }
+        >>> model = tfsum.BertSumAbs(
+        ...     bert, num_decoder_layers=1, num_heads=2, feed_forward_width=8, max_length=5
+        ... )
         >>> source = {"source_ids": np.array([[4, 9, 7, 5]]), "segment_ids": np.zeros((1, 4), int)}
         >>> tuple(model({**source, "target_ids": np.array([[1, 9]])}).shape)
         (1, 2, 30)
@@ -61,10 +69,22 @@ class BertSumAbs(EncoderDecoder):
     input_names_of_call = ("source_ids", "segment_ids", "target_ids")
     source_names = ("source_ids", "segment_ids")
 
-    def __init__(self, bert: Bert | dict, num_decoder_layers: int = 6, num_heads: int = 8,
-                 feed_forward_width: int = 2048, dropout: float = 0.2, label_smoothing: float = 0.1, start_id: int = 1,
-                 end_id: int = 2, max_length: int = 150, window_length: int | None = None, copy: bool = False,
-                 name: str = "bert_sum_abs", **kwargs: Any):
+    def __init__(
+        self,
+        bert: Bert | dict,
+        num_decoder_layers: int = 6,
+        num_heads: int = 8,
+        feed_forward_width: int = 2048,
+        dropout: float = 0.2,
+        label_smoothing: float = 0.1,
+        start_id: int = 1,
+        end_id: int = 2,
+        max_length: int = 150,
+        window_length: int | None = None,
+        copy: bool = False,
+        name: str = "bert_sum_abs",
+        **kwargs: Any,
+    ):
         super().__init__(name=name, **kwargs)
         policy = self.dtype_policy
         if isinstance(bert, dict):
@@ -85,20 +105,38 @@ class BertSumAbs(EncoderDecoder):
             "copy": copy,
         }
         if self.window_length > longest:
-            self.wrong("window_length", f"at most {longest}, the positions of the encoder, or load it with "
-                                        f"max_position_embeddings={self.window_length}")
-        self.check_sizes(("num_decoder_layers", "num_heads", "feed_forward_width", "window_length"),
-                         bert.config["vocab_size"])
+            self.wrong(
+                "window_length",
+                f"at most {longest}, the positions of the encoder, or load it with "
+                f"max_position_embeddings={self.window_length}",
+            )
+        self.check_sizes(
+            ("num_decoder_layers", "num_heads", "feed_forward_width", "window_length"),
+            bert.config["vocab_size"],
+        )
         self.start_id, self.end_id, self.max_length = start_id, end_id, max_length
         width = bert.config["hidden_size"]
-        self.target_embedding = keras.layers.Embedding(bert.config["vocab_size"], width, name="target_embedding",
-                                                       dtype=policy)
-        self.target_positions = PositionalEncoding(True, dropout, name="target_positions", dtype=policy)
-        self.decoder = Decoder(num_decoder_layers, d_model=width, num_heads=num_heads,
-                               feed_forward_width=feed_forward_width, activation="gelu_tanh", norm="pre",
-                               dropout=dropout, attention_dropout=dropout, activation_dropout=dropout, epsilon=1e-6,
-                               kernel_initializer=keras.initializers.RandomNormal(stddev=0.02), name="decoder",
-                               dtype=policy)
+        self.target_embedding = keras.layers.Embedding(
+            bert.config["vocab_size"], width, name="target_embedding", dtype=policy
+        )
+        self.target_positions = PositionalEncoding(
+            True, dropout, name="target_positions", dtype=policy
+        )
+        self.decoder = Decoder(
+            num_decoder_layers,
+            d_model=width,
+            num_heads=num_heads,
+            feed_forward_width=feed_forward_width,
+            activation="gelu_tanh",
+            norm="pre",
+            dropout=dropout,
+            attention_dropout=dropout,
+            activation_dropout=dropout,
+            epsilon=1e-6,
+            kernel_initializer=keras.initializers.RandomNormal(stddev=0.02),
+            name="decoder",
+            dtype=policy,
+        )
         if copy:
             self.copy_attention = CopyAttention(width, name="copy_attention", dtype=policy)
 
@@ -112,8 +150,9 @@ class BertSumAbs(EncoderDecoder):
         if self.copy_attention is not None:
             self.copy_attention.build()
         self.output_kernel = self.target_embedding.embeddings
-        self.output_bias = self.add_weight((self.bert.config["vocab_size"],), "zeros", name="output_bias",
-                                           autocast=False)
+        self.output_bias = self.add_weight(
+            (self.bert.config["vocab_size"],), "zeros", name="output_bias", autocast=False
+        )
         self.built = True
 
     def read(self, source: dict, training: bool | None = None) -> tuple[Tensor, Tensor]:
@@ -147,15 +186,19 @@ class BertSumAbs(EncoderDecoder):
             raise CheckpointError(f"{path}: not a BertSumAbs ('bert_sum_abs' is missing)")
         own = config["bert_sum_abs"]
         if unknown := own.keys() - inspect.signature(cls).parameters.keys():
-            raise CheckpointError(f"{path}: bert_sum_abs has {', '.join(sorted(unknown))}; the fields must be "
-                                  "arguments of BertSumAbs")
+            raise CheckpointError(
+                f"{path}: bert_sum_abs has {', '.join(sorted(unknown))}; the fields must be "
+                "arguments of BertSumAbs"
+            )
         with model_folder.errors_named(folder):
             model = cls(read_bert_config(folder), **{**own, **changes})
             model.build()
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         encoder = {name: value for name, value in tensors.items() if name.startswith("bert.")}
         others = {name: value for name, value in tensors.items() if name not in encoder}
-        assign_weights.assign_bert(model.bert, weight_names.StoredModel(str(folder), config, encoder))
+        assign_weights.assign_bert(
+            model.bert, weight_names.StoredModel(str(folder), config, encoder)
+        )
         assign_weights.assign(model.writer_variables(), model.writer_names(), others, folder)
         return model
 
@@ -164,8 +207,11 @@ class BertSumAbs(EncoderDecoder):
         layers = {"target_embedding": self.target_embedding, "decoder": self.decoder}
         if self.copy_attention is not None:
             layers["copy_attention"] = self.copy_attention
-        return {f"{name}/{path}": variable for name, layer in layers.items()
-                for path, variable in weight_names.variables_by_path(layer).items()} | {"output_bias": self.output_bias}
+        return {
+            f"{name}/{path}": variable
+            for name, layer in layers.items()
+            for path, variable in weight_names.variables_by_path(layer).items()
+        } | {"output_bias": self.output_bias}
 
     def writer_names(self) -> list[tuple[str, str, bool]]:
         """(name in the file, path of the variable, transposed) of `writer_variables`."""

@@ -52,12 +52,21 @@ class BertSumExt(Model):
     Example:
         >>> import numpy as np
         >>> import tfsum
-        >>> bert = {"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-        ...         "intermediate_size": 16, "max_position_embeddings": 12}
+        >>> bert = {
+        ...     "vocab_size": 30,
+        ...     "hidden_size": 8,
+        ...     "num_hidden_layers": 1,
+        ...     "num_attention_heads": 2,
+        ...     "intermediate_size": 16,
+        ...     "max_position_embeddings": 12,
+        ... }
         >>> model = tfsum.BertSumExt(bert, head="classifier")
         >>> ids = np.array([[2, 7, 9, 3, 2, 8, 3, 0]])  # two sentences
-        >>> inputs = {"token_ids": ids, "segment_ids": np.array([[0, 0, 0, 0, 1, 1, 1, 0]]),
-        ...           "sentence_starts": np.array([[0, 4, -1]])}
+        >>> inputs = {
+        ...     "token_ids": ids,
+        ...     "segment_ids": np.array([[0, 0, 0, 0, 1, 1, 1, 0]]),
+        ...     "sentence_starts": np.array([[0, 4, -1]]),
+        ... }
         >>> probabilities = model.predict(inputs, verbose=0)
         >>> probabilities.shape, float(probabilities[0, 2])
         ((1, 3), 0.0)
@@ -65,44 +74,79 @@ class BertSumExt(Model):
 
     input_names_of_call = ("token_ids", "segment_ids", "sentence_starts")
 
-    def __init__(self, bert: Bert | dict, head: str = "transformer", pooling: str = "cls", length_input: bool = False,
-                 window_length: int | None = None, head_layers: int = 2, head_num_heads: int = 8,
-                 head_feed_forward_width: int = 2048, head_dropout: float = 0.1, legacy: bool = False,
-                 loss_reduction: str = "mean", name: str = "bert_sum_ext", **kwargs: Any):
+    def __init__(
+        self,
+        bert: Bert | dict,
+        head: str = "transformer",
+        pooling: str = "cls",
+        length_input: bool = False,
+        window_length: int | None = None,
+        head_layers: int = 2,
+        head_num_heads: int = 8,
+        head_feed_forward_width: int = 2048,
+        head_dropout: float = 0.1,
+        legacy: bool = False,
+        loss_reduction: str = "mean",
+        name: str = "bert_sum_ext",
+        **kwargs: Any,
+    ):
         super().__init__(name=name, **kwargs)
-        for argument, value, known in (("head", head, HEADS), ("pooling", pooling, POOLINGS),
-                                       ("loss_reduction", loss_reduction, ("mean", "sum"))):
+        for argument, value, known in (
+            ("head", head, HEADS),
+            ("pooling", pooling, POOLINGS),
+            ("loss_reduction", loss_reduction, ("mean", "sum")),
+        ):
             if value not in known:
                 raise Error(f"BertSumExt: {argument} is {value!r}; known are {', '.join(known)}")
         if legacy and head != "lstm":
-            raise Error(f"BertSumExt: legacy is true and head is {head!r}; the original's slips, which legacy repeats, "
-                        "are in the head 'lstm' alone; leave legacy out")
+            raise Error(
+                f"BertSumExt: legacy is true and head is {head!r}; the original's slips, which legacy repeats, "
+                "are in the head 'lstm' alone; leave legacy out"
+            )
         if isinstance(bert, dict):
             bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
         self.bert = bert
         longest = self.bert.config["max_position_embeddings"]
         self.window_length = window_length or longest
         if self.window_length > longest:
-            raise Error(f"BertSumExt: windows of {self.window_length} tokens, and the encoder has positions for "
-                        f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}")
+            raise Error(
+                f"BertSumExt: windows of {self.window_length} tokens, and the encoder has positions for "
+                f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}"
+            )
         self.pooling = pooling
         self.loss_reduction = loss_reduction
-        self.config: dict[str, Any] = {"head": head, "pooling": pooling, "length_input": length_input,
-                       "window_length": self.window_length, "head_layers": head_layers,
-                       "head_num_heads": head_num_heads,
-                       "head_feed_forward_width": head_feed_forward_width, "head_dropout": head_dropout,
-                       "legacy": legacy, "loss_reduction": loss_reduction}
+        self.config: dict[str, Any] = {
+            "head": head,
+            "pooling": pooling,
+            "length_input": length_input,
+            "window_length": self.window_length,
+            "head_layers": head_layers,
+            "head_num_heads": head_num_heads,
+            "head_feed_forward_width": head_feed_forward_width,
+            "head_dropout": head_dropout,
+            "legacy": legacy,
+            "loss_reduction": loss_reduction,
+        }
         width = self.bert.config["hidden_size"]
         if head == "classifier":
             self.head = ClassifierHead(width, name="head", dtype=self.dtype_policy)
         elif head == "lstm":
             self.head = LSTMHead(width, head_dropout, legacy, name="head", dtype=self.dtype_policy)
         else:
-            self.head = InterSentenceTransformer(width, head_layers, head_num_heads, head_feed_forward_width,
-                                                 head_dropout, name="head", dtype=self.dtype_policy)
+            self.head = InterSentenceTransformer(
+                width,
+                head_layers,
+                head_num_heads,
+                head_feed_forward_width,
+                head_dropout,
+                name="head",
+                dtype=self.dtype_policy,
+            )
         self.length = None
         if length_input:
-            self.length = keras.layers.Dense(width, use_bias=False, name="length", dtype=self.dtype_policy)
+            self.length = keras.layers.Dense(
+                width, use_bias=False, name="length", dtype=self.dtype_policy
+            )
 
     def build(self, input_shape: Any = None) -> None:
         if not self.built:
@@ -122,11 +166,18 @@ class BertSumExt(Model):
             float32 logits (B, S); those without a sentence are undefined.
         """
         starts = inputs["sentence_starts"]
-        vectors = self.sentence_vectors(inputs["token_ids"], inputs["segment_ids"], starts, training=training)
+        vectors = self.sentence_vectors(
+            inputs["token_ids"], inputs["segment_ids"], starts, training=training
+        )
         return self.score_sentences(vectors, starts >= 0, training=training)
 
-    def sentence_vectors(self, token_ids: Tensor, segment_ids: Tensor, sentence_starts: Tensor,
-                         training: bool | None = None) -> Tensor:
+    def sentence_vectors(
+        self,
+        token_ids: Tensor,
+        segment_ids: Tensor,
+        sentence_starts: Tensor,
+        training: bool | None = None,
+    ) -> Tensor:
         """Encodes the windows and pools the tokens of each sentence.
 
         Args:
@@ -138,15 +189,23 @@ class BertSumExt(Model):
             float tensor (B, S, D), 0 where there is no sentence.
         """
         sentence_starts = ops.cast(sentence_starts, "int32")
-        sequence = encode_windows(self.bert, token_ids, segment_ids, self.window_length, training)  # (B, T, D)
+        sequence = encode_windows(
+            self.bert, token_ids, segment_ids, self.window_length, training
+        )  # (B, T, D)
         return self.pool_sentences(sequence, token_ids, sentence_starts)
 
-    def pool_sentences(self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor) -> Tensor:
+    def pool_sentences(
+        self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor
+    ) -> Tensor:
         """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where none."""
         inside = _tokens_of_sentences(padding_mask(token_ids), sentence_starts)  # (B, S, T)
-        count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)  # (B, S, 1)
+        count = ops.maximum(
+            ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0
+        )  # (B, S, 1)
         if self.pooling == "cls":
-            vectors = ops.take_along_axis(sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1)
+            vectors = ops.take_along_axis(
+                sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1
+            )
         else:
             total = ops.matmul(ops.cast(inside, sequence.dtype), sequence)
             vectors = ops.cast(ops.cast(total, "float32") / count, sequence.dtype)
@@ -154,8 +213,13 @@ class BertSumExt(Model):
             vectors += self.length(_length_features(count))
         return vectors * ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
 
-    def score_sentences(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
-                        training: bool | None = None) -> Tensor:
+    def score_sentences(
+        self,
+        vectors: Tensor,
+        sentence_mask: Tensor,
+        first_position: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Tensor:
         """Applies the head: vectors (B, S, D), bool mask (B, S), positions (B,) -> float32 logits (B, S)."""
         return self.head(vectors, sentence_mask, first_position=first_position, training=training)
 
@@ -196,23 +260,30 @@ class BertSumExt(Model):
         """
         config = model_folder.read_json(f"{folder}/config.json")
         if "bert_sum_ext" not in config:
-            raise CheckpointError(f"{folder}/config.json: not a BertSumExt ('bert_sum_ext' is missing); "
-                                  "Bert.from_pretrained reads an encoder alone")
+            raise CheckpointError(
+                f"{folder}/config.json: not a BertSumExt ('bert_sum_ext' is missing); "
+                "Bert.from_pretrained reads an encoder alone"
+            )
         with model_folder.errors_named(folder):
             model = cls(read_bert_config(folder), **{**config["bert_sum_ext"], **changes})
             model.build()
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
         encoder = {k: v for k, v in tensors.items() if k not in head}
-        assign_weights.assign_bert(model.bert, weight_names.StoredModel(str(folder), config, encoder))
+        assign_weights.assign_bert(
+            model.bert, weight_names.StoredModel(str(folder), config, encoder)
+        )
         assign_weights.assign(model.head_variables(), model.head_names(), head, folder)
         return model
 
     def head_variables(self) -> dict:
         """The weights above the encoder by their path."""
         layers = {"head": self.head} | ({} if self.length is None else {"length": self.length})
-        return {f"{name}/{path}": variable for name, layer in layers.items()
-                for path, variable in weight_names.variables_by_path(layer).items()}
+        return {
+            f"{name}/{path}": variable
+            for name, layer in layers.items()
+            for path, variable in weight_names.variables_by_path(layer).items()
+        }
 
     def head_names(self) -> list[tuple[str, str, bool]]:
         """(name in the file, path of the variable, transposed) of the weights above the encoder."""

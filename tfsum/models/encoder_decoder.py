@@ -57,7 +57,9 @@ class EncoderDecoder(GenerativeModel):
         """
         mask = padding_mask(source_ids)
         first = ops.arange(ops.shape(source_ids)[1]) == 0
-        return ops.logical_or(mask, ops.logical_and(first, ops.logical_not(ops.any(mask, axis=1, keepdims=True))))
+        return ops.logical_or(
+            mask, ops.logical_and(first, ops.logical_not(ops.any(mask, axis=1, keepdims=True)))
+        )
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Predicts each next token.
@@ -70,21 +72,31 @@ class EncoderDecoder(GenerativeModel):
         """
         return self.logits(*self._decoded(inputs, training))
 
-    def _decoded(self, inputs: dict[str, Tensor], training: bool | None) -> tuple[Tensor, dict[str, Tensor] | None]:
+    def _decoded(
+        self, inputs: dict[str, Tensor], training: bool | None
+    ) -> tuple[Tensor, dict[str, Tensor] | None]:
         """The decoder's output (B, T, D) for the inputs of `call`, and what `logits` needs to copy."""
         source = self.source_of(inputs)
         output, source_mask = self.read(source, training)
         x = self.decode(inputs["target_ids"], output, source_mask, training)
         return x, self.copying(source, output, source_mask, inputs["target_ids"])
 
-    def decode(self, target_ids: Tensor, source: Tensor, source_mask: Tensor, training: bool | None = None) -> Tensor:
+    def decode(
+        self, target_ids: Tensor, source: Tensor, source_mask: Tensor, training: bool | None = None
+    ) -> Tensor:
         """The decoder's output (B, T, D), from target ids (B, T) and what `read` returned."""
         x = self.target_positions(self.target_embedding(target_ids), training=training)
-        return self.decoder(x, source, attention_mask=padding_mask(target_ids)[:, None, None, :],
-                            source_mask=source_mask[:, None, None, :], training=training)
+        return self.decoder(
+            x,
+            source,
+            attention_mask=padding_mask(target_ids)[:, None, None, :],
+            source_mask=source_mask[:, None, None, :],
+            training=training,
+        )
 
-    def copying(self, source: Any, output: Tensor, source_mask: Tensor, target_ids: Tensor | None = None
-                ) -> dict[str, Tensor] | None:
+    def copying(
+        self, source: Any, output: Tensor, source_mask: Tensor, target_ids: Tensor | None = None
+    ) -> dict[str, Tensor] | None:
         """What `logits` needs to copy tokens of a source, from the source and what `read` returned of it.
 
         Args:
@@ -96,8 +108,12 @@ class EncoderDecoder(GenerativeModel):
         """
         if self.copy_attention is None:
             return None
-        copying = {"keys": self.copy_attention.keys(output), "source": output, "source_ids": ids_of(source),
-                   "source_mask": source_mask}
+        copying = {
+            "keys": self.copy_attention.keys(output),
+            "source": output,
+            "source_ids": ids_of(source),
+            "source_mask": source_mask,
+        }
         return copying if target_ids is None else {**copying, "written": last_two(target_ids)}
 
     def logits(self, x: Tensor, copying: dict[str, Tensor] | None = None) -> Tensor:
@@ -106,8 +122,14 @@ class EncoderDecoder(GenerativeModel):
         With `copying`, the arguments of `CopyAttention`, these are the logarithms of probabilities.
         """
         kernel = ops.cast(self.output_kernel, self.compute_dtype)
-        own = ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(self.output_bias, "float32")
-        return own if copying is None or self.copy_attention is None else self.copy_attention(own, x, **copying)
+        own = ops.cast(ops.matmul(x, ops.transpose(kernel)), "float32") + ops.cast(
+            self.output_bias, "float32"
+        )
+        return (
+            own
+            if copying is None or self.copy_attention is None
+            else self.copy_attention(own, x, **copying)
+        )
 
     def start(self, source: Any, max_length: int, num_beams: int = 1) -> dict:
         """Encodes the sources and allocates the caches of their targets, see `tfsum.decoding.Strategy`.
@@ -123,7 +145,9 @@ class EncoderDecoder(GenerativeModel):
             copies, `copying` and in `hypotheses` `before` (B * K,), the token before the last one.
         """
         if max_length < 1:
-            raise Error(f"{type(self).__name__}: max_length is {max_length}; at least one token must fit")
+            raise Error(
+                f"{type(self).__name__}: max_length is {max_length}; at least one token must fit"
+            )
         self.build()
         memory, source_mask = self.read(source, training=False)
         slots, layers = self.decoder.start(memory, max_length, num_beams)
@@ -146,18 +170,27 @@ class EncoderDecoder(GenerativeModel):
             float32 logits (B * K, V) and the state with this position filled in.
         """
         x = self.target_embedding(token_ids)[:, None, :]
-        x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[:, 0]
-        x, slots, layers = self.decoder.step(x, position, state["hypotheses"]["slots"], state["layers"],
-                                             state["source_mask"])
+        x = self.target_positions(x, first_position=ops.reshape(position, (1,)), training=False)[
+            :, 0
+        ]
+        x, slots, layers = self.decoder.step(
+            x, position, state["hypotheses"]["slots"], state["layers"], state["source_mask"]
+        )
         copying, hypotheses = state.get("copying"), {"slots": slots}
         if copying is not None:  # the hypotheses of a source are its T here
             sources = ops.shape(state["source_mask"])[0]
-            written = ops.stack([ops.cast(token_ids, "int32"), state["hypotheses"]["before"]], axis=-1)
+            written = ops.stack(
+                [ops.cast(token_ids, "int32"), state["hypotheses"]["before"]], axis=-1
+            )
             copying = {**copying, "written": ops.reshape(written, (sources, -1, 2))}
             hypotheses["before"] = written[:, 0]
             x = ops.reshape(x, (sources, -1, x.shape[-1]))
         logits = self.logits(x, copying)
-        return ops.reshape(logits, (-1, logits.shape[-1])), {**state, "layers": layers, "hypotheses": hypotheses}
+        return ops.reshape(logits, (-1, logits.shape[-1])), {
+            **state,
+            "layers": layers,
+            "hypotheses": hypotheses,
+        }
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The next tokens (B, T), the probabilities of the vocabulary (B, T, V), and which tokens are no padding."""
@@ -193,8 +226,11 @@ class EncoderDecoder(GenerativeModel):
             if not isinstance(self.config[argument], int) or self.config[argument] < 1:
                 self.wrong(argument, "a whole number above 0")
         if self.config.get("copy") and self.config["label_smoothing"]:
-            self.wrong("label_smoothing", "0 where copy is true: the probabilities that are smoothed are the "
-                                          "vocabulary's alone")
+            self.wrong(
+                "label_smoothing",
+                "0 where copy is true: the probabilities that are smoothed are the "
+                "vocabulary's alone",
+            )
         if not 0 <= self.config["label_smoothing"] < 1:
             self.wrong("label_smoothing", "at least 0 and below 1")
         if self.config["end_id"] == self.config["start_id"]:
@@ -205,4 +241,6 @@ class EncoderDecoder(GenerativeModel):
 
     def wrong(self, argument: str, expected: str) -> None:
         """Raises an Error that names an invalid argument of the class."""
-        raise Error(f"{type(self).__name__}: {argument} is {self.config[argument]!r}; it must be {expected}")
+        raise Error(
+            f"{type(self).__name__}: {argument} is {self.config[argument]!r}; it must be {expected}"
+        )

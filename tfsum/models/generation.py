@@ -24,7 +24,9 @@ class GenerativeModel(Model):
     Example:
         >>> import tfsum
         >>> from tfsum.decoding import BeamSearch
-        >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8, max_length=5)
+        >>> model = tfsum.Transformer(
+        ...     9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8, max_length=5
+        ... )
         >>> ids, log_probabilities, lengths = model.generate([[4, 5, 6], [7, 0, 0]], BeamSearch(2))
         >>> ids.shape
         (2, 1, 5)
@@ -37,11 +39,19 @@ class GenerativeModel(Model):
         # In a cache and not in a dict, which Keras would track as part of the model.
         self._compiled = functools.lru_cache(maxsize=8)(functools.partial(_Generation, self))
 
-    def predict(self, x: Any, batch_size: int | None = None, verbose: Any = "auto", steps: int | None = None,
-                callbacks: Any = None) -> np.ndarray:
+    def predict(
+        self,
+        x: Any,
+        batch_size: int | None = None,
+        verbose: Any = "auto",
+        steps: int | None = None,
+        callbacks: Any = None,
+    ) -> np.ndarray:
         """Keras's `predict`, see `predict_outputs`."""
         self._build_for_jax()
-        return super().predict(x, batch_size=batch_size, verbose=verbose, steps=steps, callbacks=callbacks)
+        return super().predict(
+            x, batch_size=batch_size, verbose=verbose, steps=steps, callbacks=callbacks
+        )
 
     def predict_on_batch(self, x: Any) -> np.ndarray:
         """Keras's `predict_on_batch`, see `predict_outputs`."""
@@ -71,13 +81,16 @@ class GenerativeModel(Model):
         if not isinstance(inputs, dict):
             inputs = {"source_ids": inputs}
         if missing := [name for name in self.source_names if name not in inputs]:
-            raise Error(f"{type(self).__name__}: the source lacks {', '.join(missing)}; expected a dict of "
-                        f"{', '.join(self.source_names)}, each of shape [batch, tokens]")
+            raise Error(
+                f"{type(self).__name__}: the source lacks {', '.join(missing)}; expected a dict of "
+                f"{', '.join(self.source_names)}, each of shape [batch, tokens]"
+            )
         source = {name: inputs[name] for name in self.source_names}
         return source if len(source) > 1 else source["source_ids"]
 
-    def generate(self, source: Any, strategy: Strategy,
-                 max_length: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def generate(
+        self, source: Any, strategy: Strategy, max_length: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Generates targets for a batch of sources, in one compiled graph per strategy and length.
 
         Inside your own graph call `strategy(model, source, max_length)`, which is equivalent.
@@ -96,12 +109,17 @@ class GenerativeModel(Model):
             Error: `source_ids` are not rows of ids of the vocabulary, or the length does not fit the strategy.
         """
         source = self.source_of(source)
-        source = ({name: _whole_numbers(name, ids) for name, ids in source.items()} if isinstance(source, dict)
-                  else _whole_numbers("source_ids", source))
+        source = (
+            {name: _whole_numbers(name, ids) for name, ids in source.items()}
+            if isinstance(source, dict)
+            else _whole_numbers("source_ids", source)
+        )
         source_ids, size = ids_of(source), self.source_vocabulary_size
         if source_ids.size and not 0 <= source_ids.min() <= source_ids.max() < size:
-            raise Error(f"generate: source_ids range from {source_ids.min()} to {source_ids.max()}; expected ids of "
-                        f"the vocabulary, from 0 to {size - 1}")
+            raise Error(
+                f"generate: source_ids range from {source_ids.min()} to {source_ids.max()}; expected ids of "
+                f"the vocabulary, from 0 to {size - 1}"
+            )
         self.build()
         graph = self._compiled(strategy, self.max_length if max_length is None else max_length)
         return graph.predict_on_batch(source)
@@ -115,8 +133,10 @@ class GenerativeModel(Model):
 def _whole_numbers(name: str, values: Any) -> np.ndarray:
     values = np.asarray(values)
     if values.ndim != 2 or values.dtype.kind not in "iu":
-        raise Error(f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole numbers of "
-                    "shape [batch, tokens], each row padded with 0")
+        raise Error(
+            f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole numbers of "
+            "shape [batch, tokens], each row padded with 0"
+        )
     return values.astype(np.int32)
 
 

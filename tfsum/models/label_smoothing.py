@@ -27,13 +27,17 @@ def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Te
         >>> import numpy as np
         >>> from keras import ops
         >>> logits = np.log(np.array([[[0.1, 0.2, 0.5, 0.2], [0.1, 0.2, 0.5, 0.2]]], "float32"))
-        >>> loss = ops.convert_to_numpy(label_smoothing_loss(logits, np.array([[2, 0]]), smoothing=0.0))
+        >>> loss = ops.convert_to_numpy(
+        ...     label_smoothing_loss(logits, np.array([[2, 0]]), smoothing=0.0)
+        ... )
         >>> round(float(loss[0, 0]), 4), float(loss[0, 1])  # -ln 0.5, and padding
         (0.6931, 0.0)
     """
     logits, labels = ops.cast(logits, "float32"), ops.cast(labels, "int32")
     share = smoothing / max(1, logits.shape[-1] - 2)
-    entropy = -(1.0 - smoothing) * math.log1p(-smoothing) - (smoothing * math.log(share) if smoothing else 0.0)
+    entropy = -(1.0 - smoothing) * math.log1p(-smoothing) - (
+        smoothing * math.log(share) if smoothing else 0.0
+    )
     cross_entropy = _cross_entropy(logits, labels, smoothing, share)
     return ops.where(ops.not_equal(labels, 0), cross_entropy - entropy, 0.0)
 
@@ -43,6 +47,7 @@ def _cross_entropy(logits, labels, smoothing, share):
 
     The automatic gradient of these lines passes over all logits a dozen more times.
     """
+
     @ops.custom_gradient
     def cross_entropy(logits):
         highest = ops.max(logits, axis=-1, keepdims=True)
@@ -56,7 +61,10 @@ def _cross_entropy(logits, labels, smoothing, share):
         def gradient(*arguments, upstream=None):
             scale = (arguments[0] if upstream is None else upstream)[..., None]
             chance = scale / total  # times `powers` it is the softmax
-            at_label = ops.take_along_axis(powers, labels[..., None], axis=-1) * chance - (1.0 - smoothing) * scale
+            at_label = (
+                ops.take_along_axis(powers, labels[..., None], axis=-1) * chance
+                - (1.0 - smoothing) * scale
+            )
             at_padding = powers[..., :1] * chance
             vocabulary = logits.shape[-1]
             flat = ops.reshape(powers * chance - share * scale, (-1, vocabulary))

@@ -26,8 +26,10 @@ def check_backend() -> None:
     """
     name = keras.backend.backend()
     if name not in BACKENDS:
-        raise Error(f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set KERAS_BACKEND to "
-                    f"one of {', '.join(BACKENDS)} before Keras is imported")
+        raise Error(
+            f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set KERAS_BACKEND to "
+            f"one of {', '.join(BACKENDS)} before Keras is imported"
+        )
 
 
 class Model(keras.Model):
@@ -54,13 +56,17 @@ class Model(keras.Model):
         ...     def __init__(self):
         ...         super().__init__()
         ...         self.dense = keras.layers.Dense(1, kernel_initializer="ones")
+        ...
         ...     def build(self, input_shape=None):
         ...         self.dense.build((None, 2))
         ...         self.built = True
+        ...
         ...     def call(self, inputs, training=None):
         ...         return self.dense(inputs["x"])[:, 0]
+        ...
         ...     def summed_loss(self, x, y, training):
         ...         return ops.sum(ops.abs(self(x) - x["labels"]))
+        ...
         ...     def loss_weight(self, x, y):
         ...         return ops.cast(ops.shape(x["x"])[0], "float32")
         >>> model, x = Total(), np.array([[1, 2], [3, 4]], "float32")
@@ -75,7 +81,9 @@ class Model(keras.Model):
     train_function: Any
     test_function: Any
 
-    input_names_of_call: Sequence[str] = ()  # of the dict that `call` takes; int32 tensors (B, T) or (B, S)
+    input_names_of_call: Sequence[
+        str
+    ] = ()  # of the dict that `call` takes; int32 tensors (B, T) or (B, S)
     micro_batches = 1
     stop_requested: Any = None  # a variable of this worker; the step adds it up over all workers
     seconds_waiting = 0.0  # for data, in all steps of `fit`
@@ -104,8 +112,10 @@ class Model(keras.Model):
         inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         if not state:
             return self.predict_outputs(inputs)
-        (trainable, non_trainable), = state
-        values = zip((*self.trainable_variables, *self.non_trainable_variables), (*trainable, *non_trainable))
+        ((trainable, non_trainable),) = state
+        values = zip(
+            (*self.trainable_variables, *self.non_trainable_variables), (*trainable, *non_trainable)
+        )
         with keras.StatelessScope(state_mapping=list(values)):
             return self.predict_outputs(inputs), non_trainable
 
@@ -132,8 +142,14 @@ class Model(keras.Model):
             return ops.ones_like(weight)
         return ops.where(weight > 0.0, 1.0 / ops.where(weight > 0.0, weight, 1.0), 0.0)
 
-    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, sample_weight: Any = None,
-                     training: bool = True) -> Tensor:
+    def compute_loss(
+        self,
+        x: Any = None,
+        y: Any = None,
+        y_pred: Any = None,
+        sample_weight: Any = None,
+        training: bool = True,
+    ) -> Tensor:
         """The loss of one batch, which backends without the exact step minimize."""
         self.refuse_sample_weight(sample_weight)
         weight = self.loss_weight(x, y)
@@ -148,8 +164,10 @@ class Model(keras.Model):
             Error: it was.
         """
         if sample_weight is not None:
-            raise Error(f"{type(self).__name__}: sample_weight was given; expected none: the loss is a sum over the "
-                        "real targets divided by their number. Leave it out, or override summed_loss in a subclass")
+            raise Error(
+                f"{type(self).__name__}: sample_weight was given; expected none: the loss is a sum over the "
+                "real targets divided by their number. Leave it out, or override summed_loss in a subclass"
+            )
 
     def follow_terms(self, terms: Tensor, weight: Tensor) -> None:
         """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
@@ -164,7 +182,9 @@ class Model(keras.Model):
         """Returns the content of config.json."""
         raise NotImplementedError
 
-    def save_pretrained(self, folder, vocabulary: Sequence[str] | None = None, settings: dict | None = None) -> None:
+    def save_pretrained(
+        self, folder, vocabulary: Sequence[str] | None = None, settings: dict | None = None
+    ) -> None:
         """Writes a model folder, which `from_pretrained` and, for a BERT, transformers read.
 
         Args:
@@ -177,8 +197,15 @@ class Model(keras.Model):
         """
         model_folder.save_model(self, folder, vocabulary, settings)
 
-    def compile(self, optimizer="rmsprop", loss=None, loss_weights=None, metrics=None, weighted_metrics=None,
-                **kwargs) -> None:
+    def compile(
+        self,
+        optimizer="rmsprop",
+        loss=None,
+        loss_weights=None,
+        metrics=None,
+        weighted_metrics=None,
+        **kwargs,
+    ) -> None:
         """Keras's `compile`, whose loss is the model's own.
 
         Args:
@@ -195,13 +222,20 @@ class Model(keras.Model):
         """
         given = {"loss": loss, "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
         if wrong := [name for name, value in given.items() if value is not None]:
-            raise Error(f"{type(self).__name__}.compile: {wrong[0]} is {given[wrong[0]]!r}; expected none: the loss is "
-                        "the model's own, computed by summed_loss from its inputs; leave it out, or override "
-                        "summed_loss in a subclass")
-        if metrics and (keras.backend.backend() != "tensorflow" or type(self).metric_inputs is Model.metric_inputs):
+            raise Error(
+                f"{type(self).__name__}.compile: {wrong[0]} is {given[wrong[0]]!r}; expected none: the loss is "
+                "the model's own, computed by summed_loss from its inputs; leave it out, or override "
+                "summed_loss in a subclass"
+            )
+        if metrics and (
+            keras.backend.backend() != "tensorflow"
+            or type(self).metric_inputs is Model.metric_inputs
+        ):
             own = ", ".join(mean.name for mean in [*self.loss_terms, *self.measures]) or "the loss"
-            raise Error(f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this model and "
-                        f"backend; fit and evaluate report {own}")
+            raise Error(
+                f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this model and "
+                f"backend; fit and evaluate report {own}"
+            )
         super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
         if keras.backend.backend() == "tensorflow" and self.optimizer is not None:
             _exact_step().take_reduced_gradients(self.optimizer)
@@ -236,12 +270,20 @@ class Model(keras.Model):
         """
         raise NotImplementedError
 
-    def export(self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs):
+    def export(
+        self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
+    ):
         """Keras's `export`, which needs no earlier call of the model; for raw strings see `tfsum.export_model`."""
         if input_signature is None and self.input_names_of_call:
-            input_signature = [{name: keras.layers.InputSpec(shape=(None, None), dtype="int32")
-                                for name in self.input_names_of_call}]
-        return super().export(filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs)
+            input_signature = [
+                {
+                    name: keras.layers.InputSpec(shape=(None, None), dtype="int32")
+                    for name in self.input_names_of_call
+                }
+            ]
+        return super().export(
+            filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs
+        )
 
     def make_train_function(self, force=False):
         if keras.backend.backend() != "tensorflow":

@@ -33,8 +33,13 @@ class ClassifierHead(keras.layers.Layer):
         self.score.build((None, None, self.d_model))
         self.built = True
 
-    def call(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
-             training: bool | None = None) -> Tensor:
+    def call(
+        self,
+        vectors: Tensor,
+        sentence_mask: Tensor,
+        first_position: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Tensor:
         """Sentence vectors (B, S, D) and their bool mask (B, S) -> float32 logits (B, S)."""
         return self.score(vectors)[..., 0]
 
@@ -64,16 +69,39 @@ class InterSentenceTransformer(keras.layers.Layer):
         (2, 5)
     """
 
-    def __init__(self, d_model: int, num_layers: int = 2, num_heads: int = 8, feed_forward_width: int = 2048,
-                 dropout: float = 0.1, **kwargs: Any):
+    def __init__(
+        self,
+        d_model: int,
+        num_layers: int = 2,
+        num_heads: int = 8,
+        feed_forward_width: int = 2048,
+        dropout: float = 0.1,
+        **kwargs: Any,
+    ):
         super().__init__(**kwargs)
-        self._config = {"d_model": d_model, "num_layers": num_layers, "num_heads": num_heads,
-                        "feed_forward_width": feed_forward_width, "dropout": dropout}
+        self._config = {
+            "d_model": d_model,
+            "num_layers": num_layers,
+            "num_heads": num_heads,
+            "feed_forward_width": feed_forward_width,
+            "dropout": dropout,
+        }
         self.positions = PositionalEncoding(name="positions", dtype=self.dtype_policy)
-        self.encoder = Encoder(num_layers, normalize_first_input=False, d_model=d_model, num_heads=num_heads,
-                               feed_forward_width=feed_forward_width, activation="gelu_tanh", norm="pre",
-                               dropout=dropout, attention_dropout=dropout, activation_dropout=dropout,
-                               epsilon=1e-6, name="encoder", dtype=self.dtype_policy)
+        self.encoder = Encoder(
+            num_layers,
+            normalize_first_input=False,
+            d_model=d_model,
+            num_heads=num_heads,
+            feed_forward_width=feed_forward_width,
+            activation="gelu_tanh",
+            norm="pre",
+            dropout=dropout,
+            attention_dropout=dropout,
+            activation_dropout=dropout,
+            epsilon=1e-6,
+            name="encoder",
+            dtype=self.dtype_policy,
+        )
         self.score = keras.layers.Dense(1, dtype="float32", name="score")
 
     def build(self, input_shape: Any = None) -> None:
@@ -81,8 +109,13 @@ class InterSentenceTransformer(keras.layers.Layer):
         self.score.build((None, None, self._config["d_model"]))
         self.built = True
 
-    def call(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
-             training: bool | None = None) -> Tensor:
+    def call(
+        self,
+        vectors: Tensor,
+        sentence_mask: Tensor,
+        first_position: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Tensor:
         """Scores the sentences of a document jointly.
 
         Args:
@@ -129,11 +162,15 @@ class LSTMHead(keras.layers.Layer):
     def __init__(self, d_model: int, dropout: float = 0.1, legacy: bool = False, **kwargs: Any):
         super().__init__(**kwargs)
         if d_model % 2:
-            raise Error(f"LSTMHead: d_model is {d_model}; it must be even, half of it for each direction")
+            raise Error(
+                f"LSTMHead: d_model is {d_model}; it must be even, half of it for each direction"
+            )
         self._config = {"d_model": d_model, "dropout": dropout, "legacy": legacy}
         self.legacy = legacy
         self.forward_lstm = LayerNormLSTM(d_model // 2, name="forward", dtype=self.dtype_policy)
-        self.backward_lstm = LayerNormLSTM(d_model // 2, go_backwards=True, name="backward", dtype=self.dtype_policy)
+        self.backward_lstm = LayerNormLSTM(
+            d_model // 2, go_backwards=True, name="backward", dtype=self.dtype_policy
+        )
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.score = keras.layers.Dense(1, dtype="float32", name="score")
 
@@ -142,8 +179,13 @@ class LSTMHead(keras.layers.Layer):
             layer.build((None, None, self._config["d_model"]))
         self.built = True
 
-    def call(self, vectors: Tensor, sentence_mask: Tensor, first_position: Tensor | None = None,
-             training: bool | None = None) -> Tensor:
+    def call(
+        self,
+        vectors: Tensor,
+        sentence_mask: Tensor,
+        first_position: Tensor | None = None,
+        training: bool | None = None,
+    ) -> Tensor:
         """Sentence vectors (B, S, D) and their bool mask (B, S) -> float32 logits (B, S)."""
         x = vectors * ops.cast(sentence_mask, vectors.dtype)[..., None]
         visible = None if self.legacy else sentence_mask

@@ -16,10 +16,20 @@ from tfsum.tensor import Tensor
 
 PRESETS = {
     # The paper's base model, and one that can be trained on two CPU cores in an hour or two.
-    "base": {"num_encoder_layers": 6, "num_decoder_layers": 6, "d_model": 512, "num_heads": 8,
-             "feed_forward_width": 2048},
-    "small": {"num_encoder_layers": 4, "num_decoder_layers": 4, "d_model": 128, "num_heads": 4,
-              "feed_forward_width": 256},
+    "base": {
+        "num_encoder_layers": 6,
+        "num_decoder_layers": 6,
+        "d_model": 512,
+        "num_heads": 8,
+        "feed_forward_width": 2048,
+    },
+    "small": {
+        "num_encoder_layers": 4,
+        "num_decoder_layers": 4,
+        "d_model": 128,
+        "num_heads": 4,
+        "feed_forward_width": 256,
+    },
 }
 
 
@@ -53,7 +63,9 @@ class Transformer(EncoderDecoder):
     Example:
         >>> import numpy as np
         >>> import tfsum
-        >>> model = tfsum.Transformer(9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8, max_length=5)
+        >>> model = tfsum.Transformer(
+        ...     9, 9, 1, 1, d_model=8, num_heads=2, feed_forward_width=8, max_length=5
+        ... )
         >>> source_ids = np.array([[4, 5, 6], [7, 8, 0]])
         >>> tuple(model({"source_ids": source_ids, "target_ids": np.array([[2, 4], [2, 0]])}).shape)
         (2, 2, 9)
@@ -63,12 +75,30 @@ class Transformer(EncoderDecoder):
 
     input_names_of_call = ("source_ids", "target_ids")
 
-    def __init__(self, source_vocabulary_size: int, target_vocabulary_size: int | None = None,
-                 num_encoder_layers: int = 6, num_decoder_layers: int = 6, d_model: int = 512, num_heads: int = 8,
-                 feed_forward_width: int = 2048, activation: str = "relu", norm: str = "post", dropout: float = 0.1,
-                 attention_dropout: float = 0.0, activation_dropout: float = 0.0, epsilon: float = 1e-6,
-                 shared_embeddings: bool = True, tied_output: bool = True, label_smoothing: float = 0.1,
-                 start_id: int = 2, end_id: int = 3, max_length: int = 64, name: str = "transformer", **kwargs: Any):
+    def __init__(
+        self,
+        source_vocabulary_size: int,
+        target_vocabulary_size: int | None = None,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        d_model: int = 512,
+        num_heads: int = 8,
+        feed_forward_width: int = 2048,
+        activation: str = "relu",
+        norm: str = "post",
+        dropout: float = 0.1,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        epsilon: float = 1e-6,
+        shared_embeddings: bool = True,
+        tied_output: bool = True,
+        label_smoothing: float = 0.1,
+        start_id: int = 2,
+        end_id: int = 3,
+        max_length: int = 64,
+        name: str = "transformer",
+        **kwargs: Any,
+    ):
         super().__init__(name=name, **kwargs)
         if target_vocabulary_size is None:
             target_vocabulary_size = source_vocabulary_size
@@ -93,33 +123,70 @@ class Transformer(EncoderDecoder):
             "end_id": end_id,
             "max_length": max_length,
         }
-        self.check_sizes(("source_vocabulary_size", "target_vocabulary_size", "num_encoder_layers",
-                          "num_decoder_layers", "d_model", "num_heads", "feed_forward_width"), target_vocabulary_size)
+        self.check_sizes(
+            (
+                "source_vocabulary_size",
+                "target_vocabulary_size",
+                "num_encoder_layers",
+                "num_decoder_layers",
+                "d_model",
+                "num_heads",
+                "feed_forward_width",
+            ),
+            target_vocabulary_size,
+        )
         if shared_embeddings and source_vocabulary_size != target_vocabulary_size:
-            self.wrong("target_vocabulary_size", f"that of the source, {source_vocabulary_size}, where they share one "
-                                                 "table; or pass shared_embeddings=False")
+            self.wrong(
+                "target_vocabulary_size",
+                f"that of the source, {source_vocabulary_size}, where they share one "
+                "table; or pass shared_embeddings=False",
+            )
         self.start_id, self.end_id, self.max_length = start_id, end_id, max_length
         policy = self.dtype_policy
-        layer = {k: self.config[k] for k in ("d_model", "num_heads", "feed_forward_width", "activation", "norm",
-                                             "dropout", "attention_dropout", "activation_dropout", "epsilon")}
+        layer = {
+            k: self.config[k]
+            for k in (
+                "d_model",
+                "num_heads",
+                "feed_forward_width",
+                "activation",
+                "norm",
+                "dropout",
+                "attention_dropout",
+                "activation_dropout",
+                "epsilon",
+            )
+        }
 
         def embedding(rows, table):
             # Multiplied by sqrt(D) before the positions are added, these rows have variance 1.
-            return keras.layers.Embedding(rows, d_model, keras.initializers.RandomNormal(stddev=d_model**-0.5),
-                                          name=table, dtype=policy)
+            return keras.layers.Embedding(
+                rows,
+                d_model,
+                keras.initializers.RandomNormal(stddev=d_model**-0.5),
+                name=table,
+                dtype=policy,
+            )
 
-        self.source_embedding = embedding(source_vocabulary_size,
-                                          "embedding" if shared_embeddings else "source_embedding")
+        self.source_embedding = embedding(
+            source_vocabulary_size, "embedding" if shared_embeddings else "source_embedding"
+        )
         self.target_embedding = self.source_embedding
         if not shared_embeddings:
             self.target_embedding = embedding(target_vocabulary_size, "target_embedding")
-        self.source_positions = PositionalEncoding(True, dropout, name="source_positions", dtype=policy)
-        self.target_positions = PositionalEncoding(True, dropout, name="target_positions", dtype=policy)
+        self.source_positions = PositionalEncoding(
+            True, dropout, name="source_positions", dtype=policy
+        )
+        self.target_positions = PositionalEncoding(
+            True, dropout, name="target_positions", dtype=policy
+        )
         self.encoder = Encoder(num_encoder_layers, **layer, name="encoder", dtype=policy)
         self.decoder = Decoder(num_decoder_layers, **layer, name="decoder", dtype=policy)
 
     @classmethod
-    def from_preset(cls, preset: str, source_vocabulary_size: int, **arguments: Any) -> "Transformer":
+    def from_preset(
+        cls, preset: str, source_vocabulary_size: int, **arguments: Any
+    ) -> "Transformer":
         """Creates an untrained model of a named size.
 
         Args:
@@ -146,7 +213,9 @@ class Transformer(EncoderDecoder):
         size, width = self.config["target_vocabulary_size"], self.config["d_model"]
         self.output_kernel = self.target_embedding.embeddings
         if not self.config["tied_output"]:
-            self.output_kernel = self.add_weight((size, width), "glorot_uniform", name="output_kernel")
+            self.output_kernel = self.add_weight(
+                (size, width), "glorot_uniform", name="output_kernel"
+            )
         self.output_bias = self.add_weight((size,), "zeros", name="output_bias", autocast=False)
         self.built = True
 
@@ -180,15 +249,23 @@ class Transformer(EncoderDecoder):
         config = model_folder.read_json(path)
         kind = config.pop("model_type", None)
         if kind != "transformer":
-            raise CheckpointError(f"{path}: model_type is {kind!r}; Transformer reads 'transformer'")
+            raise CheckpointError(
+                f"{path}: model_type is {kind!r}; Transformer reads 'transformer'"
+            )
         unknown = config.keys() - inspect.signature(cls).parameters.keys()
         if unknown or "source_vocabulary_size" not in config:
-            raise CheckpointError(f"{path}: {', '.join(sorted(unknown)) or 'no source_vocabulary_size'}; the fields "
-                                  "must be arguments of Transformer")
+            raise CheckpointError(
+                f"{path}: {', '.join(sorted(unknown)) or 'no source_vocabulary_size'}; the fields "
+                "must be arguments of Transformer"
+            )
         model = cls(**{**config, **changes})
         model.build()
-        assign_weights.assign(weight_names.variables_by_path(model), model.weight_names(),
-                              model_folder.read_safetensors(f"{folder}/model.safetensors"), folder)
+        assign_weights.assign(
+            weight_names.variables_by_path(model),
+            model.weight_names(),
+            model_folder.read_safetensors(f"{folder}/model.safetensors"),
+            folder,
+        )
         return model
 
     def weight_names(self) -> list[tuple[str, str, bool]]:
@@ -203,9 +280,13 @@ class Transformer(EncoderDecoder):
         """Returns the content of config.json."""
         return {"model_type": "transformer", **self.config}
 
-    def save_pretrained(self, folder: str | os.PathLike,  # type: ignore[override]
-                        vocabulary: list[str] | None = None,
-                        target_vocabulary: list[str] | None = None, settings: dict | None = None) -> None:
+    def save_pretrained(
+        self,
+        folder: str | os.PathLike,  # type: ignore[override]
+        vocabulary: list[str] | None = None,
+        target_vocabulary: list[str] | None = None,
+        settings: dict | None = None,
+    ) -> None:
         """Writes a model folder.
 
         Args:

@@ -6,8 +6,13 @@ from tfsum.models.bert import Bert
 from tfsum.tensor import Tensor
 
 
-def encode_windows(bert: Bert, token_ids: Tensor, segment_ids: Tensor, window_length: int,
-                   training: bool | None = None) -> Tensor:
+def encode_windows(
+    bert: Bert,
+    token_ids: Tensor,
+    segment_ids: Tensor,
+    window_length: int,
+    training: bool | None = None,
+) -> Tensor:
     """Encodes the full windows of each row, then the last partial one.
 
     Args:
@@ -27,12 +32,20 @@ def encode_windows(bert: Bert, token_ids: Tensor, segment_ids: Tensor, window_le
         (1, 5, 8)
     """
     total = ops.shape(token_ids)[1]
-    whole = total // window_length * window_length  # a Python int if T is known; then an empty part is omitted
+    whole = (
+        total // window_length * window_length
+    )  # a Python int if T is known; then an empty part is omitted
     parts = []
     if not (isinstance(whole, int) and whole == 0):
-        ids, segments = (ops.reshape(t[:, :whole], (-1, window_length)) for t in (token_ids, segment_ids))
+        ids, segments = (
+            ops.reshape(t[:, :whole], (-1, window_length)) for t in (token_ids, segment_ids)
+        )
         encoded = bert.encode(ids, segments, training)[0]
-        shape = (ops.shape(token_ids)[0], whole, bert.config["hidden_size"])  # -1 fails if whole is 0
+        shape = (
+            ops.shape(token_ids)[0],
+            whole,
+            bert.config["hidden_size"],
+        )  # -1 fails if whole is 0
         parts.append(ops.reshape(encoded, shape))
     if not (isinstance(whole, int) and whole == total):
         parts.append(bert.encode(token_ids[:, whole:], segment_ids[:, whole:], training)[0])

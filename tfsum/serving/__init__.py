@@ -25,7 +25,9 @@ __all__ = [*_LAZY]
 def __getattr__(name: str) -> Any:
     """Imports the module behind a public name at its first use."""
     if name not in _LAZY:
-        raise AttributeError(f"module 'tfsum.serving' has no attribute {name!r}; it offers {', '.join(__all__)}")
+        raise AttributeError(
+            f"module 'tfsum.serving' has no attribute {name!r}; it offers {', '.join(__all__)}"
+        )
     value = getattr(importlib.import_module(_LAZY[name]), name)
     globals()[name] = value
     return value

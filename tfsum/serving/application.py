@@ -45,17 +45,27 @@ class Application:
         >>> application = Server().application  # doctest: +SKIP
     """
 
-    def __init__(self, api: RestApi, predictor: Predictor, metrics: Metrics, settings: ServerSettings) -> None:
-        self._api, self._predictor, self._metrics, self._settings = api, predictor, metrics, settings
+    def __init__(
+        self, api: RestApi, predictor: Predictor, metrics: Metrics, settings: ServerSettings
+    ) -> None:
+        self._api, self._predictor, self._metrics, self._settings = (
+            api,
+            predictor,
+            metrics,
+            settings,
+        )
         self.draining = False
         page = Page(predictor, settings)
         # Path -> (method, whether a token is needed, the answer); what is not here is the REST API's.
         self._pages: dict[str, tuple[str, bool, Callable[[Request], Awaitable[Response]]]] = {
             **dict.fromkeys(FILES, ("GET", False, page.file)),
-            "/page/models": ("GET", True, page.models), "/page/attention": ("POST", True, page.attention),
-            "/healthz": ("GET", False, self._health), "/readyz": ("GET", False, self._ready),
+            "/page/models": ("GET", True, page.models),
+            "/page/attention": ("POST", True, page.attention),
+            "/healthz": ("GET", False, self._health),
+            "/readyz": ("GET", False, self._ready),
             "/monitoring/prometheus/metrics": ("GET", True, self._counted),
-            "/openapi.json": ("GET", True, self._described)}
+            "/openapi.json": ("GET", True, self._described),
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers a request of HTTP."""
@@ -68,9 +78,13 @@ class Application:
             response = await self._answered(request, path)
             found["http.response.status_code"] = response.status_code
         if self._settings.cors and request.headers.get("origin"):
-            response.headers.update({"Access-Control-Allow-Origin": self._settings.cors,
-                                     "Access-Control-Allow-Methods": "POST, GET",
-                                     "Access-Control-Allow-Headers": "Content-Type, Authorization"})
+            response.headers.update(
+                {
+                    "Access-Control-Allow-Origin": self._settings.cors,
+                    "Access-Control-Allow-Methods": "POST, GET",
+                    "Access-Control-Allow-Headers": "Content-Type, Authorization",
+                }
+            )
         if self.draining:
             response.headers["Connection"] = "close"
         await response(scope, receive, send)
@@ -85,19 +99,27 @@ class Application:
         except ClientDisconnect:
             return Response(status_code=499)
         except asyncio.CancelledError:  # a second signal ends the server
-            return _failed(RequestError("UNAVAILABLE", "the server stopped before the answer was computed"))
+            return _failed(
+                RequestError("UNAVAILABLE", "the server stopped before the answer was computed")
+            )
         except Exception:
             LOG.exception("a request failed")
-            return _failed(RequestError("INTERNAL", "the request failed; the server's log says why"))
+            return _failed(
+                RequestError("INTERNAL", "the request failed; the server's log says why")
+            )
 
     async def _answer(self, request: Request, path: str) -> Response:
         if request.method == "OPTIONS":
-            return Response(status_code=200 if request.headers.get("origin") else 400, media_type=JSON)
+            return Response(
+                status_code=200 if request.headers.get("origin") else 400, media_type=JSON
+            )
         method, needs_token, answer = self._pages.get(path, ("", True, self._rest))
         if needs_token:
             self._check_token(request.headers.get("authorization", ""))
         if method and request.method not in (method, "HEAD" if method == "GET" else method):
-            found = RequestError("UNIMPLEMENTED", f"{request.method} {path}; expected {method}", http_status=405)
+            found = RequestError(
+                "UNIMPLEMENTED", f"{request.method} {path}; expected {method}", http_status=405
+            )
             refusal = _failed(found)
             refusal.headers["Allow"] = f"{method}, HEAD" if method == "GET" else method
             return refusal
@@ -107,8 +129,12 @@ class Application:
         path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
         if not path.lower().startswith("/v1/"):
             raise RequestError("NOT_FOUND", f"there is no {path}; models are below /v1/models/")
-        body = await read_body(request.stream(), request.headers.get("content-encoding", ""), self._settings.max_body,
-                               self._settings.timeout)
+        body = await read_body(
+            request.stream(),
+            request.headers.get("content-encoding", ""),
+            self._settings.max_body,
+            self._settings.timeout,
+        )
         return Response(await self._api.answer(request.method, path, body), media_type=JSON)
 
     async def _health(self, request: Request) -> Response:
@@ -118,7 +144,11 @@ class Application:
         if self.draining:
             return Response("the server stops\n", 503, media_type=TEXT)
         if not self._predictor.versions.ready:
-            return Response("no model is loaded, or those found at first are not loaded yet\n", 503, media_type=TEXT)
+            return Response(
+                "no model is loaded, or those found at first are not loaded yet\n",
+                503,
+                media_type=TEXT,
+            )
         return Response("ready\n", media_type=TEXT)
 
     async def _counted(self, request: Request) -> Response:
@@ -130,21 +160,40 @@ class Application:
 
     def _check_token(self, given: str) -> None:
         token = self._settings.token
-        if token is not None and not hmac.compare_digest(given.encode(), f"Bearer {token}".encode()):
-            raise RequestError("UNAUTHENTICATED", "this server needs its token; send the header Authorization: Bearer "
-                               "TOKEN")
+        if token is not None and not hmac.compare_digest(
+            given.encode(), f"Bearer {token}".encode()
+        ):
+            raise RequestError(
+                "UNAUTHENTICATED",
+                "this server needs its token; send the header Authorization: Bearer TOKEN",
+            )
 
     def _note(self, request: Request, path: str, response: Response, seconds: float) -> None:
         """Counts a request, and writes a line about it that has nothing of its body."""
         found = ASK.fullmatch(path) if request.method == "POST" else LOOK.fullmatch(path)
         model = found["name"] or "" if found else ""
-        method = (found["method"].lower() if request.method == "POST" else found["part"] or "status") if found else ""
+        method = (
+            (found["method"].lower() if request.method == "POST" else found["part"] or "status")
+            if found
+            else ""
+        )
         self._predictor.observe(model, method, str(response.status_code), seconds)
-        ACCESS.info("%s", json.dumps({
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": request.method, "path": path[:SHOWN],
-            "status": response.status_code, "milliseconds": round(seconds * 1000, 1),
-            "bytes_in": int(length) if (length := request.headers.get("content-length", "")).isdecimal() else None,
-            "bytes_out": len(response.body)}))
+        ACCESS.info(
+            "%s",
+            json.dumps(
+                {
+                    "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                    "method": request.method,
+                    "path": path[:SHOWN],
+                    "status": response.status_code,
+                    "milliseconds": round(seconds * 1000, 1),
+                    "bytes_in": int(length)
+                    if (length := request.headers.get("content-length", "")).isdecimal()
+                    else None,
+                    "bytes_out": len(response.body),
+                }
+            ),
+        )
 
 
 def _failed(error: RequestError) -> Response:

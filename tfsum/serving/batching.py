@@ -39,7 +39,9 @@ class Job:
 
     Example:
         >>> async def job():
-        ...     return Job((), lambda name, inputs: inputs, "echo", {}, 1, 10, 0.0, asyncio.Future()).started
+        ...     return Job(
+        ...         (), lambda name, inputs: inputs, "echo", {}, 1, 10, 0.0, asyncio.Future()
+        ...     ).started
         >>> asyncio.run(job())
         False
     """
@@ -72,12 +74,16 @@ class Batcher:
         ...     signature = Signature("echo", {"text": text}, {"summary": text})
         ...     batcher = Batcher(ServerSettings())
         ...     run = lambda name, inputs: {"summary": inputs["text"]}
-        ...     return await batcher.answer("model 1", run, signature, {"text": np.array([b"It rained."], object)})
+        ...     return await batcher.answer(
+        ...         "model 1", run, signature, {"text": np.array([b"It rained."], object)}
+        ...     )
         >>> asyncio.run(ask())
         {'summary': array([b'It rained.'], dtype=object)}
     """
 
-    def __init__(self, settings: ServerSettings, observe: Callable[[int, int, float], None] | None = None) -> None:
+    def __init__(
+        self, settings: ServerSettings, observe: Callable[[int, int, float], None] | None = None
+    ) -> None:
         self._settings = settings
         self._short = _Lane("batch", settings.threads, settings, observe)
         self._long = _Lane("long batch", 1, settings, observe)
@@ -103,16 +109,36 @@ class Batcher:
             RequestError: the queue is full, the time is over, or the model refuses the inputs.
         """
         if self.waiting >= self._settings.max_queue:
-            raise RequestError("RESOURCE_EXHAUSTED", f"the queue is full ({self.waiting} requests wait); ask again "
-                               "later", retry_after=1)
+            raise RequestError(
+                "RESOURCE_EXHAUSTED",
+                f"the queue is full ({self.waiting} requests wait); ask again later",
+                retry_after=1,
+            )
         loop = asyncio.get_running_loop()
         jobs = []
         for part, sizes in self._parts(signature, inputs):
             shapes = tuple(sorted((name, array.shape[1:]) for name, array in part.items()))
-            key: tuple = (model, signature.name, shapes) if _mergeable(signature) and len(sizes) else (object(),)
-            job = Job(key, run, signature.name, part, len(sizes), sum(sizes), time.monotonic(), loop.create_future())
+            key: tuple = (
+                (model, signature.name, shapes)
+                if _mergeable(signature) and len(sizes)
+                else (object(),)
+            )
+            job = Job(
+                key,
+                run,
+                signature.name,
+                part,
+                len(sizes),
+                sum(sizes),
+                time.monotonic(),
+                loop.create_future(),
+            )
             jobs.append(job)
-            (self._long if max(sizes, default=0) > self._settings.long_characters else self._short).put(job)
+            (
+                self._long
+                if max(sizes, default=0) > self._settings.long_characters
+                else self._short
+            ).put(job)
         try:
             async with asyncio.timeout(self._settings.timeout):
                 answers = await asyncio.gather(*(job.answer for job in jobs))
@@ -122,8 +148,11 @@ class Batcher:
             for job in jobs:
                 # What has not begun is not computed, and what failed beside another is not reported again.
                 _ = job.answer.cancel() or job.answer.cancelled() or job.answer.exception()
-        return answers[0] if len(answers) == 1 else {
-            name: np.concatenate([answer[name] for answer in answers]) for name in answers[0]}
+        return (
+            answers[0]
+            if len(answers) == 1
+            else {name: np.concatenate([answer[name] for answer in answers]) for name in answers[0]}
+        )
 
     def close(self) -> None:
         """Ends the threads when they have nothing to compute."""
@@ -142,24 +171,42 @@ class Batcher:
                 total = 0
             total += size
         cuts.append(len(sizes))
-        return [({name: array[start:end] for name, array in inputs.items()}, sizes[start:end])
-                for start, end in zip(cuts, cuts[1:])]
+        return [
+            ({name: array[start:end] for name, array in inputs.items()}, sizes[start:end])
+            for start, end in zip(cuts, cuts[1:])
+        ]
 
     def _too_late(self, jobs: Sequence[Job]) -> RequestError:
         seconds = f"{self._settings.timeout:g} s"
         if any(job.started for job in jobs):
-            return RequestError("DEADLINE_EXCEEDED", f"the answer was not computed in {seconds} (the server's "
-                                "`--timeout`); send fewer or shorter documents")
-        return RequestError("RESOURCE_EXHAUSTED", "Run() timeout exceeded while waiting in batching queue "
-                            f"({seconds})", retry_after=1)
+            return RequestError(
+                "DEADLINE_EXCEEDED",
+                f"the answer was not computed in {seconds} (the server's "
+                "`--timeout`); send fewer or shorter documents",
+            )
+        return RequestError(
+            "RESOURCE_EXHAUSTED",
+            f"Run() timeout exceeded while waiting in batching queue ({seconds})",
+            retry_after=1,
+        )
 
 
 class _Lane:
     """A queue and the threads that empty it."""
 
-    def __init__(self, name: str, threads: int, settings: ServerSettings,
-                 observe: Callable[[int, int, float], None] | None) -> None:
-        self._settings, self._observe, self._free, self._threads = settings, observe, threads, threads
+    def __init__(
+        self,
+        name: str,
+        threads: int,
+        settings: ServerSettings,
+        observe: Callable[[int, int, float], None] | None,
+    ) -> None:
+        self._settings, self._observe, self._free, self._threads = (
+            settings,
+            observe,
+            threads,
+            threads,
+        )
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"tfsum {name}")
         self._queues: dict[tuple, collections.deque[Job]] = {}  # in the order of their first jobs
         self._timer: asyncio.TimerHandle | None = None
@@ -183,8 +230,11 @@ class _Lane:
         while self._free and self._queues:
             queue = next(iter(self._queues.values()))
             wait = queue[0].arrived + self._settings.batch_wait - time.monotonic()
-            if wait > 0 and self._free < self._threads and sum(
-                    job.size for job in queue) < self._settings.batch_characters:
+            if (
+                wait > 0
+                and self._free < self._threads
+                and sum(job.size for job in queue) < self._settings.batch_characters
+            ):
                 self._timer = asyncio.get_running_loop().call_later(wait, self._start)
                 return
             if batch := self._take():
@@ -214,7 +264,9 @@ class _Lane:
         try:
             answers, seconds = done.result()
             if self._observe:
-                self._observe(sum(job.rows for job in batch), sum(job.size for job in batch), seconds)
+                self._observe(
+                    sum(job.rows for job in batch), sum(job.size for job in batch), seconds
+                )
             for job, answer in zip(batch, answers):
                 if job.answer.done():
                     continue
@@ -225,7 +277,9 @@ class _Lane:
         except (asyncio.CancelledError, Exception) as error:
             for job in batch:
                 if not job.answer.done():
-                    job.answer.set_exception(RequestError("INTERNAL", f"the batch failed ({type(error).__name__})"))
+                    job.answer.set_exception(
+                        RequestError("INTERNAL", f"the batch failed ({type(error).__name__})")
+                    )
         finally:
             self._start()
 
@@ -238,11 +292,15 @@ def _compute(batch: list[Job]) -> tuple[list[Arrays | BaseException], float]:
         if len(batch) == 1:
             answers: list[Any] = [first.run(first.signature, first.inputs)]
         else:
-            inputs = {name: np.concatenate([job.inputs[name] for job in batch]) for name in first.inputs}
+            inputs = {
+                name: np.concatenate([job.inputs[name] for job in batch]) for name in first.inputs
+            }
             outputs = first.run(first.signature, inputs)
             ends = np.cumsum([job.rows for job in batch])
-            answers = [{name: array[end - job.rows : end] for name, array in outputs.items()}
-                       for job, end in zip(batch, ends)]
+            answers = [
+                {name: array[end - job.rows : end] for name, array in outputs.items()}
+                for job, end in zip(batch, ends)
+            ]
     except Exception as error:
         # One of them may be at fault: each is asked alone.
         answers = [error] if len(batch) == 1 else [_compute([job])[0][0] for job in batch]
@@ -255,7 +313,8 @@ def _mergeable(signature: Signature) -> bool:
     Where another dimension of an output is of any size, it depends on the other rows.
     """
     return signature.batched and all(
-        info.shape is not None and None not in info.shape[1:] for info in signature.outputs.values())
+        info.shape is not None and None not in info.shape[1:] for info in signature.outputs.values()
+    )
 
 
 def _sizes(inputs: Arrays) -> list[int]:

@@ -17,7 +17,10 @@ from tfsum.tasks.abstractive.generated import Generated, generated_of
 from tfsum.tasks.classification.classified import Classified, classified_of
 from tfsum.tasks.extractive.summary import Summary, summary_of
 
-RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}  # 429 and 503: the server did not begin; the same request may do better
+RETRIED = {
+    "RESOURCE_EXHAUSTED",
+    "UNAVAILABLE",
+}  # 429 and 503: the server did not begin; the same request may do better
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before the first repetition, and at most
 
 Arrays = dict[str, np.ndarray]
@@ -49,11 +52,25 @@ class AsyncClient:
         'The bridge was closed.'
     """
 
-    def __init__(self, url: str, model: str = DEFAULT_MODEL, *, version: int | None = None,
-                 token: str | None = None, timeout: float = 30.0, retries: int = 4, batch_characters: int = 1 << 16,
-                 batch_documents: int = 32, at_once: int = 4) -> None:
+    def __init__(
+        self,
+        url: str,
+        model: str = DEFAULT_MODEL,
+        *,
+        version: int | None = None,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 4,
+        batch_characters: int = 1 << 16,
+        batch_documents: int = 32,
+        at_once: int = 4,
+    ) -> None:
         self._transport: Transport = transport_of(url, model, version, token, timeout)
-        self._retries, self._characters, self._documents = retries, batch_characters, batch_documents
+        self._retries, self._characters, self._documents = (
+            retries,
+            batch_characters,
+            batch_documents,
+        )
         self._room = asyncio.Semaphore(at_once)
 
     async def __aenter__(self) -> "AsyncClient":
@@ -79,7 +96,9 @@ class AsyncClient:
         """
         return await self._repeated(self._transport.signatures)
 
-    async def predict(self, inputs: Mapping[str, Any], signature: str = "serving_default") -> Arrays:
+    async def predict(
+        self, inputs: Mapping[str, Any], signature: str = "serving_default"
+    ) -> Arrays:
         """Asks any signature.
 
         Args:
@@ -95,8 +114,12 @@ class AsyncClient:
         given = {name: _as_array(name, values) for name, values in inputs.items()}
         counts = {len(array) if array.ndim else -1 for array in given.values()}
         if len(counts) != 1 or -1 in counts:
-            raise Error("inputs differ in their number of rows, or have none; expected lists of the same length")
-        parts = [{name: array[rows] for name, array in given.items()} for rows in self._parts(given)]
+            raise Error(
+                "inputs differ in their number of rows, or have none; expected lists of the same length"
+            )
+        parts = [
+            {name: array[rows] for name, array in given.items()} for rows in self._parts(given)
+        ]
         async with asyncio.TaskGroup() as group:
             asked = [group.create_task(_kept(self._ask(signature, part))) for part in parts]
         answers = []
@@ -108,14 +131,17 @@ class AsyncClient:
 
     @overload
     async def summarize(  # type: ignore[overload-overlap]  # a str is a sequence of str
-        self, texts: str, sentences: int = 3, block_trigrams: bool = False) -> Summary: ...
+        self, texts: str, sentences: int = 3, block_trigrams: bool = False
+    ) -> Summary: ...
 
     @overload
-    async def summarize(self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool = False
-                        ) -> list[Summary]: ...
+    async def summarize(
+        self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool = False
+    ) -> list[Summary]: ...
 
-    async def summarize(self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool = False
-                        ) -> Summary | list[Summary]:
+    async def summarize(
+        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool = False
+    ) -> Summary | list[Summary]:
         """Summarizes texts with an extractive model.
 
         Args:
@@ -132,10 +158,16 @@ class AsyncClient:
         if isinstance(texts, str):
             return (await self.summarize([texts], sentences, block_trigrams))[0]
         texts = check_texts(texts)
-        rows = await self._rows("summarize", texts, max_sentences=np.full(len(texts), sentences, np.int32),
-                                block_trigrams=np.full(len(texts), block_trigrams))
-        return [summary_of(text, row, row["newline"].decode() if "newline" in row else "sentence")
-                for text, row in zip(texts, rows)]
+        rows = await self._rows(
+            "summarize",
+            texts,
+            max_sentences=np.full(len(texts), sentences, np.int32),
+            block_trigrams=np.full(len(texts), block_trigrams),
+        )
+        return [
+            summary_of(text, row, row["newline"].decode() if "newline" in row else "sentence")
+            for text, row in zip(texts, rows)
+        ]
 
     @overload
     async def generate(self, texts: str) -> Generated: ...  # type: ignore[overload-overlap]
@@ -165,13 +197,17 @@ class AsyncClient:
 
     @overload
     async def classify(  # type: ignore[overload-overlap]
-        self, texts: str, pairs: str | None = None) -> Classified: ...
+        self, texts: str, pairs: str | None = None
+    ) -> Classified: ...
 
     @overload
-    async def classify(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
+    async def classify(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None
+    ) -> list[Classified]: ...
 
-    async def classify(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
-                       ) -> Classified | list[Classified]:
+    async def classify(
+        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
+    ) -> Classified | list[Classified]:
         """Labels each text with a classifier.
 
         Args:
@@ -190,8 +226,12 @@ class AsyncClient:
         texts = check_texts(texts)
         seconds = None if pairs is None else check_texts(pairs)
         if seconds is not None and len(seconds) != len(texts):
-            raise Error(f"{len(texts)} texts and {len(seconds)} second texts; expected a second text for each")
-        rows = await self._rows("serving_default", texts, **({} if seconds is None else {"text_pair": seconds}))
+            raise Error(
+                f"{len(texts)} texts and {len(seconds)} second texts; expected a second text for each"
+            )
+        rows = await self._rows(
+            "serving_default", texts, **({} if seconds is None else {"text_pair": seconds})
+        )
         _check_kind("classify", rows, ("label", "labels", "probability"))
         written = [any(map(str.strip, row)) for row in zip(texts, seconds or texts)]
         return [classified_of(row, any_word) for row, any_word in zip(rows, written)]
@@ -206,7 +246,9 @@ class AsyncClient:
     async def _ask(self, signature: str, inputs: Arrays) -> Arrays:
         """The answer to one request."""
         async with self._room:
-            return await self._repeated(lambda: self._transport.predict(Question(signature, inputs)))
+            return await self._repeated(
+                lambda: self._transport.predict(Question(signature, inputs))
+            )
 
     async def _repeated(self, ask: Callable[[], Awaitable[T]]) -> T:
         """What a request gives, repeated where the server had no room for it."""
@@ -223,11 +265,18 @@ class AsyncClient:
     def _parts(self, inputs: Arrays) -> list[slice]:
         """The rows of each request."""
         count = len(next(iter(inputs.values())))
-        sizes = [sum(len(array[row]) if array.dtype == object and array.ndim == 1 else array[row].size
-                     for array in inputs.values()) for row in range(count)]
+        sizes = [
+            sum(
+                len(array[row]) if array.dtype == object and array.ndim == 1 else array[row].size
+                for array in inputs.values()
+            )
+            for row in range(count)
+        ]
         cuts, size = [0], 0
         for row in range(count):
-            if row > cuts[-1] and (size + sizes[row] > self._characters or row - cuts[-1] == self._documents):
+            if row > cuts[-1] and (
+                size + sizes[row] > self._characters or row - cuts[-1] == self._documents
+            ):
                 cuts.append(row)
                 size = 0
             size += sizes[row]
@@ -249,7 +298,9 @@ class Client:
     def __init__(self, url: str, model: str = DEFAULT_MODEL, **options: Any) -> None:
         self._loop = asyncio.new_event_loop()
         self._client = AsyncClient(url, model, **options)
-        self._thread = threading.Thread(target=self._loop.run_forever, name="tfsum client", daemon=True)
+        self._thread = threading.Thread(
+            target=self._loop.run_forever, name="tfsum client", daemon=True
+        )
         self._thread.start()
 
     def __enter__(self) -> "Client":
@@ -278,13 +329,17 @@ class Client:
 
     @overload
     def summarize(  # type: ignore[overload-overlap]
-        self, texts: str, sentences: int = 3, block_trigrams: bool = False) -> Summary: ...
+        self, texts: str, sentences: int = 3, block_trigrams: bool = False
+    ) -> Summary: ...
 
     @overload
-    def summarize(self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool = False) -> list[Summary]: ...
+    def summarize(
+        self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool = False
+    ) -> list[Summary]: ...
 
-    def summarize(self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool = False
-                  ) -> Summary | list[Summary]:
+    def summarize(
+        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool = False
+    ) -> Summary | list[Summary]:
         """See `AsyncClient.summarize`."""
         return self._run(self._client.summarize(texts, sentences, block_trigrams))
 
@@ -300,13 +355,17 @@ class Client:
 
     @overload
     def classify(  # type: ignore[overload-overlap]
-        self, texts: str, pairs: str | None = None) -> Classified: ...
+        self, texts: str, pairs: str | None = None
+    ) -> Classified: ...
 
     @overload
-    def classify(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
+    def classify(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None
+    ) -> list[Classified]: ...
 
-    def classify(self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
-                 ) -> Classified | list[Classified]:
+    def classify(
+        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
+    ) -> Classified | list[Classified]:
         """See `AsyncClient.classify`."""
         return self._run(self._client.classify(texts, pairs))
 
@@ -334,24 +393,36 @@ async def _kept(asked: Coroutine[Any, Any, Arrays]) -> Arrays | BaseException:
 def _check_kind(method: str, rows: list[dict[str, Any]], needed: tuple[str, ...]) -> None:
     """Checks that the answer is one of a model that a method is for."""
     if rows and (missing := [name for name in needed if name not in rows[0]]):
-        raise Error(f"the model gives {', '.join(sorted(rows[0]))}, and not {', '.join(missing)}, which `{method}` "
-                    "needs: it is a model of another kind; `summarize` is for extractive models, `generate` for "
-                    "abstractive ones, `classify` for classifiers and `predict` for all")
+        raise Error(
+            f"the model gives {', '.join(sorted(rows[0]))}, and not {', '.join(missing)}, which `{method}` "
+            "needs: it is a model of another kind; `summarize` is for extractive models, `generate` for "
+            "abstractive ones, `classify` for classifiers and `predict` for all"
+        )
 
 
 def _as_array(name: str, values: Any) -> np.ndarray:
     """Values of an input as an array, texts as bytes."""
     if isinstance(values, list | tuple) and any(isinstance(value, str | bytes) for value in values):
-        if wrong := [place for place, value in enumerate(values) if not isinstance(value, str | bytes)]:
-            raise Error(f"row {wrong[0]} of input {name} is {type(values[wrong[0]]).__name__}; expected a text, as the "
-                        "rows beside it")
+        if wrong := [
+            place for place, value in enumerate(values) if not isinstance(value, str | bytes)
+        ]:
+            raise Error(
+                f"row {wrong[0]} of input {name} is {type(values[wrong[0]]).__name__}; expected a text, as the "
+                "rows beside it"
+            )
         return _as_bytes(values)
     try:
         array = np.asarray(values)
     except ValueError:
-        raise Error(f"the rows of input {name} differ in their lengths; expected rows of one length: fill up the "
-                    "shorter ones, or ask for them apart") from None
-    return _as_bytes(array.ravel().tolist()).reshape(array.shape) if array.dtype.kind in "US" else array
+        raise Error(
+            f"the rows of input {name} differ in their lengths; expected rows of one length: fill up the "
+            "shorter ones, or ask for them apart"
+        ) from None
+    return (
+        _as_bytes(array.ravel().tolist()).reshape(array.shape)
+        if array.dtype.kind in "US"
+        else array
+    )
 
 
 def _as_bytes(values: Sequence[str | bytes]) -> np.ndarray:
@@ -365,6 +436,12 @@ def _joined(arrays: list[np.ndarray]) -> np.ndarray:
     if len({array.shape[1:] for array in arrays}) > 1:
         width = np.max([array.shape[1:] for array in arrays], axis=0)
         fill: Any = b"" if arrays[0].dtype == object else -1 if arrays[0].dtype.kind == "i" else 0
-        arrays = [np.pad(array, [(0, 0), *((0, wide - size) for wide, size in zip(width, array.shape[1:]))],
-                         constant_values=fill) for array in arrays]
+        arrays = [
+            np.pad(
+                array,
+                [(0, 0), *((0, wide - size) for wide, size in zip(width, array.shape[1:]))],
+                constant_values=fill,
+            )
+            for array in arrays
+        ]
     return np.concatenate(arrays)

@@ -37,7 +37,9 @@ def check_method(signature: Signature, method: str) -> None:
     kind, expected = METHODS[method]
     if signature.method != expected:
         asked = "; ask it by :predict" if signature.method == PREDICT else ""
-        raise invalid(f"Expected {kind} signature method_name to be {expected}. Was: {signature.method}{asked}")
+        raise invalid(
+            f"Expected {kind} signature method_name to be {expected}. Was: {signature.method}{asked}"
+        )
 
 
 def read_examples(document: dict) -> np.ndarray:
@@ -53,14 +55,19 @@ def read_examples(document: dict) -> np.ndarray:
         RequestError: it has no examples, or a feature has values of no type or of several.
 
     Example:
-        >>> tf.train.Example.FromString(read_examples({"examples": [{"x": 80.0}]})[0]).features.feature["x"]
+        >>> tf.train.Example.FromString(
+        ...     read_examples({"examples": [{"x": 80.0}]})[0]
+        ... ).features.feature["x"]
         float_list {
           value: 80
         }
         <BLANKLINE>
     """
     if "examples" not in document:
-        raise wrong(document, "When method is classify or regress, key 'examples' is expected and was not found")
+        raise wrong(
+            document,
+            "When method is classify or regress, key 'examples' is expected and was not found",
+        )
     examples, context = document["examples"], document.get("context", {})
     if not isinstance(examples, list):
         raise wrong(document, "Expecting 'examples' value to be an list/array")
@@ -71,9 +78,14 @@ def read_examples(document: dict) -> np.ndarray:
     found = np.empty(len(examples), object)
     for place, example in enumerate(examples):
         if not isinstance(example, dict):
-            raise wrong(example, f"Example {place} must be an object of features, formatted as {{'feature': value}}")
+            raise wrong(
+                example,
+                f"Example {place} must be an object of features, formatted as {{'feature': value}}",
+            )
         features = {name: _feature(name, value) for name, value in {**context, **example}.items()}
-        found[place] = tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+        found[place] = tf.train.Example(
+            features=tf.train.Features(feature=features)
+        ).SerializeToString()
     return found
 
 
@@ -96,8 +108,10 @@ def write_results(outputs: dict[str, np.ndarray], signature: Signature) -> bytes
     given = {name: outputs[name] for name in OUTPUTS[signature.method] if name in outputs}
     sizes = {array.size if signature.method == REGRESS else array.shape for array in given.values()}
     if len(sizes) != 1:
-        raise invalid(f"the signature {signature.name} gave {shown({k: list(v.shape) for k, v in outputs.items()})}; "
-                      f"expected {' and '.join(OUTPUTS[signature.method])} of one shape")
+        raise invalid(
+            f"the signature {signature.name} gave {shown({k: list(v.shape) for k, v in outputs.items()})}; "
+            f"expected {' and '.join(OUTPUTS[signature.method])} of one shape"
+        )
     if signature.method == REGRESS:
         return write_rows("results", given["outputs"].ravel())
     shape = next(iter(given.values())).shape
@@ -109,11 +123,15 @@ def write_results(outputs: dict[str, np.ndarray], signature: Signature) -> bytes
 
 def _feature(name: str, value: Any) -> tf.train.Feature:
     values = value if isinstance(value, list) else [value]
-    numbers = [item for item in values if isinstance(item, int | float) and not isinstance(item, bool)]
+    numbers = [
+        item for item in values if isinstance(item, int | float) and not isinstance(item, bool)
+    ]
     if len(numbers) == len(values):
         if all(isinstance(item, int) and INT64.min <= item <= INT64.max for item in values):
             return tf.train.Feature(int64_list=tf.train.Int64List(value=values))
         return tf.train.Feature(float_list=tf.train.FloatList(value=map(float, values)))
     if numbers or any(not isinstance(item, str | dict) for item in values):
-        raise wrong(value, f"feature {name}: expected numbers, or strings, or a list of one of both")
+        raise wrong(
+            value, f"feature {name}: expected numbers, or strings, or a list of one of both"
+        )
     return tf.train.Feature(bytes_list=tf.train.BytesList(value=map(element_bytes, values)))

@@ -22,7 +22,13 @@ from tfsum.serving.worker_thread import beside
 
 LOG, ACCESS = logging.getLogger("tfsum.serving"), logging.getLogger("tfsum.serving.access")
 SHOWN = 200  # characters of a model's name in the access log
-STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 50}  # of ModelVersionStatus.State
+STATES = {
+    "START": 10,
+    "LOADING": 20,
+    "AVAILABLE": 30,
+    "UNLOADING": 40,
+    "END": 50,
+}  # of ModelVersionStatus.State
 SIGNATURE_DEF = "signature_def"  # the one field that GetModelMetadata has
 GRPC = {code.value[0]: code for code in grpc.StatusCode}
 
@@ -47,17 +53,32 @@ class GrpcServices:
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """The services, for `grpc.aio.Server.add_generic_rpc_handlers`."""
         services = {
-            "PredictionService": {"Predict": ("PredictRequest", self._predict),
-                                  "GetModelMetadata": ("GetModelMetadataRequest", self._metadata)},
-            "ModelService": {"GetModelStatus": ("GetModelStatusRequest", self._status)}}
-        return [grpc.method_handlers_generic_handler(f"tensorflow.serving.{service}", {
-            name: grpc.unary_unary_rpc_method_handler(
-                self._guarded(name, answer), request_deserializer=message(request).FromString,
-                response_serializer=lambda response: response.SerializeToString())
-            for name, (request, answer) in methods.items()}) for service, methods in services.items()]
+            "PredictionService": {
+                "Predict": ("PredictRequest", self._predict),
+                "GetModelMetadata": ("GetModelMetadataRequest", self._metadata),
+            },
+            "ModelService": {"GetModelStatus": ("GetModelStatusRequest", self._status)},
+        }
+        return [
+            grpc.method_handlers_generic_handler(
+                f"tensorflow.serving.{service}",
+                {
+                    name: grpc.unary_unary_rpc_method_handler(
+                        self._guarded(name, answer),
+                        request_deserializer=message(request).FromString,
+                        response_serializer=lambda response: response.SerializeToString(),
+                    )
+                    for name, (request, answer) in methods.items()
+                },
+            )
+            for service, methods in services.items()
+        ]
 
-    def _guarded(self, method: str, answer: Answer) -> Callable[[Any, grpc.aio.ServicerContext], Awaitable[Any]]:
+    def _guarded(
+        self, method: str, answer: Answer
+    ) -> Callable[[Any, grpc.aio.ServicerContext], Awaitable[Any]]:
         """A method that gives its errors the status of gRPC, and is counted, logged and traced."""
+
         async def call(request: Any, context: grpc.aio.ServicerContext) -> Any:
             begin, code, said, response = time.monotonic(), "OK", "", None
             metadata = dict(context.invocation_metadata() or ())
@@ -67,7 +88,9 @@ class GrpcServices:
                     response = await answer(request)
                 except RequestError as error:
                     code, said = error.code, error.message
-                except asyncio.CancelledError:  # the client waits no more, or the server stops at once
+                except (
+                    asyncio.CancelledError
+                ):  # the client waits no more, or the server stops at once
                     code = "CANCELLED"
                     raise
                 except Exception:
@@ -85,16 +108,27 @@ class GrpcServices:
     def _note(self, method: str, model: str, code: str, seconds: float) -> None:
         """Counts a call, and writes a line about it that has nothing of its tensors."""
         self._predictor.observe(model, f"grpc {method}", code, seconds)
-        ACCESS.info("%s", json.dumps({
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "method": f"grpc {method}",
-            "model": model[:SHOWN], "status": code, "milliseconds": round(seconds * 1000, 1)}))
+        ACCESS.info(
+            "%s",
+            json.dumps(
+                {
+                    "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                    "method": f"grpc {method}",
+                    "model": model[:SHOWN],
+                    "status": code,
+                    "milliseconds": round(seconds * 1000, 1),
+                }
+            ),
+        )
 
     async def _predict(self, request: Any) -> Any:
         spec = _spec(request)
         with self._predictor.versions.use(spec.name, *_which(spec)) as servable:
             name = spec.signature_name or "serving_default"
             if name not in servable.signatures:
-                raise RequestError("FAILED_PRECONDITION", f'Serving signature key "{name}" not found.')
+                raise RequestError(
+                    "FAILED_PRECONDITION", f'Serving signature key "{name}" not found.'
+                )
             signature = servable.signatures[name]
             inputs = await beside(request.ByteSize(), _inputs, request, signature)
             wanted = _filter(list(request.output_filter), signature)
@@ -102,7 +136,9 @@ class GrpcServices:
             response = message("PredictResponse")()
             response.model_spec.name, response.model_spec.signature_name = spec.name, name
             response.model_spec.version.value = servable.version
-            return await beside(sum(array.nbytes for array in outputs.values()), _filled, response, wanted, outputs)
+            return await beside(
+                sum(array.nbytes for array in outputs.values()), _filled, response, wanted, outputs
+            )
 
     async def _metadata(self, request: Any) -> Any:
         if not request.metadata_field:
@@ -115,7 +151,10 @@ class GrpcServices:
             for name, definition in servable.definitions.items():
                 signatures.signature_def[name].MergeFromString(definition.SerializeToString())
             response = message("GetModelMetadataResponse")()
-            response.model_spec.name, response.model_spec.version.value = spec.name, servable.version
+            response.model_spec.name, response.model_spec.version.value = (
+                spec.name,
+                servable.version,
+            )
             response.metadata[SIGNATURE_DEF].Pack(signatures)
             return response
 
@@ -124,14 +163,21 @@ class GrpcServices:
         response = message("GetModelStatusResponse")()
         for number, found in self._predictor.states(spec.name, *_which(spec)).items():
             status = response.model_version_status.add(version=number, state=STATES[found.state])
-            status.status.error_code, status.status.error_message = CODES[found.code][0], found.message
+            status.status.error_code, status.status.error_message = (
+                CODES[found.code][0],
+                found.message,
+            )
         return response
 
     def _check_token(self, metadata: dict) -> None:
         given = str(metadata.get("authorization", ""))
-        if self._token is not None and not hmac.compare_digest(given.encode(), f"Bearer {self._token}".encode()):
-            raise RequestError("UNAUTHENTICATED", "this server needs its token; send the metadata "
-                               "authorization: Bearer TOKEN")
+        if self._token is not None and not hmac.compare_digest(
+            given.encode(), f"Bearer {self._token}".encode()
+        ):
+            raise RequestError(
+                "UNAUTHENTICATED",
+                "this server needs its token; send the metadata authorization: Bearer TOKEN",
+            )
 
 
 def _spec(request: Any) -> Any:
@@ -150,14 +196,18 @@ def _which(spec: Any) -> tuple[int | None, str | None]:
 def _inputs(request: Any, signature: Signature) -> dict[str, np.ndarray]:
     given, expected = set(request.inputs), set(signature.inputs)
     if given != expected:
-        raise invalid(f"input size does not match signature: {len(given)}!={len(expected)} len({{"
-                      f"{','.join(sorted(given))}}}) != len({{{','.join(sorted(expected))}}}). Sent extra: {{"
-                      f"{','.join(sorted(given - expected))}}}. Missing but required: {{"
-                      f"{','.join(sorted(expected - given))}}}.")
+        raise invalid(
+            f"input size does not match signature: {len(given)}!={len(expected)} len({{"
+            f"{','.join(sorted(given))}}}) != len({{{','.join(sorted(expected))}}}). Sent extra: {{"
+            f"{','.join(sorted(given - expected))}}}. Missing but required: {{"
+            f"{','.join(sorted(expected - given))}}}."
+        )
     for name, tensor in request.inputs.items():
         if type_name(tensor) != signature.inputs[name].dtype:
-            raise invalid(f"Expected {name} to be of type {signature.inputs[name].dtype}, and it is of type "
-                          f"{type_name(tensor)}")
+            raise invalid(
+                f"Expected {name} to be of type {signature.inputs[name].dtype}, and it is of type "
+                f"{type_name(tensor)}"
+            )
     inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
     check_inputs(inputs, signature)
     return inputs
@@ -174,8 +224,10 @@ def _filter(wanted: list[str], signature: Signature) -> list[str]:
     """The outputs that a request wants: all where it names none."""
     for name in wanted:
         if name not in signature.outputs:
-            raise invalid(f"output tensor alias not found in signature: {name} Outputs expected to be in the set {{"
-                          f"{','.join(sorted(signature.outputs))}}}.")
+            raise invalid(
+                f"output tensor alias not found in signature: {name} Outputs expected to be in the set {{"
+                f"{','.join(sorted(signature.outputs))}}}."
+            )
         if wanted.count(name) > 1:
             raise invalid(f"duplicate output tensor alias: {name}")
     return wanted or sorted(signature.outputs)

@@ -40,11 +40,16 @@ def write_predict(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
         if not outputs[name].ndim:
             raise invalid(f"Tensor name: {name} has no shape information ")
         if size not in (-1, len(outputs[name])):
-            raise invalid(f"Tensor name: {name} has inconsistent batch size: {len(outputs[name])} expecting: {size}; "
-                          "ask in column form, with \"inputs\" in place of \"instances\"")
+            raise invalid(
+                f"Tensor name: {name} has inconsistent batch size: {len(outputs[name])} expecting: {size}; "
+                'ask in column form, with "inputs" in place of "instances"'
+            )
         size = len(outputs[name])
     written = [[_written(name, row) for row in outputs[name]] for name in names]
-    lines = (values[0] if len(names) == 1 else _object(dict(zip(names, values))) for values in zip(*written))
+    lines = (
+        values[0] if len(names) == 1 else _object(dict(zip(names, values)))
+        for values in zip(*written)
+    )
     body = ",\n    ".join(lines)
     return (f'{{"predictions": [\n    {body}\n]}}' if body else '{"predictions": []}').encode()
 
@@ -83,7 +88,7 @@ def number(value: np.floating | float) -> str:
     text = f"{value:g}"
     kind = type(value)
     if kind(text) != value:
-        text = f"{value:.{ {np.float16: 5, np.float32: 9}.get(kind, 17)}g}"
+        text = f"{value:.{ {np.float16: 5, np.float32: 9}.get(kind, 17) }g}"
     return text if "." in text or "e" in text else f"{text}.0"
 
 
@@ -92,7 +97,11 @@ def _written(name: str, value: Any) -> str:
     if isinstance(value, list):
         return f"[{', '.join([_written(name, item) for item in value])}]"
     if isinstance(value, np.ndarray):
-        return f"[{', '.join([_written(name, item) for item in value])}]" if value.ndim else _written(name, value[()])
+        return (
+            f"[{', '.join([_written(name, item) for item in value])}]"
+            if value.ndim
+            else _written(name, value[()])
+        )
     if isinstance(value, bytes):
         if name.endswith("_bytes"):
             return json.dumps({"b64": base64.b64encode(value).decode()})

@@ -104,13 +104,22 @@ def sample_shown(signature_of: Callable[[str], Signature]) -> Iterator[list[Sign
 
 def _read(document: dict, signature: Signature) -> PredictRequest:
     if signature.method != PREDICT:
-        raise invalid(f"Expected predict signature method_name to be {PREDICT}. Was: {signature.method}")
+        raise invalid(
+            f"Expected predict signature method_name to be {PREDICT}. Was: {signature.method}"
+        )
     rows = "instances" in document
     if rows and "inputs" in document:
-        raise wrong(document, "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist")
+        raise wrong(
+            document,
+            "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist",
+        )
     if not rows and "inputs" not in document:
         raise invalid("Missing 'inputs' or 'instances' key")
-    inputs = _from_rows(document, signature) if rows else _from_columns(document["inputs"], signature.inputs)
+    inputs = (
+        _from_rows(document, signature)
+        if rows
+        else _from_columns(document["inputs"], signature.inputs)
+    )
     check_inputs(inputs, signature)
     return PredictRequest(signature, inputs, rows)
 
@@ -133,8 +142,10 @@ def read_object(body: bytes) -> dict:
     try:
         text = body.decode("utf-8-sig").lstrip(" \t\r\n")
     except UnicodeDecodeError as error:
-        raise invalid(f"JSON Parse error: Invalid encoding in string. at offset: {error.start}; "
-                      "expected UTF-8") from None
+        raise invalid(
+            f"JSON Parse error: Invalid encoding in string. at offset: {error.start}; "
+            "expected UTF-8"
+        ) from None
     if not text:
         raise invalid("JSON Parse error: The document is empty")
     decoder = json.JSONDecoder(parse_float=_finite)
@@ -165,7 +176,9 @@ def signature_name(document: dict) -> str:
     """
     name = document.get("signature_name", "")
     if not isinstance(name, str):
-        raise wrong(document, "not formatted correctly. 'signature_name' key must be a string value.")
+        raise wrong(
+            document, "not formatted correctly. 'signature_name' key must be a string value."
+        )
     return name
 
 
@@ -194,12 +207,20 @@ def check_inputs(inputs: Arrays, signature: Signature) -> None:
     """
     for name, array in inputs.items():
         if not signature.inputs[name].holds(array.shape):
-            raise invalid(f"input {name} has the shape {_shape(array.shape)}, expected "
-                          f"{_shape(signature.inputs[name].shape or ())}")
-    sizes = {name: len(array) for name, array in inputs.items() if signature.inputs[name].batched and array.ndim}
+            raise invalid(
+                f"input {name} has the shape {_shape(array.shape)}, expected "
+                f"{_shape(signature.inputs[name].shape or ())}"
+            )
+    sizes = {
+        name: len(array)
+        for name, array in inputs.items()
+        if signature.inputs[name].batched and array.ndim
+    }
     if len(set(sizes.values())) > 1:
         found = ", ".join(f"{name} has {size}" for name, size in sorted(sizes.items()))
-        raise invalid(f"inputs differ in their number of rows: {found}; expected a value of each for every row")
+        raise invalid(
+            f"inputs differ in their number of rows: {found}; expected a value of each for every row"
+        )
 
 
 def _from_rows(document: dict, signature: Signature) -> Arrays:
@@ -209,8 +230,10 @@ def _from_rows(document: dict, signature: Signature) -> Arrays:
     if not rows:
         raise wrong(document, "No values in 'instances' array")
     if not isinstance(rows[0], dict) and len(infos) > 1:
-        raise invalid("instances is a plain list, but expecting list of objects as multiple input tensors required as "
-                      "per tensorinfo_map")
+        raise invalid(
+            "instances is a plain list, but expecting list of objects as multiple input tensors required as "
+            "per tensorinfo_map"
+        )
     named = _names_inputs(rows[0])
     only = next(iter(infos))
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in infos}
@@ -225,19 +248,25 @@ def _from_rows(document: dict, signature: Signature) -> Arrays:
                 arrays[name].append(_same_shape(_array(value, infos[name]), arrays[name]))
             except RequestError as error:
                 key = f" key: {name}" if named else ""
-                raise invalid(f"Failed to process element: {place}{key} of 'instances' list. Error: "
-                              f"INVALID_ARGUMENT: {error.message}") from None
+                raise invalid(
+                    f"Failed to process element: {place}{key} of 'instances' list. Error: "
+                    f"INVALID_ARGUMENT: {error.message}"
+                ) from None
         if named and len(row) != len(infos):
-            raise invalid(f"Failed to process element: {place} of 'instances' list. JSON object: {shown(row)} keys "
-                          f"must be equal to: {','.join(sorted(infos))}")
+            raise invalid(
+                f"Failed to process element: {place} of 'instances' list. JSON object: {shown(row)} keys "
+                f"must be equal to: {','.join(sorted(infos))}"
+            )
     return {name: np.stack(found) for name, found in arrays.items()}
 
 
 def _from_columns(value: Any, infos: Mapping[str, TensorInfo]) -> Arrays:
     if not _names_inputs(value):
         if len(infos) > 1:
-            raise invalid("inputs is a plain value/list, but expecting an object as multiple input tensors required as "
-                          "per tensorinfo_map")
+            raise invalid(
+                "inputs is a plain value/list, but expecting an object as multiple input tensors required as "
+                "per tensorinfo_map"
+            )
         return {name: _array(value, info) for name, info in infos.items()}
     for name in infos:
         if name not in value:
@@ -255,11 +284,15 @@ def _array(value: Any, info: TensorInfo) -> np.ndarray:
     for level, size in enumerate(shape):
         for item in flat:
             if not isinstance(item, list):
-                raise invalid(f"JSON Value: {shown(item)} found at incorrect level: {level + 1} in the JSON DOM. "
-                              f"Expected at level: {len(shape)}")
+                raise invalid(
+                    f"JSON Value: {shown(item)} found at incorrect level: {level + 1} in the JSON DOM. "
+                    f"Expected at level: {len(shape)}"
+                )
             if len(item) != size:
-                raise invalid(f"Encountered list at unexpected size: {len(item)} at level: {level} expected size: "
-                              f"{size}; Expecting tensor size: {size} but got: {len(item)}")
+                raise invalid(
+                    f"Encountered list at unexpected size: {len(item)} at level: {level} expected size: "
+                    f"{size}; Expecting tensor size: {size} but got: {len(item)}"
+                )
         flat = [inner for item in flat for inner in item]
     if any(isinstance(item, list) for item in flat):
         raise invalid(f"Encountered list at unexpected level: {len(shape)} expected < {len(shape)}")
@@ -288,15 +321,22 @@ def _element(value: Any, dtype: str) -> Any:
     elif dtype in INTEGERS:
         if isinstance(value, float) and value.is_integer():  # 2.0 is an integer of JSON Schema
             value = int(value)
-        if isinstance(value, int) and not isinstance(value, bool) and (
-                INTEGERS[dtype].min <= value <= INTEGERS[dtype].max):
+        if (
+            isinstance(value, int)
+            and not isinstance(value, bool)
+            and (INTEGERS[dtype].min <= value <= INTEGERS[dtype].max)
+        ):
             return value
     elif dtype in NUMPY:
         if isinstance(value, int | float) and not isinstance(value, bool):
             return value
     else:
-        raise RequestError("UNIMPLEMENTED", f"Conversion of JSON Value: {shown(value)} to type: {dtype}")
-    raise invalid(f"JSON Value: {shown(value)} Type: {_kind(value)} is not of expected type: {dtype}")
+        raise RequestError(
+            "UNIMPLEMENTED", f"Conversion of JSON Value: {shown(value)} to type: {dtype}"
+        )
+    raise invalid(
+        f"JSON Value: {shown(value)} Type: {_kind(value)} is not of expected type: {dtype}"
+    )
 
 
 def element_bytes(value: str | dict) -> bytes:
@@ -316,8 +356,10 @@ def _utf8(text: str) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise invalid("JSON Parse error: The surrogate pair in string is invalid. Found "
-                      f"\\u{ord(text[error.start]):04x} alone") from None
+        raise invalid(
+            "JSON Parse error: The surrogate pair in string is invalid. Found "
+            f"\\u{ord(text[error.start]):04x} alone"
+        ) from None
 
 
 def _base64(value: dict) -> bytes:

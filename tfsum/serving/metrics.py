@@ -24,18 +24,43 @@ class Metrics:
 
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter("tfsum_requests", "Requests answered", ("model", "method", "code"),
-                                 registry=self._registry)
-        self._seconds = Histogram("tfsum_request_seconds", "Time from the request to the answer", ("model", "method"),
-                                  registry=self._registry, buckets=SECONDS)
-        self._rows = Histogram("tfsum_batch_rows", "Rows of a batch", registry=self._registry, buckets=ROWS)
-        self._characters = Histogram("tfsum_batch_characters", "Characters of a batch", registry=self._registry,
-                                     buckets=CHARACTERS)
-        self._computing = Histogram("tfsum_batch_seconds", "Time in which a batch is computed",
-                                    registry=self._registry, buckets=SECONDS)
-        self._queue = Gauge("tfsum_queue_requests", "Requests that wait for a batch", registry=self._registry)
-        self._versions = Gauge("tfsum_model_version", "1 for the state in which a version is",
-                               ("model", "version", "state"), registry=self._registry)
+        self._requests = Counter(
+            "tfsum_requests",
+            "Requests answered",
+            ("model", "method", "code"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "tfsum_request_seconds",
+            "Time from the request to the answer",
+            ("model", "method"),
+            registry=self._registry,
+            buckets=SECONDS,
+        )
+        self._rows = Histogram(
+            "tfsum_batch_rows", "Rows of a batch", registry=self._registry, buckets=ROWS
+        )
+        self._characters = Histogram(
+            "tfsum_batch_characters",
+            "Characters of a batch",
+            registry=self._registry,
+            buckets=CHARACTERS,
+        )
+        self._computing = Histogram(
+            "tfsum_batch_seconds",
+            "Time in which a batch is computed",
+            registry=self._registry,
+            buckets=SECONDS,
+        )
+        self._queue = Gauge(
+            "tfsum_queue_requests", "Requests that wait for a batch", registry=self._registry
+        )
+        self._versions = Gauge(
+            "tfsum_model_version",
+            "1 for the state in which a version is",
+            ("model", "version", "state"),
+            registry=self._registry,
+        )
 
     def watch(self, batcher: Batcher, versions: ModelVersions) -> None:
         """Names what is looked at whenever the metrics are asked for."""

@@ -78,8 +78,12 @@ class ModelVersions:
         1
     """
 
-    def __init__(self, folder: pathlib.Path, settings: ServerSettings,
-                 load: Callable[[str, int, pathlib.Path], Servable]) -> None:
+    def __init__(
+        self,
+        folder: pathlib.Path,
+        settings: ServerSettings,
+        load: Callable[[str, int, pathlib.Path], Servable],
+    ) -> None:
         self._folder, self._settings, self._load = folder, settings, load
         self._lock = threading.Lock()
         self._seen: dict[pathlib.Path, Print] = {}
@@ -94,8 +98,10 @@ class ModelVersions:
         """Looks at the folder, and loads and unloads what is due; blocks while it loads."""
         try:
             found = find_models(self._folder) if self._folder.is_dir() else {}
-            brought = [self._scan_model(name, versions_in(found[name]) if name in found else {})
-                       for name in sorted({*found, *self.models})]
+            brought = [
+                self._scan_model(name, versions_in(found[name]) if name in found else {})
+                for name in sorted({*found, *self.models})
+            ]
             with self._lock:
                 self._was_ready |= all(brought) and all(map(self._settled, self.models.values()))
         finally:
@@ -118,8 +124,11 @@ class ModelVersions:
         model that arrives nor one that fails takes the others out of service.
         """
         with self._lock:
-            return self._was_ready and any(version.state == AVAILABLE for versions in self.models.values()
-                                           for version in versions.values())
+            return self._was_ready and any(
+                version.state == AVAILABLE
+                for versions in self.models.values()
+                for version in versions.values()
+            )
 
     def missing(self, code: str, message: str, coming: bool = False) -> RequestError:
         """The error of a request to what is not there; while the server starts it may come, and is to be asked again.
@@ -136,18 +145,28 @@ class ModelVersions:
             503
         """
         if self.starting or coming:
-            return RequestError("UNAVAILABLE", f"{message}; models are still being loaded", retry_after=2)
+            return RequestError(
+                "UNAVAILABLE", f"{message}; models are still being loaded", retry_after=2
+            )
         return RequestError(code, message)
 
     def available(self) -> dict[str, list[Servable]]:
         """The loaded versions of each model, the oldest first, by the model's name."""
         with self._lock:
-            loaded = {name: [found.servable for _, found in sorted(versions.items()) if found.servable is not None]
-                      for name, versions in sorted(self.models.items())}
+            loaded = {
+                name: [
+                    found.servable
+                    for _, found in sorted(versions.items())
+                    if found.servable is not None
+                ]
+                for name, versions in sorted(self.models.items())
+            }
             return {name: servables for name, servables in loaded.items() if servables}
 
     @contextlib.contextmanager
-    def use(self, name: str, version: int | None = None, label: str | None = None) -> Iterator[Servable]:
+    def use(
+        self, name: str, version: int | None = None, label: str | None = None
+    ) -> Iterator[Servable]:
         """The loaded model for a request, which is not unloaded before the request is answered.
 
         Args:
@@ -160,20 +179,32 @@ class ModelVersions:
         """
         with self._lock:
             versions = self.models.get(name, {})
-            ready = {number: found for number, found in versions.items() if found.state == AVAILABLE}
+            ready = {
+                number: found for number, found in versions.items() if found.state == AVAILABLE
+            }
             if label is not None:
                 version = self._settings.labels.get(f"{name}/{label}")
                 if version is None and versions:
-                    raise RequestError("INVALID_ARGUMENT", f"Unrecognized servable version label: {label}")
+                    raise RequestError(
+                        "INVALID_ARGUMENT", f"Unrecognized servable version label: {label}"
+                    )
                 if version is not None and version not in ready:
-                    raise self.missing("FAILED_PRECONDITION", f"Version label {label} of {name} is for version "
-                                       f"{version}, which is not currently available for inference")
+                    raise self.missing(
+                        "FAILED_PRECONDITION",
+                        f"Version label {label} of {name} is for version "
+                        f"{version}, which is not currently available for inference",
+                    )
             number = max(ready, default=None) if version is None else version
             if number is None or number not in ready:
                 which = f"Latest({name})" if version is None else f"Specific({name}, {version})"
-                asked = versions.values() if version is None else filter(None, [versions.get(version)])
-                raise self.missing("NOT_FOUND", f"Servable not found for request: {which}",
-                                   coming=any(found.state == LOADING for found in asked))
+                asked = (
+                    versions.values() if version is None else filter(None, [versions.get(version)])
+                )
+                raise self.missing(
+                    "NOT_FOUND",
+                    f"Servable not found for request: {which}",
+                    coming=any(found.state == LOADING for found in asked),
+                )
             found = ready[number]
             assert found.servable is not None
             found.users += 1
@@ -186,9 +217,15 @@ class ModelVersions:
 
     def _scan_model(self, name: str, versions: dict[int, pathlib.Path]) -> bool:
         """Loads and unloads what is due of one model; False where the next scan may find more that is due."""
-        loaded = {number for number, version in self.states(name).items() if version.state == AVAILABLE}
+        loaded = {
+            number for number, version in self.states(name).items() if version.state == AVAILABLE
+        }
         # A loaded version answers on from memory while its files change: it does not go before another can take over.
-        whole = {number: path for number, path in versions.items() if self._whole(path) or number in loaded}
+        whole = {
+            number: path
+            for number, path in versions.items()
+            if self._whole(path) or number in loaded
+        }
         wanted = chosen(whole, self._settings.version_policy)
         labelled = self._labelled(name, whole, wanted)
         for number in sorted(wanted | labelled):
@@ -201,8 +238,13 @@ class ModelVersions:
     def _labelled(self, name: str, whole: dict[int, pathlib.Path], wanted: set[int]) -> set[int]:
         """The versions that are served for their labels: those before the newest, which answers what has no label."""
         labels = self._settings.labels.items()
-        return {number for label, number in labels if label.rpartition("/")[0] == name and number in whole
-                and number < max(wanted, default=0)}
+        return {
+            number
+            for label, number in labels
+            if label.rpartition("/")[0] == name
+            and number in whole
+            and number < max(wanted, default=0)
+        }
 
     def _whole(self, path: pathlib.Path) -> bool:
         """Whether a version folder is complete: a SavedModel whose files do not change any more.
@@ -221,14 +263,28 @@ class ModelVersions:
         files = self._seen[path]
         with self._lock:
             version = self.models[name].get(number)
-            if version is not None and version.state == AVAILABLE and files not in ((), version.print):
+            if (
+                version is not None
+                and version.state == AVAILABLE
+                and files not in ((), version.print)
+            ):
                 version.print = files
-                LOG.warning("model %s version %d: its files changed while it is served; it answers as it was loaded. "
-                            "Write what is new as a version of its own, or start the server again", name, number)
-            if version is not None and (version.state in (AVAILABLE, UNLOADING) or (
-                    version.print == files and version.tries > self._settings.load_retries)):
+                LOG.warning(
+                    "model %s version %d: its files changed while it is served; it answers as it was loaded. "
+                    "Write what is new as a version of its own, or start the server again",
+                    name,
+                    number,
+                )
+            if version is not None and (
+                version.state in (AVAILABLE, UNLOADING)
+                or (version.print == files and version.tries > self._settings.load_retries)
+            ):
                 return
-            if version is None or version.print != files or (version.state == END and version.code == "OK"):
+            if (
+                version is None
+                or version.print != files
+                or (version.state == END and version.code == "OK")
+            ):
                 version = self.models[name][number] = Version(path)
             version.state, version.print = LOADING, files
         begin = time.monotonic()
@@ -238,19 +294,30 @@ class ModelVersions:
             with self._lock:
                 version.tries += 1
                 version.state = END
-                version.code = error.code if isinstance(error, RequestError) else "FAILED_PRECONDITION"
+                version.code = (
+                    error.code if isinstance(error, RequestError) else "FAILED_PRECONDITION"
+                )
                 version.message = str(error)
             LOG.error("model %s version %d cannot be served: %s", name, number, error)
             return
         with self._lock:
-            version.servable, version.state, version.code, version.message = servable, AVAILABLE, "OK", ""
-        LOG.info("model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin)
+            version.servable, version.state, version.code, version.message = (
+                servable,
+                AVAILABLE,
+                "OK",
+                "",
+            )
+        LOG.info(
+            "model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin
+        )
 
     def _settled(self, versions: dict[int, Version]) -> bool:
         """Whether a model answers, or is not to: its versions were unloaded, or failed as often as they are tried."""
         return any(version.state == AVAILABLE for version in versions.values()) or all(
-            version.state == END and (version.code == "OK" or version.tries > self._settings.load_retries)
-            for version in versions.values())
+            version.state == END
+            and (version.code == "OK" or version.tries > self._settings.load_retries)
+            for version in versions.values()
+        )
 
     def _retire(self, name: str, wanted: set[int], labelled: set[int]) -> None:
         """Unloads what neither the policy nor a label wants, unless no version of the policy can take over."""
@@ -281,7 +348,9 @@ async def watch(versions: ModelVersions, poll_seconds: float, started: Callable[
 
     Example:
         >>> from tfsum.serving import Server
-        >>> task = asyncio.create_task(watch(Server().versions, 1.0, lambda: None))  # doctest: +SKIP
+        >>> task = asyncio.create_task(
+        ...     watch(Server().versions, 1.0, lambda: None)
+        ... )  # doctest: +SKIP
     """
     first = True
     while True:

@@ -13,9 +13,17 @@ from typing import Any
 from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
 
 FIELD = descriptor_pb2.FieldDescriptorProto
-SCALARS = {"string": FIELD.TYPE_STRING, "bytes": FIELD.TYPE_BYTES, "int32": FIELD.TYPE_INT32,
-           "int64": FIELD.TYPE_INT64, "uint32": FIELD.TYPE_UINT32, "uint64": FIELD.TYPE_UINT64,
-           "bool": FIELD.TYPE_BOOL, "float": FIELD.TYPE_FLOAT, "double": FIELD.TYPE_DOUBLE}
+SCALARS = {
+    "string": FIELD.TYPE_STRING,
+    "bytes": FIELD.TYPE_BYTES,
+    "int32": FIELD.TYPE_INT32,
+    "int64": FIELD.TYPE_INT64,
+    "uint32": FIELD.TYPE_UINT32,
+    "uint64": FIELD.TYPE_UINT64,
+    "bool": FIELD.TYPE_BOOL,
+    "float": FIELD.TYPE_FLOAT,
+    "double": FIELD.TYPE_DOUBLE,
+}
 WELL_KNOWN = {"Any": ".google.protobuf.Any", "Int64Value": ".google.protobuf.Int64Value"}
 
 # Package -> message -> its fields: number, name, type; a type in [] is repeated, one in {} the values of a map from
@@ -25,8 +33,8 @@ MESSAGES: dict[str, dict[str, str]] = {
         "TensorShapeDim": "1 size int64, 2 name string",
         "TensorShapeProto": "2 dim [TensorShapeDim], 3 unknown_rank bool",
         "TensorProto": "1 dtype int32, 2 tensor_shape TensorShapeProto, 4 tensor_content bytes, 5 float_val [float], "
-                       "6 double_val [double], 7 int_val [int32], 8 string_val [bytes], 10 int64_val [int64], "
-                       "11 bool_val [bool], 13 half_val [int32], 16 uint32_val [uint32], 17 uint64_val [uint64]",
+        "6 double_val [double], 7 int_val [int32], 8 string_val [bytes], 10 int64_val [int64], "
+        "11 bool_val [bool], 13 half_val [int32], 16 uint32_val [uint32], 17 uint64_val [uint64]",
         "TensorInfo": "1 name string, 2 dtype int32, 3 tensor_shape TensorShapeProto",
         "SignatureDef": "1 inputs {TensorInfo}, 2 outputs {TensorInfo}, 3 method_name string, 4 defaults {TensorProto}",
     },
@@ -73,8 +81,9 @@ def _pool() -> descriptor_pool.DescriptorPool:
         pool.Add(copied)
         dependencies.append(copied.name)
     for package, messages in MESSAGES.items():
-        made = descriptor_pb2.FileDescriptorProto(name=f"tfsum/{package}.proto", package=package, syntax="proto3",
-                                                  dependency=dependencies)
+        made = descriptor_pb2.FileDescriptorProto(
+            name=f"tfsum/{package}.proto", package=package, syntax="proto3", dependency=dependencies
+        )
         for name, fields in messages.items():
             declared = made.message_type.add(name=name)
             for field in fields.split(", "):
@@ -87,10 +96,15 @@ def _pool() -> descriptor_pool.DescriptorPool:
 def _declare(declared: Any, package: str, number: str, name: str, kind: str) -> None:
     """Adds a field to a message."""
     repeated = kind[0] in "[{"
-    field = declared.field.add(name=name, number=int(number),
-                               label=FIELD.LABEL_REPEATED if repeated else FIELD.LABEL_OPTIONAL)
+    field = declared.field.add(
+        name=name,
+        number=int(number),
+        label=FIELD.LABEL_REPEATED if repeated else FIELD.LABEL_OPTIONAL,
+    )
     if kind[0] == "{":
-        entry = declared.nested_type.add(name="".join(word.title() for word in name.split("_")) + "Entry")
+        entry = declared.nested_type.add(
+            name="".join(word.title() for word in name.split("_")) + "Entry"
+        )
         entry.options.map_entry = True
         _declare(entry, package, "1", "key", "string")
         _declare(entry, package, "2", "value", kind[1:-1])

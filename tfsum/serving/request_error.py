@@ -4,10 +4,22 @@ from tfsum.errors import Error
 
 # Code -> (number in gRPC, status in HTTP), as TensorFlow Serving's http_server.cc maps them.
 CODES = {
-    "OK": (0, 200), "CANCELLED": (1, 499), "UNKNOWN": (2, 500), "INVALID_ARGUMENT": (3, 400),
-    "DEADLINE_EXCEEDED": (4, 504), "NOT_FOUND": (5, 404), "ALREADY_EXISTS": (6, 409), "PERMISSION_DENIED": (7, 403),
-    "RESOURCE_EXHAUSTED": (8, 429), "FAILED_PRECONDITION": (9, 400), "ABORTED": (10, 409), "OUT_OF_RANGE": (11, 400),
-    "UNIMPLEMENTED": (12, 501), "INTERNAL": (13, 500), "UNAVAILABLE": (14, 503), "DATA_LOSS": (15, 500),
+    "OK": (0, 200),
+    "CANCELLED": (1, 499),
+    "UNKNOWN": (2, 500),
+    "INVALID_ARGUMENT": (3, 400),
+    "DEADLINE_EXCEEDED": (4, 504),
+    "NOT_FOUND": (5, 404),
+    "ALREADY_EXISTS": (6, 409),
+    "PERMISSION_DENIED": (7, 403),
+    "RESOURCE_EXHAUSTED": (8, 429),
+    "FAILED_PRECONDITION": (9, 400),
+    "ABORTED": (10, 409),
+    "OUT_OF_RANGE": (11, 400),
+    "UNIMPLEMENTED": (12, 501),
+    "INTERNAL": (13, 500),
+    "UNAVAILABLE": (14, 503),
+    "DATA_LOSS": (15, 500),
     "UNAUTHENTICATED": (16, 401),
 }
 
@@ -30,8 +42,13 @@ class RequestError(Error):
         (429, 'the queue is full')
     """
 
-    def __init__(self, code: str, message: str, http_status: int | None = None, retry_after: float | None = None
-                 ) -> None:
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        http_status: int | None = None,
+        retry_after: float | None = None,
+    ) -> None:
         super().__init__(message)
         self.code, self.message, self.retry_after = code, message, retry_after
         self.http_status = http_status or CODES[code][1]

@@ -11,13 +11,21 @@ from google.protobuf.json_format import MessageToDict
 
 from tfsum.serving.example_json import check_method, read_examples, write_results
 from tfsum.serving.json_answer import write_predict
-from tfsum.serving.json_tensor import invalid, read_object, read_predict, sample_shown, signature_name
+from tfsum.serving.json_tensor import (
+    invalid,
+    read_object,
+    read_predict,
+    sample_shown,
+    signature_name,
+)
 from tfsum.serving.predictor import Predictor
 from tfsum.serving.servable import Servable
 from tfsum.serving.worker_thread import beside
 
 WHICH = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
-ASK = re.compile(rf"(?i)/v1/models/(?P<name>[^/:]+){WHICH}:(?P<method>classify|regress|predict)", re.ASCII)
+ASK = re.compile(
+    rf"(?i)/v1/models/(?P<name>[^/:]+){WHICH}:(?P<method>classify|regress|predict)", re.ASCII
+)
 LOOK = re.compile(rf"(?i)/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.ASCII)
 
 
@@ -58,7 +66,11 @@ class RestApi:
         if method == "GET":
             if not name:
                 raise invalid("Missing model name in request.")
-            return _json(self.metadata(name, version, label) if found["part"] else self.status(name, version, label))
+            return _json(
+                self.metadata(name, version, label)
+                if found["part"]
+                else self.status(name, version, label)
+            )
         with self._versions.use(name, version, label) as servable:
             if (asked := found["method"].lower()) == "predict":
                 return await self._predict(servable, body)
@@ -71,9 +83,16 @@ class RestApi:
             RequestError: there is none.
         """
         states = self._predictor.states(name, version, label)
-        return {"model_version_status": [
-            {"version": str(number), "state": found.state,
-             "status": {"error_code": found.code, "error_message": found.message}} for number, found in states.items()]}
+        return {
+            "model_version_status": [
+                {
+                    "version": str(number),
+                    "state": found.state,
+                    "status": {"error_code": found.code, "error_message": found.message},
+                }
+                for number, found in states.items()
+            ]
+        }
 
     def metadata(self, name: str, version: int | None, label: str | None) -> dict:
         """The signatures of a loaded model.
@@ -82,17 +101,32 @@ class RestApi:
             RequestError: it is not there.
         """
         with self._versions.use(name, version, label) as servable:
-            signatures = {key: MessageToDict(found, preserving_proto_field_name=True,
-                                             always_print_fields_with_no_presence=True)
-                          for key, found in sorted(servable.definitions.items())}
-            return {"model_spec": {"name": name, "signature_name": "", "version": str(servable.version)},
-                    "metadata": {"signature_def": {"signature_def": signatures}}}
+            signatures = {
+                key: MessageToDict(
+                    found,
+                    preserving_proto_field_name=True,
+                    always_print_fields_with_no_presence=True,
+                )
+                for key, found in sorted(servable.definitions.items())
+            }
+            return {
+                "model_spec": {
+                    "name": name,
+                    "signature_name": "",
+                    "version": str(servable.version),
+                },
+                "metadata": {"signature_def": {"signature_def": signatures}},
+            }
 
     async def _predict(self, servable: Servable, body: bytes) -> bytes:
         request = await beside(len(body), read_predict, body, servable.signature)
-        with sample_shown(lambda _: request.signature):  # the model may refuse what the signature takes
+        with sample_shown(
+            lambda _: request.signature
+        ):  # the model may refuse what the signature takes
             outputs = await self._predictor.predict(servable, request.signature, request.inputs)
-        return await beside(sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows)
+        return await beside(
+            sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows
+        )
 
     async def _examples(self, servable: Servable, method: str, body: bytes) -> bytes:
         """The answer to a request of classification or regression."""
@@ -101,8 +135,12 @@ class RestApi:
             known.append(signature := servable.signature(signature_name(document)))
             check_method(signature, method)
             examples = await beside(len(body), read_examples, document)
-            outputs = await self._predictor.predict(servable, signature, {next(iter(signature.inputs)): examples})
-        return await beside(sum(array.nbytes for array in outputs.values()), write_results, outputs, signature)
+            outputs = await self._predictor.predict(
+                servable, signature, {next(iter(signature.inputs)): examples}
+            )
+        return await beside(
+            sum(array.nbytes for array in outputs.values()), write_results, outputs, signature
+        )
 
 
 def _version(text: str | None) -> int | None:

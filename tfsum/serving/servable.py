@@ -48,8 +48,11 @@ class Servable:
         self.description: dict = read_description(path) if written_by_us else {}
         self.definitions = read_definitions(path)
         self._model = load_model(path, self.description)
-        self.signatures = {key: _signature(key, found) for key, found in self.definitions.items()
-                           if key in self._model.signatures and found.inputs}
+        self.signatures = {
+            key: _signature(key, found)
+            for key, found in self.definitions.items()
+            if key in self._model.signatures and found.inputs
+        }
 
     def signature(self, name: str) -> Signature:
         """The signature of a name; "" is serving_default.
@@ -59,8 +62,11 @@ class Servable:
         """
         name = name or "serving_default"
         if name not in self.signatures:
-            raise RequestError("INVALID_ARGUMENT", f'Serving signature name: "{name}" not found in signature def; '
-                               f"found {', '.join(sorted(self.signatures))}")
+            raise RequestError(
+                "INVALID_ARGUMENT",
+                f'Serving signature name: "{name}" not found in signature def; '
+                f"found {', '.join(sorted(self.signatures))}",
+            )
         return self.signatures[name]
 
     def run(self, signature: str, inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -78,9 +84,16 @@ class Servable:
         """
         infos = self.signatures[signature].inputs
         try:
-            tensors = {name: tf.constant(array, getattr(tf, NAMES.get(infos[name].dtype, infos[name].dtype)))
-                       for name, array in inputs.items()}
-            return {name: value.numpy() for name, value in self._model.signatures[signature](**tensors).items()}
+            tensors = {
+                name: tf.constant(
+                    array, getattr(tf, NAMES.get(infos[name].dtype, infos[name].dtype))
+                )
+                for name, array in inputs.items()
+            }
+            return {
+                name: value.numpy()
+                for name, value in self._model.signatures[signature](**tensors).items()
+            }
         except tf.errors.OpError as error:
             # Before the reason stands where in the graph it was found, and after it the nodes on the way.
             reason = error.message.split("\n\t [[")[0].strip().rpartition("\n")[2]
@@ -119,11 +132,15 @@ class Servable:
         try:
             for record in tf.data.TFRecordDataset(str(file)).as_numpy_iterator():
                 request = message("PredictionLog").FromString(record).predict_log.request
-                self.run(request.model_spec.signature_name or "serving_default",
-                         {name: from_proto(tensor) for name, tensor in request.inputs.items()})
+                self.run(
+                    request.model_spec.signature_name or "serving_default",
+                    {name: from_proto(tensor) for name, tensor in request.inputs.items()},
+                )
                 count += 1
         except (*BROKEN, Error) as error:
-            raise ExportError(f"{file}: request {count} fails ({error}); export the model again") from error
+            raise ExportError(
+                f"{file}: request {count} fails ({error}); export the model again"
+            ) from error
         return count
 
 
@@ -144,16 +161,27 @@ def read_definitions(path: pathlib.Path) -> dict[str, meta_graph_pb2.SignatureDe
     try:
         saved = saved_model_pb2.SavedModel.FromString((path / "saved_model.pb").read_bytes())
     except BROKEN as error:
-        raise ExportError(f"{path / 'saved_model.pb'}: cannot be read ({error}); copy or export it again") from error
-    serving = next((graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags), None)
+        raise ExportError(
+            f"{path / 'saved_model.pb'}: cannot be read ({error}); copy or export it again"
+        ) from error
+    serving = next(
+        (graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags), None
+    )
     if serving is None:
-        raise ExportError(f"{path / 'saved_model.pb'}: has no graph to serve (tag 'serve'); export it again")
+        raise ExportError(
+            f"{path / 'saved_model.pb'}: has no graph to serve (tag 'serve'); export it again"
+        )
     return dict(serving.signature_def)
 
 
 def _signature(name: str, found: Any) -> Signature:
-    infos = [{key: TensorInfo(_type(info.dtype), _shape(info.tensor_shape)) for key, info in side.items()}
-             for side in (found.inputs, found.outputs)]
+    infos = [
+        {
+            key: TensorInfo(_type(info.dtype), _shape(info.tensor_shape))
+            for key, info in side.items()
+        }
+        for side in (found.inputs, found.outputs)
+    ]
     return Signature(name, infos[0], infos[1], found.method_name or PREDICT)
 
 
@@ -163,4 +191,8 @@ def _type(number: int) -> str:
 
 
 def _shape(shape: Any) -> tuple[int | None, ...] | None:
-    return None if shape.unknown_rank else tuple(None if dim.size < 0 else dim.size for dim in shape.dim)
+    return (
+        None
+        if shape.unknown_rank
+        else tuple(None if dim.size < 0 else dim.size for dim in shape.dim)
+    )

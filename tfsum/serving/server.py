@@ -65,7 +65,9 @@ class Server:
         ...     print(f"http://127.0.0.1:{server.port}")
     """
 
-    def __init__(self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None) -> None:
+    def __init__(
+        self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None
+    ) -> None:
         if folder is None:
             from tfsum.inference.shipped import shipped_folder
 
@@ -76,7 +78,9 @@ class Server:
         self.batcher = Batcher(self.settings, self.metrics.observe_batch)
         self.metrics.watch(self.batcher, self.versions)
         self.predictor = Predictor(self.versions, self.batcher, self.metrics, self.settings)
-        self.application = Application(RestApi(self.predictor), self.predictor, self.metrics, self.settings)
+        self.application = Application(
+            RestApi(self.predictor), self.predictor, self.metrics, self.settings
+        )
         self._socket = _listen(self.settings.host, self.settings.port)
         self.port = self._socket.getsockname()[1]
         self.grpc_port = 0
@@ -108,8 +112,17 @@ class Server:
 
     async def _serve(self) -> bool:
         settings = self.settings
-        config = uvicorn.Config(self.application, http=HttpProtocol, lifespan="off", log_config=None, access_log=False,
-                                server_header=False, ws="none", backlog=2048, timeout_keep_alive=75)
+        config = uvicorn.Config(
+            self.application,
+            http=HttpProtocol,
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            backlog=2048,
+            timeout_keep_alive=75,
+        )
         calls = await self._listen_grpc()
         self._http = _Http(config, calls, settings.grace, self._drain)
         scans = asyncio.create_task(watch(self.versions, settings.poll_seconds, self._say_started))
@@ -129,16 +142,22 @@ class Server:
 
         from tfsum.serving.grpc_services import GrpcServices
 
-        sizes = [(f"grpc.max_{way}_message_length", size)
-                 for way, size in (("receive", self.settings.max_body), ("send", LARGEST_MESSAGE))]
+        sizes = [
+            (f"grpc.max_{way}_message_length", size)
+            for way, size in (("receive", self.settings.max_body), ("send", LARGEST_MESSAGE))
+        ]
         server = grpc.aio.server(options=[*sizes, ("grpc.so_reuseport", 0)])
-        server.add_generic_rpc_handlers(GrpcServices(self.predictor, self.settings.token).handlers())
+        server.add_generic_rpc_handlers(
+            GrpcServices(self.predictor, self.settings.token).handlers()
+        )
         address = f"{self.settings.host}:{self.settings.grpc_port}"
         try:
             self.grpc_port = server.add_insecure_port(address)
         except RuntimeError:
-            raise Error(f"{address} cannot be listened on; another program may have the port: take another by "
-                        "--grpc-port") from None
+            raise Error(
+                f"{address} cannot be listened on; another program may have the port: take another by "
+                "--grpc-port"
+            ) from None
         await server.start()
         return server
 
@@ -147,9 +166,13 @@ class Server:
 
     def _say_started(self) -> None:
         """Logs what the server answers for, when the first scan has ended."""
-        found = ", ".join(f"{name} ({', '.join(str(servable.version) for servable in servables)})"
-                          for name, servables in self.versions.available().items())
-        LOG.info("http://%s:%d answers for %s", self.settings.host, self.port, found or "no model yet")
+        found = ", ".join(
+            f"{name} ({', '.join(str(servable.version) for servable in servables)})"
+            for name, servables in self.versions.available().items()
+        )
+        LOG.info(
+            "http://%s:%d answers for %s", self.settings.host, self.port, found or "no model yet"
+        )
 
 
 class _Http(uvicorn.Server):
@@ -165,9 +188,16 @@ class _Http(uvicorn.Server):
         answered: whether all that was accepted was answered in time.
     """
 
-    def __init__(self, config: uvicorn.Config, calls: Any, grace: float, drain: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, calls: Any, grace: float, drain: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._calls, self._grace, self._drain, self._loop = calls, grace, drain, asyncio.get_running_loop()
+        self._calls, self._grace, self._drain, self._loop = (
+            calls,
+            grace,
+            drain,
+            asyncio.get_running_loop(),
+        )
         self._end = 0.0
         self.answered = True
 
@@ -176,7 +206,9 @@ class _Http(uvicorn.Server):
         if self._stopping:
             self.force_exit = self.should_exit = True
         else:
-            LOG.info("%s: stopping when the accepted requests are answered", signal.Signals(sig).name)
+            LOG.info(
+                "%s: stopping when the accepted requests are answered", signal.Signals(sig).name
+            )
             self.stop(min(DRAIN, self._grace / 2))
 
     _stopping = False
@@ -220,8 +252,10 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, port))
     except OSError as error:
-        raise Error(f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may have the "
-                    "port: take another by --port") from None
+        raise Error(
+            f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may have the "
+            "port: take another by --port"
+        ) from None
     return listening
 
 
@@ -236,8 +270,10 @@ def log_to(stream: Any, access: bool) -> None:
     handler.setFormatter(logging.Formatter("tfsum serve: %(message)s"))
     lines = logging.StreamHandler(stream)
     lines.setFormatter(logging.Formatter("%(message)s"))
-    for logger, used, level in ((LOG, handler, logging.INFO),
-                                (logging.getLogger("tfsum.serving.access"), lines, logging.INFO if access else 100)):
+    for logger, used, level in (
+        (LOG, handler, logging.INFO),
+        (logging.getLogger("tfsum.serving.access"), lines, logging.INFO if access else 100),
+    ):
         logger.handlers[:] = [used]
         logger.setLevel(level)
         logger.propagate = False

@@ -66,13 +66,27 @@ class ServerSettings:
     cors: str | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_body", "max_documents", "max_characters", "max_queue", "timeout", "threads",
-                     "batch_characters", "long_characters", "poll_seconds"):
+        for name in (
+            "max_body",
+            "max_documents",
+            "max_characters",
+            "max_queue",
+            "timeout",
+            "threads",
+            "batch_characters",
+            "long_characters",
+            "poll_seconds",
+        ):
             _check(name, getattr(self, name), "more than 0", getattr(self, name) > 0)
         for name in ("batch_wait", "load_retries", "grace"):
             _check(name, getattr(self, name), "0 or more", getattr(self, name) >= 0)
         for name in ("port", "grpc_port"):
-            _check(name, getattr(self, name), "a port from 0 to 65535", 0 <= (getattr(self, name) or 0) <= 65535)
+            _check(
+                name,
+                getattr(self, name),
+                "a port from 0 to 65535",
+                0 <= (getattr(self, name) or 0) <= 65535,
+            )
 
 
 def _check(name: str, found: Any, expected: str, right: bool) -> None:

@@ -4,11 +4,22 @@ import dataclasses
 import json
 from collections.abc import Mapping
 
-PREDICT, CLASSIFY, REGRESS = (f"tensorflow/serving/{method}" for method in ("predict", "classify", "regress"))
+PREDICT, CLASSIFY, REGRESS = (
+    f"tensorflow/serving/{method}" for method in ("predict", "classify", "regress")
+)
 
 # TensorFlow's name of a type -> numpy's; a string is an object array of bytes.
-NUMPY = {"string": "object", "float": "float32", "double": "float64", "half": "float16", "bool": "bool",
-         **{name: name for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")}}
+NUMPY = {
+    "string": "object",
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "bool": "bool",
+    **{
+        name: name
+        for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+    },
+}
 
 SAMPLES = {"string": "a text", "bool": True, "float": 0.5, "double": 0.5, "half": 0.5}
 
@@ -33,11 +44,16 @@ class TensorInfo:
         """Whether a tensor of this shape may be given.
 
         Example:
-            >>> TensorInfo("string", (None, 2)).holds((7, 2)), TensorInfo("string", (None,)).holds(())
+            >>> (
+            ...     TensorInfo("string", (None, 2)).holds((7, 2)),
+            ...     TensorInfo("string", (None,)).holds(()),
+            ... )
             (True, False)
         """
-        return self.shape is None or (len(shape) == len(self.shape) and all(
-            size is None or size == given for size, given in zip(self.shape, shape)))
+        return self.shape is None or (
+            len(shape) == len(self.shape)
+            and all(size is None or size == given for size, given in zip(self.shape, shape))
+        )
 
     @property
     def batched(self) -> bool:
@@ -76,7 +92,9 @@ class Signature:
     @property
     def batched(self) -> bool:
         """Whether requests may be put together: all that goes in and out has the batch first."""
-        return bool(self.inputs) and all(info.batched for info in (*self.inputs.values(), *self.outputs.values()))
+        return bool(self.inputs) and all(
+            info.batched for info in (*self.inputs.values(), *self.outputs.values())
+        )
 
     def sample_body(self) -> str:
         """The body of a request that is a correct one, for messages and documents."""

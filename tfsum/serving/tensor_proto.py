@@ -9,10 +9,21 @@ from tfsum.serving.protocol import message
 from tfsum.serving.signature import NUMPY
 
 # TensorFlow's name of a type -> (its number in types.proto, the field with its values).
-TYPES = {"float": (1, "float_val"), "double": (2, "double_val"), "int32": (3, "int_val"), "uint8": (4, "int_val"),
-         "int16": (5, "int_val"), "int8": (6, "int_val"), "string": (7, "string_val"), "int64": (9, "int64_val"),
-         "bool": (10, "bool_val"), "uint16": (17, "int_val"), "half": (19, "half_val"), "uint32": (22, "uint32_val"),
-         "uint64": (23, "uint64_val")}
+TYPES = {
+    "float": (1, "float_val"),
+    "double": (2, "double_val"),
+    "int32": (3, "int_val"),
+    "uint8": (4, "int_val"),
+    "int16": (5, "int_val"),
+    "int8": (6, "int_val"),
+    "string": (7, "string_val"),
+    "int64": (9, "int64_val"),
+    "bool": (10, "bool_val"),
+    "uint16": (17, "int_val"),
+    "half": (19, "half_val"),
+    "uint32": (22, "uint32_val"),
+    "uint64": (23, "uint64_val"),
+}
 OF_NUMBER = {number: name for name, (number, _) in TYPES.items()}
 OF_NUMPY = {kind: name for name, kind in NUMPY.items()}
 
@@ -33,7 +44,9 @@ def to_proto(array: np.ndarray) -> Any:
     if array.dtype == object:
         proto.string_val.extend(array.ravel().tolist())
     else:
-        proto.tensor_content = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+        proto.tensor_content = (
+            np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+        )
     return proto
 
 
@@ -48,7 +61,9 @@ def type_name(proto: Any) -> str:
         'float'
     """
     if proto.dtype not in OF_NUMBER:
-        raise invalid(f"a tensor of the type number {proto.dtype}; expected one of {', '.join(sorted(TYPES))}")
+        raise invalid(
+            f"a tensor of the type number {proto.dtype}; expected one of {', '.join(sorted(TYPES))}"
+        )
     return OF_NUMBER[proto.dtype]
 
 
@@ -72,8 +87,14 @@ def from_proto(proto: Any) -> np.ndarray:
         raise invalid(f"a tensor of the shape {shape}; expected a size for each dimension")
     if proto.tensor_content:
         if name == "string" or len(proto.tensor_content) != size * np.dtype(kind).itemsize:
-            raise invalid(f"a tensor of the shape {shape} and type {name} has {len(proto.tensor_content)} bytes")
-        return np.frombuffer(proto.tensor_content, np.dtype(kind).newbyteorder("<")).astype(kind).reshape(shape)
+            raise invalid(
+                f"a tensor of the shape {shape} and type {name} has {len(proto.tensor_content)} bytes"
+            )
+        return (
+            np.frombuffer(proto.tensor_content, np.dtype(kind).newbyteorder("<"))
+            .astype(kind)
+            .reshape(shape)
+        )
     values = list(getattr(proto, TYPES[name][1]))
     if len(values) > size or (size and not values) or size - len(values) > 1 << 20:
         raise invalid(f"a tensor of the shape {shape} has {len(values)} values")

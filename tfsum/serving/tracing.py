@@ -13,7 +13,9 @@ NAME = "tfsum.serving"
 
 
 @contextlib.contextmanager
-def span(name: str, headers: Mapping[str, str] | None = None, **attributes: Any) -> Iterator[dict[str, Any]]:
+def span(
+    name: str, headers: Mapping[str, str] | None = None, **attributes: Any
+) -> Iterator[dict[str, Any]]:
     """A span around a piece of work.
 
     Where the spans go is for OpenTelemetry's SDK to say: install `opentelemetry-distro` and an exporter, and run the
@@ -41,7 +43,9 @@ def span(name: str, headers: Mapping[str, str] | None = None, **attributes: Any)
         try:
             yield more
         finally:
-            opened.set_attributes({key.replace("_", "."): value for key, value in attributes.items()} | more)
+            opened.set_attributes(
+                {key.replace("_", "."): value for key, value in attributes.items()} | more
+            )
 
 
 def flush() -> None:

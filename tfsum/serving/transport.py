@@ -13,8 +13,15 @@ from tfsum.errors import Error
 from tfsum.serving.request_error import CODES, RequestError
 from tfsum.serving.signature import NUMPY
 
-CODE_OF_STATUS = {408: "DEADLINE_EXCEEDED", 413: "INVALID_ARGUMENT", **{
-    http: code for code, (_, http) in reversed(CODES.items()) if code not in ("FAILED_PRECONDITION", "OUT_OF_RANGE")}}
+CODE_OF_STATUS = {
+    408: "DEADLINE_EXCEEDED",
+    413: "INVALID_ARGUMENT",
+    **{
+        http: code
+        for code, (_, http) in reversed(CODES.items())
+        if code not in ("FAILED_PRECONDITION", "OUT_OF_RANGE")
+    },
+}
 TYPE_PREFIX = "DT_"
 
 Arrays = dict[str, np.ndarray]
@@ -56,7 +63,9 @@ class Transport(Protocol):
         """Closes the connections."""
 
 
-def transport_of(url: str, model: str, version: int | None, token: str | None, timeout: float) -> Transport:
+def transport_of(
+    url: str, model: str, version: int | None, token: str | None, timeout: float
+) -> Transport:
     """The transport for an address.
 
     Args:
@@ -81,8 +90,9 @@ def transport_of(url: str, model: str, version: int | None, token: str | None, t
     try:
         return kinds[parts.scheme](url, model, version, token, timeout)
     except ModuleNotFoundError as error:
-        raise Error(f"a client of {parts.scheme}:// needs the package {error.name}; pip install 'tfsum[client]'"
-                    ) from None
+        raise Error(
+            f"a client of {parts.scheme}:// needs the package {error.name}; pip install 'tfsum[client]'"
+        ) from None
 
 
 class HttpTransport:
@@ -93,12 +103,15 @@ class HttpTransport:
         <tfsum.serving.transport.HttpTransport object at ...>
     """
 
-    def __init__(self, url: str, model: str, version: int | None, token: str | None, timeout: float) -> None:
+    def __init__(
+        self, url: str, model: str, version: int | None, token: str | None, timeout: float
+    ) -> None:
         import httpx
 
         self._httpx = httpx
         self._path = f"/v1/models/{urllib.parse.quote(model, safe='')}" + (
-            "" if version is None else f"/versions/{version}")
+            "" if version is None else f"/versions/{version}"
+        )
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=timeout)
         self._signatures: dict[str, Any] | None = None
@@ -111,13 +124,27 @@ class HttpTransport:
         """
         name = question.signature
         known = (await self._described(lambda found: name in found)).get(name, {}).get("inputs", {})
-        if known and (more := sorted(set(question.inputs) - set(known))):  # which a server would ignore
-            raise RequestError("INVALID_ARGUMENT", f"{self._path[1:]}: the signature {name} does not have the inputs "
-                               f"{', '.join(more)}; expected {', '.join(sorted(known))}")
-        body = {"signature_name": name, "inputs": {key: _json(array) for key, array in question.inputs.items()}}
-        outputs = (await self._send("POST", f"{self._path}:predict", json.dumps(body).encode()))["outputs"]
-        found = await self._described(lambda found: name in found and _fits(outputs, found[name].get("outputs", {})))
-        return _named(outputs, found.get(name, {}).get("outputs", {}), f"{self._path[1:]}, signature {name}")
+        if known and (
+            more := sorted(set(question.inputs) - set(known))
+        ):  # which a server would ignore
+            raise RequestError(
+                "INVALID_ARGUMENT",
+                f"{self._path[1:]}: the signature {name} does not have the inputs "
+                f"{', '.join(more)}; expected {', '.join(sorted(known))}",
+            )
+        body = {
+            "signature_name": name,
+            "inputs": {key: _json(array) for key, array in question.inputs.items()},
+        }
+        outputs = (await self._send("POST", f"{self._path}:predict", json.dumps(body).encode()))[
+            "outputs"
+        ]
+        found = await self._described(
+            lambda found: name in found and _fits(outputs, found[name].get("outputs", {}))
+        )
+        return _named(
+            outputs, found.get(name, {}).get("outputs", {}), f"{self._path[1:]}, signature {name}"
+        )
 
     async def signatures(self) -> Signatures:
         """The inputs and outputs of each signature of the model.
@@ -125,8 +152,10 @@ class HttpTransport:
         Raises:
             RequestError: there is no such model, or the server was not reached.
         """
-        return {name: (sorted(found.get("inputs", {})), sorted(found.get("outputs", {})))
-                for name, found in (await self._described(lambda _: False)).items()}
+        return {
+            name: (sorted(found.get("inputs", {})), sorted(found.get("outputs", {})))
+            for name, found in (await self._described(lambda _: False)).items()
+        }
 
     async def close(self) -> None:
         """Closes the connections."""
@@ -143,12 +172,19 @@ class HttpTransport:
         try:
             answer = await self._client.request(method, path, content=body)
         except self._httpx.TimeoutException:
-            raise RequestError("DEADLINE_EXCEEDED", f"{self._client.base_url}: no answer in "
-                               f"{self._client.timeout.read:g} s; send fewer texts, or give a larger timeout") from None
+            raise RequestError(
+                "DEADLINE_EXCEEDED",
+                f"{self._client.base_url}: no answer in "
+                f"{self._client.timeout.read:g} s; send fewer texts, or give a larger timeout",
+            ) from None
         except self._httpx.ConnectError as error:
-            raise RequestError("UNAVAILABLE", f"{self._client.base_url}: cannot be reached ({error})") from None
+            raise RequestError(
+                "UNAVAILABLE", f"{self._client.base_url}: cannot be reached ({error})"
+            ) from None
         except self._httpx.HTTPError as error:
-            raise RequestError("UNKNOWN", f"{self._client.base_url}: {error or type(error).__name__}") from None
+            raise RequestError(
+                "UNKNOWN", f"{self._client.base_url}: {error or type(error).__name__}"
+            ) from None
         try:
             found = answer.json()
         except ValueError:
@@ -157,9 +193,12 @@ class HttpTransport:
             after = answer.headers.get("retry-after", "")
             said = found.get("error", "") if isinstance(found, dict) else ""
             url = f"{str(self._client.base_url).rstrip('/')}{path}"
-            raise RequestError(CODE_OF_STATUS.get(answer.status_code, "UNKNOWN"),
-                               f"{url}: {said} (status {answer.status_code})", http_status=answer.status_code,
-                               retry_after=float(after) if after.replace(".", "", 1).isdecimal() else None)
+            raise RequestError(
+                CODE_OF_STATUS.get(answer.status_code, "UNKNOWN"),
+                f"{url}: {said} (status {answer.status_code})",
+                http_status=answer.status_code,
+                retry_after=float(after) if after.replace(".", "", 1).isdecimal() else None,
+            )
         return found
 
 
@@ -170,7 +209,9 @@ class GrpcTransport:
         >>> GrpcTransport("grpc://localhost:8500", "news", None, None, 30.0)  # doctest: +SKIP
     """
 
-    def __init__(self, url: str, model: str, version: int | None, token: str | None, timeout: float) -> None:
+    def __init__(
+        self, url: str, model: str, version: int | None, token: str | None, timeout: float
+    ) -> None:
         import grpc
 
         from tfsum.serving.protocol import message
@@ -204,8 +245,13 @@ class GrpcTransport:
         request = self._request("GetModelMetadataRequest")
         request.metadata_field.append("signature_def")
         response = await self._call("GetModelMetadata", request, "GetModelMetadataResponse")
-        found = self._message("SignatureDefMap").FromString(response.metadata["signature_def"].value)
-        return {name: (sorted(one.inputs), sorted(one.outputs)) for name, one in found.signature_def.items()}
+        found = self._message("SignatureDefMap").FromString(
+            response.metadata["signature_def"].value
+        )
+        return {
+            name: (sorted(one.inputs), sorted(one.outputs))
+            for name, one in found.signature_def.items()
+        }
 
     def _request(self, kind: str) -> Any:
         """A message to the model."""
@@ -218,17 +264,24 @@ class GrpcTransport:
     async def _call(self, method: str, request: Any, answer: str) -> Any:
         if self._channel is None:  # it belongs to the loop that runs now
             unlimited = [(f"grpc.max_{way}_message_length", -1) for way in ("send", "receive")]
-            self._channel = self._grpc.aio.insecure_channel(urllib.parse.urlsplit(self._url).netloc, options=unlimited)
-        call = self._channel.unary_unary(f"/tensorflow.serving.PredictionService/{method}",
-                                         request_serializer=lambda made: made.SerializeToString(),
-                                         response_deserializer=self._message(answer).FromString)
+            self._channel = self._grpc.aio.insecure_channel(
+                urllib.parse.urlsplit(self._url).netloc, options=unlimited
+            )
+        call = self._channel.unary_unary(
+            f"/tensorflow.serving.PredictionService/{method}",
+            request_serializer=lambda made: made.SerializeToString(),
+            response_deserializer=self._message(answer).FromString,
+        )
         try:
             return await call(request, timeout=self._timeout, metadata=self._metadata)
         except self._grpc.RpcError as error:
             code, said = error.code().name, f"{self._url}: {error.details()} ({error.code().name})"
             if code == "RESOURCE_EXHAUSTED" and "larger than max" in (error.details() or ""):
-                raise RequestError("INVALID_ARGUMENT", f"{said}; send fewer texts, or start the server with a larger "
-                                   "--max-body", http_status=413) from None
+                raise RequestError(
+                    "INVALID_ARGUMENT",
+                    f"{said}; send fewer texts, or start the server with a larger --max-body",
+                    http_status=413,
+                ) from None
             raise RequestError(code, said) from None
 
     async def close(self) -> None:
@@ -247,8 +300,11 @@ def _fits(outputs: Any, infos: dict) -> bool:
 def _named(outputs: Any, infos: dict, what: str) -> Arrays:
     """The outputs of an answer by name."""
     if not _fits(outputs, infos):
-        raise RequestError("UNKNOWN", f"{what}: the answer does not have the outputs of the metadata, "
-                           f"{', '.join(sorted(infos)) or 'none'}; ask again, a new version may just have arrived")
+        raise RequestError(
+            "UNKNOWN",
+            f"{what}: the answer does not have the outputs of the metadata, "
+            f"{', '.join(sorted(infos)) or 'none'}; ask again, a new version may just have arrived",
+        )
     named = {next(iter(infos)): outputs} if len(infos) == 1 else outputs
     return {name: _array(value, infos[name]) for name, value in named.items()}
 
@@ -282,5 +338,7 @@ def _array(value: Any, info: dict) -> np.ndarray:
     for _ in range(rank):
         flat = [item for row in flat for item in row]
     array = np.empty(len(flat), object)
-    array[:] = [base64.b64decode(item["b64"]) if isinstance(item, dict) else item.encode() for item in flat]
+    array[:] = [
+        base64.b64decode(item["b64"]) if isinstance(item, dict) else item.encode() for item in flat
+    ]
     return array.reshape(shape)

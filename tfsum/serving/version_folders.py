@@ -24,10 +24,14 @@ def find_models(folder: pathlib.Path) -> dict[str, pathlib.Path]:
         ['bert_sum_ext_news_en']
     """
     if not folder.is_dir():
-        raise Error(f"{folder}: no such folder; expected one with folders NAME/VERSION of exported models")
+        raise Error(
+            f"{folder}: no such folder; expected one with folders NAME/VERSION of exported models"
+        )
     if versions_in(folder):
         return {folder.resolve().name: folder}
-    return {path.name: path for path in sorted(folder.iterdir()) if path.is_dir() and versions_in(path)}
+    return {
+        path.name: path for path in sorted(folder.iterdir()) if path.is_dir() and versions_in(path)
+    }
 
 
 def versions_in(base: pathlib.Path) -> dict[int, pathlib.Path]:
@@ -39,8 +43,10 @@ def versions_in(base: pathlib.Path) -> dict[int, pathlib.Path]:
         [1]
     """
     try:
-        found = sorted((path for path in base.iterdir() if path.name.isascii() and path.name.isdigit()),
-                       key=lambda path: path.name)
+        found = sorted(
+            (path for path in base.iterdir() if path.name.isascii() and path.name.isdigit()),
+            key=lambda path: path.name,
+        )
         return {int(path.name): path for path in found if path.is_dir()}
     except OSError:
         return {}
@@ -56,8 +62,10 @@ def files_print(path: pathlib.Path) -> Print:
     """
     try:
         found = sorted(file for file in path.rglob("*") if file.is_file())
-        prints = tuple((file.relative_to(path).as_posix(), file.stat().st_size, file.stat().st_mtime_ns)
-                       for file in found)
+        prints = tuple(
+            (file.relative_to(path).as_posix(), file.stat().st_size, file.stat().st_mtime_ns)
+            for file in found
+        )
     except OSError:
         return ()
     names = {name for name, _, _ in prints}

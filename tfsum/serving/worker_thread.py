@@ -6,7 +6,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-LARGE = 1 << 16  # bytes of a message that is read or written in a thread; a smaller one takes less than the thread
+LARGE = (
+    1 << 16
+)  # bytes of a message that is read or written in a thread; a smaller one takes less than the thread
 
 
 async def beside(size: int, function: Callable[..., T], *arguments: object) -> T:

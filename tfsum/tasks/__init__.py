@@ -27,8 +27,15 @@ import types
 
 from tfsum.errors import Error, RecipeError
 
-PARTS = {"prepare": "prepare", "train": "make_run", "export": "export_model", "golden": "ask", "card": "table",
-         "evaluate": "evaluate", "explain": "explain_page"}
+PARTS = {
+    "prepare": "prepare",
+    "train": "make_run",
+    "export": "export_model",
+    "golden": "ask",
+    "card": "table",
+    "evaluate": "evaluate",
+    "explain": "explain_page",
+}
 """Part -> the function by which it is known."""
 OFFERED = ("MODEL_KIND", "EXPORT_KIND", "VERB", "owns")
 """What every task's module has itself."""
@@ -72,8 +79,10 @@ class Task:
         module = self._module_of(part)
         if module is None or not hasattr(module, PARTS[part]):
             having = ", ".join(other.name for other in tasks() if other.has(part))
-            raise Error(f"the task {self.name!r} has no part {part!r} (no function {PARTS[part]!r}); tasks that have "
-                        f"it: {having}")
+            raise Error(
+                f"the task {self.name!r} has no part {part!r} (no function {PARTS[part]!r}); tasks that have "
+                f"it: {having}"
+            )
         return module
 
     def _module_of(self, part: str) -> types.ModuleType | None:
@@ -108,7 +117,9 @@ def register(name: str, module: str | types.ModuleType) -> None:
         >>> register("extractive", "tfsum.tasks.extractive")  # again: nothing changes
     """
     if _MODULES.setdefault(name, module) is not module and _MODULES[name] != module:
-        raise Error(f"the task {name!r} is registered already, by {_MODULES[name]}; take another name")
+        raise Error(
+            f"the task {name!r} is registered already, by {_MODULES[name]}; take another name"
+        )
 
 
 def task(name: str) -> Task:
@@ -126,8 +137,10 @@ def task(name: str) -> Task:
     module = _MODULES[name]
     module = importlib.import_module(module) if isinstance(module, str) else module
     if missing := [offered for offered in OFFERED if not hasattr(module, offered)]:
-        raise Error(f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a "
-                    "task offers")
+        raise Error(
+            f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a "
+            "task offers"
+        )
     return Task(name, module)
 
 
@@ -151,7 +164,10 @@ def model_kinds() -> dict[str, tuple[Task, str]]:
     """
     kinds: dict[str, tuple[Task, str]] = {}
     for found in tasks():
-        for kind, file in {found.module.MODEL_KIND: "train", **getattr(found.module, "OTHER_KINDS", {})}.items():
+        for kind, file in {
+            found.module.MODEL_KIND: "train",
+            **getattr(found.module, "OTHER_KINDS", {}),
+        }.items():
             kinds.setdefault(kind, (found, file))
     return kinds
 
@@ -190,7 +206,11 @@ def training_of_recipe(kind: str) -> types.ModuleType:
         True
     """
     found, (_, file) = task_of_recipe(kind), model_kinds()[kind]
-    return found.part("train") if file == "train" else importlib.import_module(f"{found.module.__name__}.{file}")
+    return (
+        found.part("train")
+        if file == "train"
+        else importlib.import_module(f"{found.module.__name__}.{file}")
+    )
 
 
 def task_of_export(description: dict) -> Task | None:

@@ -10,7 +10,12 @@ from tfsum.inference.exported_model import ExportedModel
 from tfsum.tasks.load import task_of
 from tfsum.tasks.loaded import loaded
 
-SEARCH = ("strategy", "max_length", "max_source_length", "max_windows")  # options of an export, for a model folder
+SEARCH = (
+    "strategy",
+    "max_length",
+    "max_source_length",
+    "max_windows",
+)  # options of an export, for a model folder
 
 
 class Report(Protocol):
@@ -43,7 +48,9 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **option
         ExportError: the model cannot be read, or exported.
 
     Example:
-        >>> rows = [{"text": "It rained. The bridge was closed.", "summary": "The bridge was closed."}]
+        >>> rows = [
+        ...     {"text": "It rained. The bridge was closed.", "summary": "The bridge was closed."}
+        ... ]
         >>> import tfsum
         >>> report = evaluate(tfsum.load(), rows, sentences=1)
         >>> sorted(report.systems)
@@ -55,6 +62,8 @@ def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **option
         measure = task.part("evaluate").evaluate
         known = list(inspect.signature(measure).parameters)[2:]
         if unknown := sorted(options.keys() - set(known)):
-            raise Error(f"evaluate: {', '.join(unknown)}: no option of a model of kind {task.module.EXPORT_KIND!r}; "
-                        f"its options are {', '.join(known)}")
+            raise Error(
+                f"evaluate: {', '.join(unknown)}: no option of a model of kind {task.module.EXPORT_KIND!r}; "
+                f"its options are {', '.join(known)}"
+            )
         return measure(answer, corpus, **options)

@@ -9,7 +9,9 @@ from tfsum.formats.model_folder import read_json
 from tfsum.tasks import task_of_config, tasks
 
 
-def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, **options: Any) -> pathlib.Path:
+def export_model(
+    folder: str | pathlib.Path, destination: str | pathlib.Path, **options: Any
+) -> pathlib.Path:
     """Writes a model folder as a SavedModel that takes raw strings, and verifies it before it gets its name.
 
     Args:
@@ -36,18 +38,24 @@ def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, **
     task = task_of_config(config)
     if task is None:
         known = ", ".join(task.name for task in tasks() if task.has("export"))
-        raise ExportError(f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks that "
-                          f"export ({known})")
+        raise ExportError(
+            f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks that "
+            f"export ({known})"
+        )
     if task.module.EXPORT_KIND is None:
         what = ", ".join(config.get("architectures") or ["BertModel"])
-        raise ExportError(f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports; train "
-                          "one on it (tfsum train), and give the folder that this writes")
+        raise ExportError(
+            f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports; train "
+            "one on it (tfsum train), and give the folder that this writes"
+        )
     export = task.part("export").export_model
     names = list(inspect.signature(export).parameters)[2:]
     if unknown := sorted(options.keys() - set(names)):
         given, may = (", ".join(map(_option, kind)) for kind in (unknown, names))
-        raise ExportError(f"{folder}: a model of type {config.get('model_type')!r} is not exported with {given}; its "
-                          f"options are {may}")
+        raise ExportError(
+            f"{folder}: a model of type {config.get('model_type')!r} is not exported with {given}; its "
+            f"options are {may}"
+        )
     return export(folder, destination, **options)
 
 

@@ -29,7 +29,12 @@ def load(path: str | pathlib.Path | None = None) -> Any:
 
     Example:
         >>> summarize = load()
-        >>> print(summarize("The bridge was closed on Monday. Engineers found cracks. It rained.", sentences=1))
+        >>> print(
+        ...     summarize(
+        ...         "The bridge was closed on Monday. Engineers found cracks. It rained.",
+        ...         sentences=1,
+        ...     )
+        ... )
         The bridge was closed on Monday.
     """
     folder = newest(shipped_model() if path is None else path)
@@ -77,6 +82,8 @@ def task_of(folder: pathlib.Path, description: dict) -> Task:
     found = task_of_export(description)
     if found is None:
         known = ", ".join(task.module.EXPORT_KIND for task in tasks() if task.module.EXPORT_KIND)
-        raise ExportError(f"{folder}: its kind is {description.get('kind')!r}; this tfsum knows {known}: take a newer "
-                          "tfsum, or fetch or export the model again")
+        raise ExportError(
+            f"{folder}: its kind is {description.get('kind')!r}; this tfsum knows {known}: take a newer "
+            "tfsum, or fetch or export the model again"
+        )
     return found

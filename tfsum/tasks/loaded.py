@@ -12,7 +12,9 @@ from tfsum.tasks.load import load
 
 
 @contextlib.contextmanager
-def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None) -> Iterator[Any]:
+def loaded(
+    model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None
+) -> Iterator[Any]:
     """Loads a model; a model folder is exported temporarily, for the duration of the block.
 
     Args:
@@ -33,12 +35,16 @@ def loaded(model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | N
     path = pathlib.Path(model) if isinstance(model, str | pathlib.Path) else model.path
     if not isinstance(model, str | pathlib.Path) or not (path / "config.json").is_file():
         if search:
-            raise ExportError(f"{path}: was exported with its own decoding strategy; leave out "
-                              f"{', '.join(sorted(search))}, or give the model folder")
+            raise ExportError(
+                f"{path}: was exported with its own decoding strategy; leave out "
+                f"{', '.join(sorted(search))}, or give the model folder"
+            )
         yield load(model) if isinstance(model, str | pathlib.Path) else model
         return
     from tfsum.tasks.export import export_model
 
     with tempfile.TemporaryDirectory() as folder:
         # TF Text's operations give the same bytes faster, and this process has them.
-        yield load(export_model(path, pathlib.Path(folder) / "model" / "1", ops="text", **(search or {})))
+        yield load(
+            export_model(path, pathlib.Path(folder) / "model" / "1", ops="text", **(search or {}))
+        )

@@ -8,8 +8,13 @@ from tfsum.errors import Error
 from tfsum.tasks import task
 
 
-def prepare(corpus: str | pathlib.Path, out_dir: str | pathlib.Path, vocabulary: str | pathlib.Path,
-            task_name: str = "extractive", **options: Any) -> dict[str, int]:
+def prepare(
+    corpus: str | pathlib.Path,
+    out_dir: str | pathlib.Path,
+    vocabulary: str | pathlib.Path,
+    task_name: str = "extractive",
+    **options: Any,
+) -> dict[str, int]:
     """Writes a corpus as records for training; a second call continues where the first was stopped.
 
     Args:
@@ -27,12 +32,16 @@ def prepare(corpus: str | pathlib.Path, out_dir: str | pathlib.Path, vocabulary:
         Error: an option is unknown or invalid, or `out_dir` was prepared with other settings.
 
     Example:
-        >>> tfsum.prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt", shards=4)  # doctest: +SKIP
+        >>> tfsum.prepare(
+        ...     "train.jsonl.gz", "records/train", "minilm/vocab.txt", shards=4
+        ... )  # doctest: +SKIP
         {'documents': 1000, 'sentences': 20000, ...}
     """
     function = task(task_name).part("prepare").prepare
     known = list(inspect.signature(function).parameters)[3:]
     if unknown := sorted(options.keys() - set(known)):
-        raise Error(f"prepare: {', '.join(unknown)}: no option of the task {task_name!r}; its options are "
-                    f"{', '.join(known)}")
+        raise Error(
+            f"prepare: {', '.join(unknown)}: no option of the task {task_name!r}; its options are "
+            f"{', '.join(known)}"
+        )
     return function(corpus, out_dir, vocabulary, **options)

@@ -28,7 +28,9 @@ def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
     return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
 
 
-def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict[str, dict[str, Any]]:
+def load_recipe(
+    path: str | pathlib.Path, overrides: Iterable[str] = ()
+) -> dict[str, dict[str, Any]]:
     """Reads a recipe, applies overrides and fills in the defaults.
 
     Args:
@@ -42,12 +44,16 @@ def load_recipe(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> dict
         RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
 
     Example:
-        >>> recipe = load_recipe("training/bert_sum_ext_news.toml", ["train.steps=50"])  # doctest: +SKIP
+        >>> recipe = load_recipe(
+        ...     "training/bert_sum_ext_news.toml", ["train.steps=50"]
+        ... )  # doctest: +SKIP
     """
     return read_recipe(path, _schema_of, overrides)
 
 
-def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], overrides: Iterable[str] = ()) -> pathlib.Path:
+def train(
+    recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], overrides: Iterable[str] = ()
+) -> pathlib.Path:
     """Prepares the data of a recipe unless that is done, and trains; resumes a stopped run.
 
     Args:
@@ -71,7 +77,9 @@ def train(recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], override
     return train_task(recipe, training_of_recipe(recipe["model"]["kind"]))
 
 
-def prepare_recipe(recipe: str | pathlib.Path, overrides: Iterable[str] = ()) -> pathlib.Path | None:
+def prepare_recipe(
+    recipe: str | pathlib.Path, overrides: Iterable[str] = ()
+) -> pathlib.Path | None:
     """Does the first stage of `train` alone: learns the vocabularies of a recipe and prepares its records.
 
     Args:
@@ -105,5 +113,11 @@ def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
     kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
     if isinstance(kind, str) and kind in model_kinds():
         return schema(kind)
-    return {section: {**dict.fromkeys(table, Key()), **({"kind": _kind_key()} if section == "model" else {})}
-            for section, table in given.items() if isinstance(table, dict)}
+    return {
+        section: {
+            **dict.fromkeys(table, Key()),
+            **({"kind": _kind_key()} if section == "model" else {}),
+        }
+        for section, table in given.items()
+        if isinstance(table, dict)
+    }

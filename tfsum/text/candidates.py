@@ -7,9 +7,11 @@ from tfsum.text.repeat import row_ids
 PUNCTUATED = 0.5  # share of a text's sentences that end with a mark, from which one without is taken for a heading
 _END = r"(?s:.*)(?:[.!?…‽。！？｡．।؟。][\"'”’»)\]」』}]*|[.!?…]\s*\[[0-9, ]+\])"
 _NO_LETTER = r"[^\p{L}]*"
-_HEADER = (r"(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-I[Dd]|In-Reply-To|References|Received|Return-Path|"
-           r"MIME-Version|Content-[A-Za-z-]+|X-[A-Za-z-]+|Von|An|Betreff|De|À|Objet|Para|Asunto|보낸사람|보낸 사람|"
-           r"받는사람|받는 사람|제목|날짜|差出人|宛先|件名|日時|发件人|收件人|主题|日期) ?[:：](?s:.*)")
+_HEADER = (
+    r"(?:From|To|Cc|Bcc|Subject|Date|Sent|Reply-To|Message-I[Dd]|In-Reply-To|References|Received|Return-Path|"
+    r"MIME-Version|Content-[A-Za-z-]+|X-[A-Za-z-]+|Von|An|Betreff|De|À|Objet|Para|Asunto|보낸사람|보낸 사람|"
+    r"받는사람|받는 사람|제목|날짜|差出人|宛先|件名|日時|发件人|收件人|主题|日期) ?[:：](?s:.*)"
+)
 _QUOTE = r">(?s:.*)"
 _LABEL = r"(?:\S+\s+){0,5}\S+ ?[:：]"  # "Ingredients:", "ANNA:"
 _SHORT = r"(?:\S+\s+){0,8}\S+"  # up to nine words ...
@@ -30,7 +32,9 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
         bool (number of all sentences,).
 
     Example:
-        >>> texts = tf.ragged.constant([["ABSTRACT", "It rained.", "The river rose.", "-----"], ["only a line"]])
+        >>> texts = tf.ragged.constant(
+        ...     [["ABSTRACT", "It rained.", "The river rose.", "-----"], ["only a line"]]
+        ... )
         >>> may_be_chosen(texts).numpy().tolist()
         [False, True, True, False, True]
     """
@@ -40,7 +44,9 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
         return tf.strings.regex_full_match(flat, pattern)
 
     def count(flags: tf.Tensor) -> tf.Tensor:
-        return tf.gather(tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents), owner)
+        return tf.gather(
+            tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents), owner
+        )
 
     never = matches(_NO_LETTER) | matches(_HEADER) | matches(_QUOTE) | matches(_LABEL)
     ended = ~never & matches(_END)

@@ -19,7 +19,9 @@ class Compose(tf.Module):
 
     Example:
         >>> compose = Compose()
-        >>> codes, row = compose(tf.constant([0x61, 0x301, 0x62]), tf.constant([0, 0, 1], tf.int64))  # "a" + acute, "b"
+        >>> codes, row = compose(
+        ...     tf.constant([0x61, 0x301, 0x62]), tf.constant([0, 0, 1], tf.int64)
+        ... )  # "a" + acute, "b"
         >>> codes.numpy().tolist(), row.numpy().tolist()
         ([225, 98], [0, 1])
     """
@@ -28,7 +30,9 @@ class Compose(tf.Module):
         super().__init__(name="compose")
         pairs = canonical_pairs()
         keys = tf.constant([first * _SHIFT + second for first, second in pairs], tf.int64)
-        table = tf.lookup.KeyValueTensorInitializer(keys, tf.constant(list(pairs.values()), tf.int32))
+        table = tf.lookup.KeyValueTensorInitializer(
+            keys, tf.constant(list(pairs.values()), tf.int32)
+        )
         self._composites = tf.lookup.StaticHashTable(table, default_value=-1)
 
     def __call__(self, codes: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -42,8 +46,12 @@ class Compose(tf.Module):
             return codes, row, self._with_next(codes, row)
 
         start = (codes, row, self._with_next(codes, row))
-        codes, row, _ = tf.while_loop(lambda codes, row, composite: tf.reduce_any(composite >= 0), turn, start,
-                                      shape_invariants=(tf.TensorShape([None]),) * 3)
+        codes, row, _ = tf.while_loop(
+            lambda codes, row, composite: tf.reduce_any(composite >= 0),
+            turn,
+            start,
+            shape_invariants=(tf.TensorShape([None]),) * 3,
+        )
         return codes, row
 
     def compose_texts(self, strings: tf.Tensor) -> tf.Tensor:
@@ -62,7 +70,9 @@ class Compose(tf.Module):
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self(decoded.flat_values, row_ids(decoded))
         lengths = tf.math.unsorted_segment_sum(tf.ones_like(row), row, decoded.nrows())
-        return tf.strings.unicode_encode(tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False), "UTF-8")
+        return tf.strings.unicode_encode(
+            tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False), "UTF-8"
+        )
 
     def _with_next(self, codes: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         """What each code point and the next one of its text compose to (C,), -1 for nothing."""

@@ -10,7 +10,10 @@ from tfsum.text.normalizer import CodePointMap
 from tfsum.text.repeat import repeat, row_ids
 
 _SPACE = 0x20
-_SAME, _BETWEEN_SPACES = -1, -2  # entries of code points that stay: as they are, or as a word of their own
+_SAME, _BETWEEN_SPACES = (
+    -1,
+    -2,
+)  # entries of code points that stay: as they are, or as a word of their own
 
 
 class CoreWordPiece(tf.Module):
@@ -33,14 +36,17 @@ class CoreWordPiece(tf.Module):
         [[2, 3, 2], [1]]
     """
 
-    def __init__(self, vocabulary: Sequence[str], unk_id: int, mapping: CodePointMap,
-                 max_characters: int) -> None:
+    def __init__(
+        self, vocabulary: Sequence[str], unk_id: int, mapping: CodePointMap, max_characters: int
+    ) -> None:
         super().__init__(name="core_word_piece")
         self._unk_id, self._max_characters = unk_id, max_characters
         self._page_of, self._pages, self._pool = (tf.constant(array) for array in _pages(mapping))
         inner = {word[2:]: i for i, word in enumerate(vocabulary) if word.startswith("##")}
         self._first = _table(vocabulary, range(len(vocabulary)))
-        self._inner = _table(*zip(*inner.items())) if inner else _table([""], [-1])  # a table needs a key
+        self._inner = (
+            _table(*zip(*inner.items())) if inner else _table([""], [-1])
+        )  # a table needs a key
         self._longest = min(max_characters, max(map(len, vocabulary)))
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
@@ -52,7 +58,9 @@ class CoreWordPiece(tf.Module):
         Returns:
             (N, P) int32, ragged; row_splits are int64.
         """
-        parts = tf.strings.split(strings, " ")  # a space always ends a word, whatever bytes are beside it
+        parts = tf.strings.split(
+            strings, " "
+        )  # a space always ends a word, whatever bytes are beside it
         distinct, of_part = tf.unique(parts.flat_values)
         codes, in_part = self._normalize(distinct)
         words, of_word = tf.unique(tf.strings.unicode_encode(codes, "UTF-8"))
@@ -82,9 +90,13 @@ class CoreWordPiece(tf.Module):
         known, word = tf.where(whole >= 0)[:, 0], tf.where(whole < 0)[:, 0]
         prefixes = _Prefixes(words, codes, self._longest)
         ids, at, on = prefixes.match(self._first, word, tf.gather(codes.row_starts(), word))
-        found = _Found().add(0, tf.concat([known, word], 0), tf.concat([tf.gather(whole, known), ids], 0))
+        found = _Found().add(
+            0, tf.concat([known, word], 0), tf.concat([tf.gather(whole, known), ids], 0)
+        )
 
-        def turn(number: tf.Tensor, word: tf.Tensor, at: tf.Tensor, *arrays: tf.TensorArray) -> tuple:
+        def turn(
+            number: tf.Tensor, word: tf.Tensor, at: tf.Tensor, *arrays: tf.TensorArray
+        ) -> tuple:
             ids, following, on = prefixes.match(self._inner, word, at)
             arrays = _Found(*arrays).add(number, word, ids).arrays
             return number + 1, tf.boolean_mask(word, on), tf.boolean_mask(following, on), *arrays
@@ -100,7 +112,9 @@ class _Prefixes:
     def __init__(self, words: tf.Tensor, codes: tf.RaggedTensor, longest: int):
         self._words, self._longest, self._ends = words, longest, codes.row_limits()
         c = codes.flat_values
-        width = tf.where(c < 0x80, 1, tf.where(c < 0x800, 2, tf.where(c < 0x10000, 3, 4)))  # bytes of UTF-8
+        width = tf.where(
+            c < 0x80, 1, tf.where(c < 0x800, 2, tf.where(c < 0x10000, 3, 4))
+        )  # bytes of UTF-8
         self._byte_at = tf.concat([[0], tf.cumsum(width)], 0)
         self._first_byte = tf.gather(self._byte_at, codes.row_starts())
 
@@ -114,7 +128,9 @@ class _Prefixes:
         first_byte = tf.gather(self._byte_at, at)
         length = tf.gather(self._byte_at, tf.gather(at, row) + size) - tf.gather(first_byte, row)
         begin = tf.gather(first_byte - tf.gather(self._first_byte, word), row)
-        ids = table.lookup(tf.strings.substr(tf.gather(self._words, tf.gather(word, row)), begin, length))
+        ids = table.lookup(
+            tf.strings.substr(tf.gather(self._words, tf.gather(word, row)), begin, length)
+        )
         best = tf.math.unsorted_segment_max(tf.where(ids >= 0, size, 0), row, tf.size(word))
         ids = tf.where(best > 0, tf.gather(ids, start + tf.maximum(best - 1, 0)), -1)
         return ids, at + best, (best > 0) & (at + best < end)
@@ -125,7 +141,9 @@ class _Found:
 
     def __init__(self, *arrays: tf.TensorArray):
         def empty(dtype: tf.DType) -> tf.TensorArray:
-            return tf.TensorArray(dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None])
+            return tf.TensorArray(
+                dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None]
+            )
 
         self.arrays = arrays or (empty(tf.int64), empty(tf.int32), empty(tf.int64))
 
@@ -143,7 +161,9 @@ class _Found:
         kept = ~tf.gather(failed, word) | (turn == 0)
         ids = tf.where(tf.gather(failed, word), unk_id, ids)
         place = tf.boolean_mask(tf.gather(start, word) + turn, kept)
-        flat = tf.scatter_nd(place[:, None], tf.boolean_mask(ids, kept), tf.reduce_sum(lengths)[None])
+        flat = tf.scatter_nd(
+            place[:, None], tf.boolean_mask(ids, kept), tf.reduce_sum(lengths)[None]
+        )
         return tf.RaggedTensor.from_row_lengths(flat, lengths, validate=False)
 
 
@@ -156,7 +176,9 @@ def _words(codes: tf.Tensor, row: tf.Tensor, rows: tf.Tensor) -> tuple[tf.Ragged
     word = tf.boolean_mask(tf.cumsum(opens) - 1, solid)
     lengths = tf.math.unsorted_segment_sum(tf.ones_like(word), word, tf.reduce_sum(opens))
     splits = tf.concat([[0], tf.cumsum(tf.math.unsorted_segment_sum(opens, row, rows))], 0)
-    return tf.RaggedTensor.from_row_lengths(tf.boolean_mask(codes, solid), lengths, validate=False), splits
+    return tf.RaggedTensor.from_row_lengths(
+        tf.boolean_mask(codes, solid), lengths, validate=False
+    ), splits
 
 
 def _merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
@@ -167,7 +189,9 @@ def _merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
 
 def _table(keys: Iterable[str], ids: Iterable[int]) -> tf.lookup.StaticHashTable:
     keys, ids = tf.constant(list(keys), tf.string), tf.constant(list(ids), tf.int32)
-    return tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, ids), default_value=-1)
+    return tf.lookup.StaticHashTable(
+        tf.lookup.KeyValueTensorInitializer(keys, ids), default_value=-1
+    )
 
 
 @functools.cache

@@ -15,7 +15,9 @@ UNKNOWN = "\ufffd"  # REPLACEMENT CHARACTER, the text of an unknown token
 UNKNOWN_TOKEN = "[UNK]"
 _SILENT = ("[PAD]", "[CLS]", "[SEP]", "[MASK]")
 _UNUSED = re.compile(r"\[unused\d+\]")  # what a vocabulary of BERT has to spare
-_READ = {SPACE_MARK: " ", JOIN_MARK: ""} | {symbol: character for character, symbol in SYMBOLS.items()}
+_READ = {SPACE_MARK: " ", JOIN_MARK: ""} | {
+    symbol: character for character, symbol in SYMBOLS.items()
+}
 
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303f}\x{ff01}-\x{ff65}]"
 # Joins words and marks: (pattern, rewrite), in this order.
@@ -47,16 +49,24 @@ class Detokenizer(tf.Module):
         array([b'It rained.'], dtype=object)
     """
 
-    def __init__(self, vocabulary: Sequence[str], unknown_token: str = UNKNOWN_TOKEN,
-                 line_break: str | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        unknown_token: str = UNKNOWN_TOKEN,
+        line_break: str | None = None,
+    ) -> None:
         super().__init__(name="detokenizer")
         self.reversible = is_reversible(vocabulary)
         text_of = _escaped_text if self.reversible else _plain_text
         special = dict.fromkeys((*_SILENT, *filter(_UNUSED.fullmatch, vocabulary)), b"")
-        special |= {unknown_token: (" " + UNKNOWN).encode()} | ({} if line_break is None else {line_break: b"\n"})
+        special |= {unknown_token: (" " + UNKNOWN).encode()} | (
+            {} if line_break is None else {line_break: b"\n"}
+        )
         self._lines = line_break is not None
         with tf.init_scope():
-            self._texts = tf.constant([special.get(piece, text_of(piece)) for piece in vocabulary], tf.string)
+            self._texts = tf.constant(
+                [special.get(piece, text_of(piece)) for piece in vocabulary], tf.string
+            )
 
     def detokenize(self, ids: tf.Tensor | tf.RaggedTensor) -> tf.Tensor:
         """Turns ids into texts.
@@ -74,7 +84,9 @@ class Detokenizer(tf.Module):
             for pattern, rewrite in _SPACING:
                 texts = tf.strings.regex_replace(texts, pattern, rewrite)
         if self._lines:
-            texts = tf.strings.regex_replace(tf.strings.regex_replace(texts, r" *\n[ \n]*", "\n"), r"^\n|\n$", "")
+            texts = tf.strings.regex_replace(
+                tf.strings.regex_replace(texts, r" *\n[ \n]*", "\n"), r"^\n|\n$", ""
+            )
         # Bytes that a model put side by side need not be a character.
         return tf.strings.unicode_transcode(texts, "UTF-8", "UTF-8", errors="replace")
 
@@ -93,16 +105,27 @@ def bytes_said(vocabulary: Sequence[str]) -> list[int]:
         [0, 1, 4, 2]
     """
     text_of = _escaped_text if is_reversible(vocabulary) else _plain_text
-    sizes = [len("".join(text_of(piece).decode(errors="surrogateescape").split()).encode(errors="surrogateescape"))
-             for piece in vocabulary]
-    return [0 if piece in _SILENT else 1 if piece == UNKNOWN_TOKEN else size for piece, size in zip(vocabulary, sizes)]
+    sizes = [
+        len(
+            "".join(text_of(piece).decode(errors="surrogateescape").split()).encode(
+                errors="surrogateescape"
+            )
+        )
+        for piece in vocabulary
+    ]
+    return [
+        0 if piece in _SILENT else 1 if piece == UNKNOWN_TOKEN else size
+        for piece, size in zip(vocabulary, sizes)
+    ]
 
 
 def _escaped_text(piece: str) -> bytes:
     """What a piece of an escaped text says: bytes of a character, or characters with marks read as spaces."""
     if piece in BYTE_PIECES:
         return bytes([BYTE_PIECES[piece]])
-    return "".join(_READ.get(character, character) for character in piece.removeprefix("##")).encode()
+    return "".join(
+        _READ.get(character, character) for character in piece.removeprefix("##")
+    ).encode()
 
 
 def _plain_text(piece: str) -> bytes:

@@ -74,8 +74,13 @@ class Escape(tf.Module):
         ' ▁It ▁rained.'
     """
 
-    def __init__(self, vocabulary: Collection[str], lowercase: bool, strip_accents: bool,
-                 max_characters: int = 100) -> None:
+    def __init__(
+        self,
+        vocabulary: Collection[str],
+        lowercase: bool,
+        strip_accents: bool,
+        max_characters: int = 100,
+    ) -> None:
         super().__init__(name="escape")
         letters = {piece[2:] for piece in vocabulary if piece.startswith("##") and len(piece) == 3}
         alone = {piece for piece in vocabulary if len(piece) == 1} - set(PIECES)
@@ -94,15 +99,22 @@ class Escape(tf.Module):
         """Escapes texts (N,) string; returns (N,) string, which `Detokenizer` reads back."""
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self._compose(decoded.flat_values, row_ids(decoded))
-        kind = tf.cast(tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256), tf.int32)
+        kind = tf.cast(
+            tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256),
+            tf.int32,
+        )
         kept = kind != _DROPPED
         codes, row, kind = (tf.boolean_mask(values, kept) for values in (codes, row, kind))
         lead, lengths = self._lead(kind, row, codes)
         written = _written(codes, kind, lead, lengths, self._symbols)
         rows = tf.math.unsorted_segment_sum(lengths, row, decoded.nrows())
-        return tf.strings.unicode_encode(tf.RaggedTensor.from_row_lengths(written, rows, validate=False), "UTF-8")
+        return tf.strings.unicode_encode(
+            tf.RaggedTensor.from_row_lengths(written, rows, validate=False), "UTF-8"
+        )
 
-    def _lead(self, kind: tf.Tensor, row: tf.Tensor, codes: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    def _lead(
+        self, kind: tf.Tensor, row: tf.Tensor, codes: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         """The mark before each character (C,), 0 for none, and how many code points it is written with (C,).
 
         A letter that begins a word has a space and a mark before it. A plain space is the mark of the letter after
@@ -135,12 +147,16 @@ def _width(codes: tf.Tensor) -> tf.Tensor:
     return 1 + sum(tf.cast(codes >= limit, tf.int32) for limit in (0x80, 0x800, 0x10000))
 
 
-def _written(codes: tf.Tensor, kind: tf.Tensor, lead: tf.Tensor, lengths: tf.Tensor, symbols: tf.Tensor) -> tf.Tensor:
+def _written(
+    codes: tf.Tensor, kind: tf.Tensor, lead: tf.Tensor, lengths: tf.Tensor, symbols: tf.Tensor
+) -> tf.Tensor:
     """The code points of all characters written out, `lengths` of each: (sum of lengths,)."""
     origin = repeat(tf.range(tf.size(codes)), lengths)
     place = tf.range(tf.size(origin)) - tf.gather(tf.cumsum(lengths, exclusive=True), origin)
     codes, kind, lead = (tf.gather(values, origin) for values in (codes, kind, lead))
-    letter = tf.where(lead > 0, tf.where(place == 0, _SPACE, tf.where(place == 1, lead, codes)), codes)
+    letter = tf.where(
+        lead > 0, tf.where(place == 0, _SPACE, tf.where(place == 1, lead, codes)), codes
+    )
     blank = tf.where(place % 2 == 0, _SPACE, _MARK)
     symbol = tf.where(place == 1, tf.gather(symbols, tf.maximum(kind - _FIRST_SYMBOL, 0)), _SPACE)
     unknown = tf.where(place % 2 == 0, _SPACE, 0x2800 + _byte(codes, place // 2))
@@ -162,7 +178,7 @@ def _kinds(letters: set[str], alone: set[str], mapping: CodePointMap) -> tuple[n
     """What each code point is, (0x110000,) int8, and the longest that a letter becomes."""
     changed, cleaned = mapping.strings, load_code_point_map(False, False).strings
     kinds, longest = np.full(0x110000, _UNKNOWN, np.int8), 1
-    kinds[: 0x20] = kinds[0x7F] = _DROPPED
+    kinds[:0x20] = kinds[0x7F] = _DROPPED
     for character in letters - set(PIECES):
         if ord(character) not in changed:
             kinds[ord(character)] = _LETTER

@@ -49,12 +49,23 @@ def is_word(vocabulary: list[str]) -> np.ndarray:
         >>> is_word(["[PAD]", ".", "rain"]).tolist()
         [False, False, True]
     """
-    return np.array([not (piece.startswith("[") and piece.endswith("]"))
-                     and any(unicodedata.category(c)[0] in "LN" for c in piece) for piece in vocabulary])
+    return np.array(
+        [
+            not (piece.startswith("[") and piece.endswith("]"))
+            and any(unicodedata.category(c)[0] in "LN" for c in piece)
+            for piece in vocabulary
+        ]
+    )
 
 
-def expected_rouge_ranks(probabilities: tf.Tensor, present: tf.Tensor, pieces: tf.RaggedTensor,
-                         words: tf.Tensor | np.ndarray, most: tf.Tensor, limit: int) -> tf.Tensor:
+def expected_rouge_ranks(
+    probabilities: tf.Tensor,
+    present: tf.Tensor,
+    pieces: tf.RaggedTensor,
+    words: tf.Tensor | np.ndarray,
+    most: tf.Tensor,
+    limit: int,
+) -> tf.Tensor:
     """Ranks sentences for `select`, so that the first `most` have together the largest expected ROUGE.
 
     Args:
@@ -73,22 +84,36 @@ def expected_rouge_ranks(probabilities: tf.Tensor, present: tf.Tensor, pieces: t
     Example:
         >>> pieces = tf.ragged.constant([[[1, 2], [1, 2], [3, 4]]])
         >>> words = np.array([False, True, True, True, True])
-        >>> ranks = expected_rouge_ranks(tf.constant([[0.75, 0.5, 0.5]]), tf.constant([[True, True, True]]), pieces,
-        ...                              words, tf.constant([2]), limit=2)
+        >>> ranks = expected_rouge_ranks(
+        ...     tf.constant([[0.75, 0.5, 0.5]]),
+        ...     tf.constant([[True, True, True]]),
+        ...     pieces,
+        ...     words,
+        ...     tf.constant([2]),
+        ...     limit=2,
+        ... )
         >>> ranks.numpy().tolist()
         [[3.0, 0.5, 2.0]]
     """
     p = tf.where(present & ~tf.math.is_nan(probabilities), probabilities, 0.0)
-    width = tf.minimum(tf.shape(p)[1], CANDIDATES - 1) + 1  # one column more, so that there is always one
-    best, index = tf.math.top_k(tf.pad(tf.where(present, p, -1.0), [[0, 0], [0, 1]], constant_values=-1.0), width)
+    width = (
+        tf.minimum(tf.shape(p)[1], CANDIDATES - 1) + 1
+    )  # one column more, so that there is always one
+    best, index = tf.math.top_k(
+        tf.pad(tf.where(present, p, -1.0), [[0, 0], [0, 1]], constant_values=-1.0), width
+    )
     where = tf.where(best >= 0.0)
     row, probability = where[:, 0], tf.gather_nd(best, where)
     sentence = tf.cast(tf.gather_nd(index, where), tf.int64)
-    grams = _count(tf.gather(pieces.values, tf.gather(pieces.row_splits, row) + sentence), row, words)
+    grams = _count(
+        tf.gather(pieces.values, tf.gather(pieces.row_splits, row) + sentence), row, words
+    )
     rows = tf.shape(p, tf.int64)[0]
     mass = tf.math.unsorted_segment_sum(probability, row, rows)
     times = tf.cast(tf.maximum(most, 0), tf.float32) / tf.where(mass > 0.0, mass, 1.0)
-    rank = _choose(grams, where, tf.shape(best, tf.int64), probability * tf.gather(times, row), limit)
+    rank = _choose(
+        grams, where, tf.shape(best, tf.int64), probability * tf.gather(times, row), limit
+    )
     picked = tf.scatter_nd(tf.stack([row, sentence], 1), rank, tf.shape(p, tf.int64))
     return tf.where(picked > 0.0, 1.0 + picked, p)
 
@@ -113,7 +138,9 @@ def _count(sentences: tf.RaggedTensor, row: tf.Tensor, words: tf.Tensor | np.nda
     return _Grams(candidate, gram, count, candidate * ORDERS + order, grams)
 
 
-def _choose(grams: _Grams, where: tf.Tensor, shape: tf.Tensor, share: tf.Tensor, limit: int) -> tf.Tensor:
+def _choose(
+    grams: _Grams, where: tf.Tensor, shape: tf.Tensor, share: tf.Tensor, limit: int
+) -> tf.Tensor:
     """Ranks the chosen of K candidates, (K,): `limit` for the first of each document, then less, 0 for the others.
 
     Args:
@@ -126,30 +153,45 @@ def _choose(grams: _Grams, where: tf.Tensor, shape: tf.Tensor, share: tf.Tensor,
     row, candidates = where[:, 0], tf.size(share, tf.int64)
 
     def per_candidate(values: tf.Tensor) -> tf.Tensor:
-        return tf.reshape(tf.math.unsorted_segment_sum(values, grams.cell, candidates * ORDERS), [-1, ORDERS])
+        return tf.reshape(
+            tf.math.unsorted_segment_sum(values, grams.cell, candidates * ORDERS), [-1, ORDERS]
+        )
 
     size = per_candidate(grams.count)
-    expected = tf.math.unsorted_segment_sum(grams.count * tf.gather(share, grams.candidate), grams.gram, grams.grams)
+    expected = tf.math.unsorted_segment_sum(
+        grams.count * tf.gather(share, grams.candidate), grams.gram, grams.grams
+    )
     expected_size = tf.math.unsorted_segment_sum(size * share[:, tf.newaxis], row, shape[0])
 
     def one_more(step: tf.Tensor, now: _Summaries) -> tuple[tf.Tensor, _Summaries]:
         with_it = tf.gather(now.covered, grams.gram), tf.gather(expected, grams.gram)
-        gain = per_candidate(tf.minimum(with_it[0] + grams.count, with_it[1]) - tf.minimum(*with_it))
+        gain = per_candidate(
+            tf.minimum(with_it[0] + grams.count, with_it[1]) - tf.minimum(*with_it)
+        )
         both = tf.gather(now.size + expected_size, row) + size
         rouge = 2.0 * (tf.gather(now.overlap, row) + gain) / tf.where(both > 0.0, both, 1.0)
         # A sentence without a word would cost nothing: it comes after all that have one.
         value = tf.where(size[:, 0] > 0.0, tf.reduce_mean(rouge, 1), -1.0)
-        table = tf.tensor_scatter_nd_update(tf.fill(shape, -2.0), where, tf.where(now.rank > 0.0, -2.0, value))
+        table = tf.tensor_scatter_nd_update(
+            tf.fill(shape, -2.0), where, tf.where(now.rank > 0.0, -2.0, value)
+        )
         column = tf.argmax(table, 1)  # the first of equals, which is the better by score
         new = (tf.gather(column, row) == where[:, 1]) & (now.rank == 0.0)
         chosen = tf.cast(new, tf.float32)
         return step + 1, _Summaries(
             rank=tf.where(new, tf.cast(limit - step, tf.float32), now.rank),
-            covered=now.covered + tf.math.unsorted_segment_sum(
-                grams.count * tf.gather(chosen, grams.candidate), grams.gram, grams.grams),
-            size=now.size + tf.math.unsorted_segment_sum(size * chosen[:, tf.newaxis], row, shape[0]),
-            overlap=now.overlap + tf.math.unsorted_segment_sum(gain * chosen[:, tf.newaxis], row, shape[0]))
+            covered=now.covered
+            + tf.math.unsorted_segment_sum(
+                grams.count * tf.gather(chosen, grams.candidate), grams.gram, grams.grams
+            ),
+            size=now.size
+            + tf.math.unsorted_segment_sum(size * chosen[:, tf.newaxis], row, shape[0]),
+            overlap=now.overlap
+            + tf.math.unsorted_segment_sum(gain * chosen[:, tf.newaxis], row, shape[0]),
+        )
 
     nothing = tf.zeros_like(expected_size)
     begin = _Summaries(tf.zeros_like(share), tf.zeros_like(expected), nothing, nothing)
-    return tf.while_loop(lambda step, _: step < limit, one_more, [0, begin], parallel_iterations=1)[1].rank
+    return tf.while_loop(lambda step, _: step < limit, one_more, [0, begin], parallel_iterations=1)[
+        1
+    ].rank

@@ -13,7 +13,10 @@ from tfsum.text.repeat import row_ids
 
 IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"  # a line may end after each
 WIDE = rf"(?:{IDEOGRAPH}|\p{{Hangul}})"  # two columns each
-NARROWEST, WIDEST = 40, 120  # columns of a line; what is wider was not wrapped for a screen or for mail
+NARROWEST, WIDEST = (
+    40,
+    120,
+)  # columns of a line; what is wider was not wrapped for a screen or for mail
 FULL = 0.7  # share of the lines, the widest aside, that must be full
 OPEN_ENDED = 0.5  # share of the lines that must not end a sentence
 NARROW = 0.8  # share of the lines that must be no wider than WIDEST
@@ -43,7 +46,9 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     Example:
         >>> words = "The bridge was closed on Monday, since engineers had found cracks in it, the city said. It rained."
         >>> import textwrap
-        >>> joined, wrapped = join_hard_wraps(tf.constant([textwrap.fill(words, 44), "One line.\nAnother line."]))
+        >>> joined, wrapped = join_hard_wraps(
+        ...     tf.constant([textwrap.fill(words, 44), "One line.\nAnother line."])
+        ... )
         >>> wrapped.numpy().tolist(), joined[0].numpy().decode() == words
         ([True, False], True)
     """
@@ -51,13 +56,19 @@ def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     owner, bare = row_ids(lines), tf.strings.regex_replace(lines.flat_values, r"^\s+|\s+$", "")
     last = tf.concat([owner[1:] != owner[:-1], [True]], 0)[: tf.size(bare)]
     word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
-    shown = tf.strings.regex_replace(tf.strings.regex_replace(lines.flat_values, r"\s+$", ""), r"\t", " " * TAB)
+    shown = tf.strings.regex_replace(
+        tf.strings.regex_replace(lines.flat_values, r"\s+$", ""), r"\t", " " * TAB
+    )
     full, wrapped = _full_lines(lines, bare, last, _characters(shown), _characters(word))
     # Most programs count characters, some the columns of a screen.
     full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(shown), _columns(word))
-    joined = tf.where(tf.gather(wrapped, owner), full, full_columns & tf.gather(wrapped_columns, owner))
+    joined = tf.where(
+        tf.gather(wrapped, owner), full, full_columns & tf.gather(wrapped_columns, owner)
+    )
     wrapped |= wrapped_columns
-    parts = tf.where(joined, tf.strings.regex_replace(lines.flat_values, r"\r$", " "), lines.flat_values)
+    parts = tf.where(
+        joined, tf.strings.regex_replace(lines.flat_values, r"\r$", " "), lines.flat_values
+    )
     ends = tf.where(joined, " ", tf.where(last, "", "\n"))
     whole = tf.strings.reduce_join(lines.with_flat_values(tf.strings.join([parts, ends])), axis=-1)
     return tf.where(wrapped, whole, text), wrapped
@@ -71,8 +82,9 @@ def _columns(text: tf.Tensor) -> tf.Tensor:
     return _characters(tf.strings.regex_replace(text, WIDE, "xx"))
 
 
-def _full_lines(lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width: tf.Tensor, word: tf.Tensor
-                ) -> tuple[tf.Tensor, tf.Tensor]:
+def _full_lines(
+    lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width: tf.Tensor, word: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Which lines would be too long with the next word, bool (L,), and which texts are hard-wrapped, bool (B,).
 
     Args:
@@ -88,7 +100,11 @@ def _full_lines(lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width:
 
     begins = tf.strings.regex_full_match(bare, _ITEM) | tf.strings.regex_full_match(bare, _FIELD)
     followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(begins)
-    inner = followed & (width <= WIDEST) & tf.strings.regex_full_match(bare, rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
+    inner = (
+        followed
+        & (width <= WIDEST)
+        & tf.strings.regex_full_match(bare, rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
+    )
     open_ended = inner & ~tf.strings.regex_full_match(bare, _END)
 
     def count(flags: tf.Tensor) -> tf.Tensor:
@@ -98,14 +114,22 @@ def _full_lines(lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width:
     widest = _widest(tf.where(inner, width, 0), lines, lengths)
     full = inner & (width + 1 + of_next(word) > tf.gather(widest, owner))
     goes_on = of_next(tf.strings.regex_full_match(bare, r"\p{Ll}(?s:.*)"))
-    share = tf.cast(width, tf.float32) / tf.maximum(tf.cast(tf.gather(widest, owner), tf.float32), 1.0)
+    share = tf.cast(width, tf.float32) / tf.maximum(
+        tf.cast(tf.gather(widest, owner), tf.float32), 1.0
+    )
     judged = inner & ((share >= SHORT) | goes_on)
     judged &= tf.gather(count(judged) >= EVIDENCE * lengths, owner)
     number = count(judged)
-    many = (count(full & judged) - 1.0 >= FULL * (number - 1.0)) & (count(open_ended & judged) >= OPEN_ENDED * number)
+    many = (count(full & judged) - 1.0 >= FULL * (number - 1.0)) & (
+        count(open_ended & judged) >= OPEN_ENDED * number
+    )
     nearly = judged & (share >= BY_HAND)
-    by_hand = (number > 2.5) & (count(nearly) >= FULL * number) & (count(open_ended & goes_on) >= GOES_ON * number) & (
-        count(open_ended & judged) >= FULL * number)
+    by_hand = (
+        (number > 2.5)
+        & (count(nearly) >= FULL * number)
+        & (count(open_ended & goes_on) >= GOES_ON * number)
+        & (count(open_ended & judged) >= FULL * number)
+    )
     alone = count(open_ended & goes_on) > 0  # where one line is all there is to judge by
     narrow = (lengths >= NARROW * count(followed)) & (widest >= NARROWEST)
     joined = full | (nearly & open_ended & tf.gather(by_hand, owner))

@@ -10,7 +10,11 @@ import tensorflow as tf
 from tfsum.text.escape import BYTE_PIECES, is_reversible
 from tfsum.text.repeat import row_ids
 
-OTHER, BEGINS, CONTINUES = 0, 1, 2  # of a piece: no word (punctuation, numbers), a word's first, a later one
+OTHER, BEGINS, CONTINUES = (
+    0,
+    1,
+    2,
+)  # of a piece: no word (punctuation, numbers), a word's first, a later one
 FREQUENT = 100  # of the most frequent words; of English news they are half of all words, of French by its pieces few
 WELL_COVERED = 1000  # pieces of one script that make a vocabulary one of that script
 
@@ -35,7 +39,9 @@ class KnownWords(tf.Module):
         self._role, self._known = tf.constant(role), tf.constant(known)
         self._frequent = None if frequent is None else tf.constant(frequent)
 
-    def shares(self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> dict[str, tf.Tensor]:
+    def shares(
+        self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """The shares of each document's words by name: `known`, see `share`; `frequent`, unless none are known."""
         shares = {"known": self.share(pieces, owner, documents)}
         if self._frequent is not None:
@@ -55,8 +61,13 @@ class KnownWords(tf.Module):
         """
         return self._share(self._known, pieces, owner, documents)
 
-    def _share(self, table: tf.Tensor, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> tf.Tensor:
-        role, known = tf.gather(self._role, pieces.flat_values), tf.gather(table, pieces.flat_values)
+    def _share(
+        self, table: tf.Tensor, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor
+    ) -> tf.Tensor:
+        role, known = (
+            tf.gather(self._role, pieces.flat_values),
+            tf.gather(table, pieces.flat_values),
+        )
         goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[: tf.size(role)]
         document = tf.gather(owner, row_ids(pieces))
 
@@ -64,7 +75,9 @@ class KnownWords(tf.Module):
             return tf.math.unsorted_segment_sum(tf.cast(condition, tf.float32), document, documents)
 
         words = total(role == BEGINS)
-        return tf.where(words > 0, total((role == BEGINS) & known & ~goes_on) / tf.maximum(words, 1.0), 1.0)
+        return tf.where(
+            words > 0, total((role == BEGINS) & known & ~goes_on) / tf.maximum(words, 1.0), 1.0
+        )
 
 
 def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
@@ -79,7 +92,9 @@ def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
         `words`, the pieces, most frequent first; `share`, that of all words that they are.
 
     Example:
-        >>> frequent_words(np.array([2, 2, 3, 4]), ["[PAD]", "[UNK]", "the", "rain", "##y"], unk_id=1)
+        >>> frequent_words(
+        ...     np.array([2, 2, 3, 4]), ["[PAD]", "[UNK]", "the", "rain", "##y"], unk_id=1
+        ... )
         {'words': ['the'], 'share': 0.6666666666666666}
     """
     counter = known_words(vocabulary, unk_id)
@@ -89,11 +104,15 @@ def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
     whole = begins & known[ids] & ~np.append(of_piece[1:] == CONTINUES, False)
     counts = np.bincount(ids[whole], minlength=len(vocabulary))
     order = [int(i) for i in np.argsort(-counts, kind="stable")[:FREQUENT] if counts[i]]
-    return {"words": [vocabulary[i] for i in order],
-            "share": float(counts[order].sum() / max(1, begins.sum()))}
+    return {
+        "words": [vocabulary[i] for i in order],
+        "share": float(counts[order].sum() / max(1, begins.sum())),
+    }
 
 
-def known_words(vocabulary: list[str], unk_id: int, frequent: Sequence[str] | None = None) -> KnownWords:
+def known_words(
+    vocabulary: list[str], unk_id: int, frequent: Sequence[str] | None = None
+) -> KnownWords:
     """Makes the counter of a vocabulary.
 
     A single character of another script than ASCII counts as known only where the vocabulary holds many pieces
@@ -113,7 +132,9 @@ def known_words(vocabulary: list[str], unk_id: int, frequent: Sequence[str] | No
     """
     marked = None if frequent is None else np.isin(vocabulary, list(frequent))
     if is_reversible(vocabulary):
-        known = np.array([piece not in BYTE_PIECES and i != unk_id for i, piece in enumerate(vocabulary)])
+        known = np.array(
+            [piece not in BYTE_PIECES and i != unk_id for i, piece in enumerate(vocabulary)]
+        )
         return KnownWords(np.full(len(vocabulary), BEGINS, np.int8), known, marked)
     bodies = [piece.removeprefix("##") for piece in vocabulary]
     scripts = [_script(body) for body in bodies]

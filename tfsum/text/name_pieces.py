@@ -27,7 +27,9 @@ def number_pieces(vocabulary: Sequence[str]) -> np.ndarray:
         >>> number_pieces(["[PAD]", "[unused1]", "rain", "##1"]).tolist()
         [False, False, False, True]
     """
-    return np.array([not _SPECIAL.fullmatch(piece) and any(map(str.isdigit, piece)) for piece in vocabulary])
+    return np.array(
+        [not _SPECIAL.fullmatch(piece) and any(map(str.isdigit, piece)) for piece in vocabulary]
+    )
 
 
 def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
@@ -43,7 +45,9 @@ def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
         bool (V,).
 
     Example:
-        >>> pieces = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "rains", "in", "paris", "."])
+        >>> pieces = WordPiece(
+        ...     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "rains", "in", "paris", "."]
+        ... )
         >>> found = name_pieces(["It rains in Paris.", "Now it rains."], pieces)
         >>> [word for word, name in zip(pieces.vocabulary, found) if name]
         ['paris']
@@ -57,8 +61,12 @@ def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
         some = words[first : first + _AT_ONCE]
         for word, ids in zip(some, word_piece.tokenize(some).to_list()):
             (as_name if word[0].isupper() else as_word)[ids] += counts[word]
-    letters = np.array([not _SPECIAL.fullmatch(piece) and any(map(str.isalpha, piece))
-                        for piece in word_piece.vocabulary])
+    letters = np.array(
+        [
+            not _SPECIAL.fullmatch(piece) and any(map(str.isalpha, piece))
+            for piece in word_piece.vocabulary
+        ]
+    )
     return number_pieces(word_piece.vocabulary) | (letters & (as_name >= as_word))
 
 

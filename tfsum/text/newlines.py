@@ -13,7 +13,9 @@ _BREAKS = re.compile(rb"[\n\r\x0b\f]|\xc2\x85|\xe2\x80[\xa8\xa9]")
 _IN_A_PARAGRAPH = re.compile(rb"(?<=[^\s])([ \t]*)(\r\n|\r|\n)(?=[ \t]*[^\s])")
 
 
-def rewrite_newlines(texts: Sequence[bytes], newline: str, exported: str) -> tuple[list[bytes], list[str]]:
+def rewrite_newlines(
+    texts: Sequence[bytes], newline: str, exported: str
+) -> tuple[list[bytes], list[str]]:
     r"""Rewrites the new lines of texts so that an exported model takes them as they are meant, byte for byte in place.
 
     Args:
@@ -35,19 +37,27 @@ def rewrite_newlines(texts: Sequence[bytes], newline: str, exported: str) -> tup
     if newline not in MEANINGS:
         raise Error(f"newline is {newline!r}; expected one of {', '.join(map(repr, MEANINGS))}")
     if exported == "line":
-        raise Error(f"newline is {newline!r}, and the model was exported with 'line', for texts with a sentence a "
-                    "line; leave it out, or export the model with newline \"auto\"")
+        raise Error(
+            f"newline is {newline!r}, and the model was exported with 'line', for texts with a sentence a "
+            'line; leave it out, or export the model with newline "auto"'
+        )
     order = ("sentence", "auto", "paragraph", "space")
     if order.index(newline) < order.index(exported) and exported != "auto":
-        raise Error(f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new line does "
-                    "not end a sentence; leave it out, or export the model with newline \"auto\"")
+        raise Error(
+            f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new line does "
+            'not end a sentence; leave it out, or export the model with newline "auto"'
+        )
     if newline == "auto":
         joined, wrapped = join_hard_wraps(tf.constant(list(texts), tf.string))
-        return joined.numpy().tolist(), ["paragraph" if flag else "sentence" for flag in wrapped.numpy()]
+        return joined.numpy().tolist(), [
+            "paragraph" if flag else "sentence" for flag in wrapped.numpy()
+        ]
     if newline == "space":
         texts = [_BREAKS.sub(lambda found: b" " * len(found[0]), text) for text in texts]
     elif newline == "paragraph":
         texts = [_IN_A_PARAGRAPH.sub(lambda found: b" " * len(found[0]), text) for text in texts]
     elif exported == "auto":
-        texts = [text.replace(b"\n", b"\f") for text in texts]  # ends a sentence and is no line of a wrapped text
+        texts = [
+            text.replace(b"\n", b"\f") for text in texts
+        ]  # ends a sentence and is no line of a wrapped text
     return list(texts), [newline] * len(texts)

@@ -61,8 +61,10 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
         'e'
     """
     if not TABLES.is_file():
-        raise Error(f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
-                    f"`python tests/fixtures/make_normalizer_tables.py` in a checkout")
+        raise Error(
+            f"{TABLES}: the normalizer tables are missing; install tfsum again, or make them with "
+            f"`python tests/fixtures/make_normalizer_tables.py` in a checkout"
+        )
     name = "uncased" if lowercase else "cased"
     if bool(lowercase) != bool(strip_accents):
         name += "_strip_accents" if strip_accents else "_keep_accents"
@@ -70,7 +72,9 @@ def load_code_point_map(lowercase: bool = True, strip_accents: bool = True) -> C
         points = np.cumsum(tables[f"{name}_steps"], dtype=np.int32)
         lengths = tables[f"{name}_lengths"].astype(np.int32)
         values = tables[f"{name}_values"]
-    return CodePointMap(points, lengths, np.where(values == _SELF, np.repeat(points, lengths), values))
+    return CodePointMap(
+        points, lengths, np.where(values == _SELF, np.repeat(points, lengths), values)
+    )
 
 
 @functools.cache
@@ -152,7 +156,9 @@ class _Trie:
             if not self._quarters:
                 start = self._block()
                 self._quarters.extend(start | quarter for quarter in (0, 0x40, 0x80, 0xC0))
-            base = self._bases[node] = self._quarters.pop() ^ 0x80  # continuation bytes are 0x80..0xBF
+            base = self._bases[node] = (
+                self._quarters.pop() ^ 0x80
+            )  # continuation bytes are 0x80..0xBF
         for byte, child in node:
             at = base ^ byte
             below = self._link(at, self._leaf(child)) | 0x100 if isinstance(child, int) else None
@@ -160,8 +166,10 @@ class _Trie:
         return base
 
     def _frozen(self, node: dict[int, Any]) -> tuple:
-        return tuple((byte, child if isinstance(child, int) else self._frozen(child))
-                     for byte, child in sorted(node.items()))
+        return tuple(
+            (byte, child if isinstance(child, int) else self._frozen(child))
+            for byte, child in sorted(node.items())
+        )
 
 
 def _flatbuffer(units: list[int], pool: bytearray, nul: int) -> np.ndarray:

@@ -6,8 +6,9 @@ from tfsum.errors import Error
 from tfsum.text.repeat import repeat
 
 
-def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
-         pair: tf.RaggedTensor | None = None) -> dict[str, tf.Tensor]:
+def pack(
+    ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int, pair: tf.RaggedTensor | None = None
+) -> dict[str, tf.Tensor]:
     """Lays out [CLS] ids [SEP], or [CLS] ids [SEP] pair [SEP], in rows of one length.
 
     What is too long is cut at the end, from the longer of the two texts first and from `pair` when they are
@@ -35,7 +36,9 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
     """
     special = 2 if pair is None else 3
     if length < special:
-        raise Error(f"pack: found length={length}, expected at least {special}, the special tokens alone")
+        raise Error(
+            f"pack: found length={length}, expected at least {special}, the special tokens alone"
+        )
     ids, room = ids.with_row_splits_dtype(tf.int64), length - special
     first = ids.row_lengths()
     keep = tf.minimum(first, room)
@@ -54,11 +57,21 @@ def pack(ids: tf.RaggedTensor, length: int, cls_id: int, sep_id: int,
     mask = tf.sequence_mask(rows.row_lengths(), length)
     in_first = tf.sequence_mask(keep + 2, length)
     token_ids = rows.to_tensor(0, shape=[None, length])
-    return {"token_ids": token_ids, "mask": mask, "segment_ids": tf.cast(mask & ~in_first, tf.int32), **cut}
+    return {
+        "token_ids": token_ids,
+        "mask": mask,
+        "segment_ids": tf.cast(mask & ~in_first, tf.int32),
+        **cut,
+    }
 
 
-def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, window_length: int, cls_id: int,
-                 sep_id: int) -> dict[str, tf.Tensor]:
+def pack_windows(
+    pieces: tf.RaggedTensor,
+    sentences_per_document: tf.Tensor,
+    window_length: int,
+    cls_id: int,
+    sep_id: int,
+) -> dict[str, tf.Tensor]:
     """Packs documents into windows of whole sentences: [CLS] s1 [SEP] [CLS] s2 [SEP] ...  (Liu 2019)
 
     A window takes the next sentence as long as it fits; no window holds two documents. A sentence that is
@@ -99,7 +112,9 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
     tokens_per_window = tf.math.unsorted_segment_sum(cost, window_of, windows)
 
     def rows(values: tf.Tensor, row_lengths: tf.Tensor, fill: int) -> tf.Tensor:
-        ragged = tf.RaggedTensor.from_row_lengths(tf.cast(values, tf.int32), row_lengths, validate=False)
+        ragged = tf.RaggedTensor.from_row_lengths(
+            tf.cast(values, tf.int32), row_lengths, validate=False
+        )
         return ragged.to_tensor(fill)
 
     edge = tf.ones([pieces.nrows(), 1], tf.int32)
@@ -115,8 +130,9 @@ def pack_windows(pieces: tf.RaggedTensor, sentences_per_document: tf.Tensor, win
     }
 
 
-def lay_out_windows(piece_counts: tf.Tensor, sentences_per_document: tf.Tensor,
-                    window_length: int) -> dict[str, tf.Tensor]:
+def lay_out_windows(
+    piece_counts: tf.Tensor, sentences_per_document: tf.Tensor, window_length: int
+) -> dict[str, tf.Tensor]:
     """The place of every sentence in the windows of `pack_windows`, in the graph or eagerly.
 
     Args:
@@ -138,13 +154,17 @@ def lay_out_windows(piece_counts: tf.Tensor, sentences_per_document: tf.Tensor,
         {'kept': [3, 2, 6], 'window': [0, 1, 2], 'place': [0, 0, 0], 'start': [0, 0, 0], 'windows_per_document': [2, 1]}
     """
     if window_length < 3:
-        raise Error(f"pack_windows: found window_length={window_length}, expected at least 3: [CLS], a piece and [SEP]")
+        raise Error(
+            f"pack_windows: found window_length={window_length}, expected at least 3: [CLS], a piece and [SEP]"
+        )
     kept = tf.minimum(tf.cast(piece_counts, tf.int64), window_length - 2)
     counts = tf.cast(sentences_per_document, tf.int64)
     before = tf.concat([[0], tf.cumsum(kept + 2)], 0)  # (N + 1,) tokens before each sentence
     opens = _window_openings(before, counts, window_length)
     window = tf.cumsum(opens) - 1
-    first = tf.gather(tf.where(opens > 0)[:, 0], window)  # (N,) first sentence of the window of each
+    first = tf.gather(
+        tf.where(opens > 0)[:, 0], window
+    )  # (N,) first sentence of the window of each
     opened = tf.gather(tf.concat([[0], window + 1], 0), tf.concat([[0], tf.cumsum(counts)], 0))
     return {
         "kept": kept,
@@ -163,7 +183,9 @@ def _window_openings(before: tf.Tensor, counts: tf.Tensor, window_length: int) -
     the windows.
     """
     ends = tf.cumsum(counts)
-    done = tf.size(before, tf.int64) - 1  # behind the last sentence: finished documents stay in this slot
+    done = (
+        tf.size(before, tf.int64) - 1
+    )  # behind the last sentence: finished documents stay in this slot
     jump = tf.searchsorted(before, before[:-1] + window_length, side="right", out_type=tf.int64) - 1
     jump = tf.concat([tf.where(jump < repeat(ends, counts), jump, done), [done]], 0)
     first = tf.where(counts > 0, ends - counts, done)

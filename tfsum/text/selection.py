@@ -16,7 +16,9 @@ from tfsum.errors import Error
 from tfsum.text.candidates import may_be_chosen
 from tfsum.text.expected_rouge import expected_rouge_ranks
 
-BLOCK = 64  # candidates of each document looked at together: more than most documents have sentences
+BLOCK = (
+    64  # candidates of each document looked at together: more than most documents have sentences
+)
 WHITE_SPACE = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
 
 
@@ -32,9 +34,15 @@ _Reader = Callable[[tf.Tensor, tf.Tensor], _Trigrams]
 """Reads the trigrams of a block of candidates (B, C), those that are free (B, C)."""
 
 
-def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.Tensor, block_trigrams: tf.Tensor,
-                     limit: int, pieces: tf.RaggedTensor | None = None,
-                     words: np.ndarray | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+def select_sentences(
+    scores: tf.RaggedTensor,
+    texts: tf.RaggedTensor,
+    most: tf.Tensor,
+    block_trigrams: tf.Tensor,
+    limit: int,
+    pieces: tf.RaggedTensor | None = None,
+    words: np.ndarray | None = None,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph; see also `may_be_chosen`.
 
     Args:
@@ -51,7 +59,9 @@ def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.T
         See `select`.
 
     Example:
-        >>> texts = tf.ragged.constant([["the cat sat down", "the cat sat up", "a dog ran"], ["It rained."]])
+        >>> texts = tf.ragged.constant(
+        ...     [["the cat sat down", "the cat sat up", "a dog ran"], ["It rained."]]
+        ... )
         >>> scores = tf.ragged.constant([[0.9, 0.8, 0.7], [0.1]])
         >>> indices, count = select_sentences(scores, texts, [2, 2], [True, True], limit=2)
         >>> indices.numpy().tolist(), count.numpy().tolist()
@@ -66,8 +76,14 @@ def select_sentences(scores: tf.RaggedTensor, texts: tf.RaggedTensor, most: tf.T
     return select(ranks, present, texts, most, block_trigrams, limit)
 
 
-def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None, most: tf.Tensor,
-           block_trigrams: tf.Tensor | None, limit: int) -> tuple[tf.Tensor, tf.Tensor]:
+def select(
+    scores: tf.Tensor,
+    present: tf.Tensor,
+    words: tf.RaggedTensor | None,
+    most: tf.Tensor,
+    block_trigrams: tf.Tensor | None,
+    limit: int,
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
     Args:
@@ -88,20 +104,29 @@ def select(scores: tf.Tensor, present: tf.Tensor, words: tf.RaggedTensor | None,
         Error: if `limit` is below 1, or if trigrams are to be blocked and there are no words.
 
     Example:
-        >>> indices, count = select([[0.2, 0.9, 0.5]], [[True, True, True]], None, [2], None, limit=3)
+        >>> indices, count = select(
+        ...     [[0.2, 0.9, 0.5]], [[True, True, True]], None, [2], None, limit=3
+        ... )
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[1, 2, -1]], [2])
     """
     if limit < 1:
         raise Error(f"select: limit is {limit}; expected at least 1, the width of the result.")
-    scores, present = tf.convert_to_tensor(scores, tf.float32), tf.convert_to_tensor(present, tf.bool)
+    scores, present = (
+        tf.convert_to_tensor(scores, tf.float32),
+        tf.convert_to_tensor(present, tf.bool),
+    )
     most = tf.clip_by_value(tf.cast(most, tf.int32), 0, limit)
     order = _order(scores, present)
     real = tf.gather(present, order, batch_dims=1)
     if words is None:
         _refuse_blocking(block_trigrams)
         return _walk(order, real, most, limit, _no_trigrams)
-    block = tf.zeros_like(most, tf.bool) if block_trigrams is None else tf.convert_to_tensor(block_trigrams)
+    block = (
+        tf.zeros_like(most, tf.bool)
+        if block_trigrams is None
+        else tf.convert_to_tensor(block_trigrams)
+    )
     return _walk(order, real, most, limit, _reader(words, block))
 
 
@@ -110,8 +135,10 @@ def _refuse_blocking(block_trigrams: tf.Tensor | None) -> None:
         return
     known = tf.get_static_value(tf.convert_to_tensor(block_trigrams))
     if known is None or known.any():
-        raise Error("select: block_trigrams is given and words is None; expected the sentences' texts as "
-                    "`words`, or block_trigrams=None for a selection by score alone.")
+        raise Error(
+            "select: block_trigrams is given and words is None; expected the sentences' texts as "
+            "`words`, or block_trigrams=None for a selection by score alone."
+        )
 
 
 def _order(scores: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
@@ -123,43 +150,69 @@ def _order(scores: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
     return tf.math.top_k(key, k=tf.shape(scores)[1], sorted=True).indices
 
 
-def _walk(order: tf.Tensor, real: tf.Tensor, most: tf.Tensor, limit: int,
-          read: _Reader) -> tuple[tf.Tensor, tf.Tensor]:
+def _walk(
+    order: tf.Tensor, real: tf.Tensor, most: tf.Tensor, limit: int, read: _Reader
+) -> tuple[tf.Tensor, tf.Tensor]:
     """Goes through the candidates block by block until every row is full or has no more."""
     rows, length = tf.shape(order)[0], tf.shape(order)[1]
     chosen = tf.fill([rows, limit], tf.int32.max)
 
-    def unfinished(begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, _: tf.Tensor) -> tf.Tensor:
-        rest = tf.reduce_any(real[:, begin:begin + 1], axis=1)  # real ones come first: is the next one real?
+    def unfinished(
+        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, _: tf.Tensor
+    ) -> tf.Tensor:
+        rest = tf.reduce_any(
+            real[:, begin : begin + 1], axis=1
+        )  # real ones come first: is the next one real?
         return tf.reduce_any((count < most) & rest) & (begin < length)
 
-    def one_block(begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        candidates = order[:, begin:begin + BLOCK]
-        free = real[:, begin:begin + BLOCK] & (count < most)[:, tf.newaxis]
+    def one_block(
+        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor
+    ) -> tuple[tf.Tensor, ...]:
+        candidates = order[:, begin : begin + BLOCK]
+        free = real[:, begin : begin + BLOCK] & (count < most)[:, tf.newaxis]
         trigrams = read(candidates, free)
         free &= ~_blocked(trigrams, used, free)
         chosen, count, used, _ = tf.while_loop(
             lambda chosen, count, used, free: tf.reduce_any(free),
             lambda *state: _choose(candidates, trigrams, most, *state),
             [chosen, count, used, free],
-            [chosen.shape, count.shape, tf.TensorShape([None]), tf.TensorShape([free.shape[0], None])],
-            parallel_iterations=1)
+            [
+                chosen.shape,
+                count.shape,
+                tf.TensorShape([None]),
+                tf.TensorShape([free.shape[0], None]),
+            ],
+            parallel_iterations=1,
+        )
         return begin + BLOCK, chosen, count, used
 
     _, chosen, count, _ = tf.while_loop(
-        unfinished, one_block, [0, chosen, tf.zeros_like(most), tf.zeros([0], tf.int64)],
-        [tf.TensorShape([]), chosen.shape, most.shape, tf.TensorShape([None])], parallel_iterations=1)
+        unfinished,
+        one_block,
+        [0, chosen, tf.zeros_like(most), tf.zeros([0], tf.int64)],
+        [tf.TensorShape([]), chosen.shape, most.shape, tf.TensorShape([None])],
+        parallel_iterations=1,
+    )
     chosen = tf.sort(chosen, axis=1)
     return tf.where(chosen == tf.int32.max, -1, chosen), count
 
 
-def _choose(candidates: tf.Tensor, trigrams: _Trigrams, most: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor,
-            used: tf.Tensor, free: tf.Tensor) -> tuple[tf.Tensor, ...]:
+def _choose(
+    candidates: tf.Tensor,
+    trigrams: _Trigrams,
+    most: tf.Tensor,
+    chosen: tf.Tensor,
+    count: tf.Tensor,
+    used: tf.Tensor,
+    free: tf.Tensor,
+) -> tuple[tf.Tensor, ...]:
     """Every row that can takes its best free candidate and withdraws those that share a trigram with it."""
     column = tf.argmax(free, axis=1, output_type=tf.int32)  # the first True
     takes = tf.reduce_any(free, axis=1)
     index = tf.gather(candidates, column, batch_dims=1)
-    here = tf.one_hot(tf.where(takes, count, -1), tf.shape(chosen)[1], on_value=True, off_value=False)
+    here = tf.one_hot(
+        tf.where(takes, count, -1), tf.shape(chosen)[1], on_value=True, off_value=False
+    )
     chosen = tf.where(here, index[:, tf.newaxis], chosen)
     count += tf.cast(takes, tf.int32)
     is_new = tf.gather(takes, trigrams.row) & (tf.gather(column, trigrams.row) == trigrams.column)
@@ -200,7 +253,9 @@ def _reader(words: tf.RaggedTensor, block: tf.Tensor) -> _Reader:
         key, first = _hash_trigrams(flat.flat_values, owner)
         owner = tf.gather(owner, first)
         row, column = tf.gather(row, owner), tf.gather(column, owner)
-        return _Trigrams(key + tf.cast(row, tf.int64) * 0x1E3779B97F4A7C15, row, column)  # rows never meet
+        return _Trigrams(
+            key + tf.cast(row, tf.int64) * 0x1E3779B97F4A7C15, row, column
+        )  # rows never meet
 
     return read
 
@@ -210,4 +265,6 @@ def _hash_trigrams(words: tf.Tensor, owner: tf.Tensor) -> tuple[tf.Tensor, tf.Te
     code = tf.strings.to_hash_bucket_fast(words, 2**63 - 1)
     first = tf.reshape(tf.where(owner[:-2] == owner[2:]), [-1])
     part = lambda i, factor: tf.gather(code, first + i) * tf.constant(factor, tf.int64)  # noqa: E731
-    return part(0, 0x2545F4914F6CDD1D) + part(1, 0x369DEA0F31A53F85) + part(2, 0x27BB2EE687B0B0FD), first
+    return part(0, 0x2545F4914F6CDD1D) + part(1, 0x369DEA0F31A53F85) + part(
+        2, 0x27BB2EE687B0B0FD
+    ), first

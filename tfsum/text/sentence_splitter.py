@@ -16,8 +16,12 @@ from tfsum.text.splitting_rules import NEWLINES, RULES, Rule
 from tfsum.text.splitting_words import BEGIN, IDEOGRAPHIC, MAYBE, SPACE
 from tfsum.text.transcripts import split_unpunctuated
 
-STAND_IN = "\x03"  # replaces the mark bytes that the text itself holds, while boundaries are looked for
-NO_CAPITALS = r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"  # a text in lower case all through, where case is no sign
+STAND_IN = (
+    "\x03"  # replaces the mark bytes that the text itself holds, while boundaries are looked for
+)
+NO_CAPITALS = (
+    r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"  # a text in lower case all through, where case is no sign
+)
 
 
 def _replace(text: tf.Tensor, rules: tuple[Rule, ...]) -> tf.Tensor:
@@ -52,7 +56,9 @@ def _mark_lists(text: tf.Tensor) -> tf.Tensor:
 def _mark_by_case(text: tf.Tensor) -> tf.Tensor:
     """Removes marks before lower-case letters, but not in texts that have no capital at all."""
     lower = tf.strings.regex_full_match(text, NO_CAPITALS)
-    cased = _replace(tf.where(lower, "", text), RULES["cased"])  # no work on what the other rules decide
+    cased = _replace(
+        tf.where(lower, "", text), RULES["cased"]
+    )  # no work on what the other rules decide
     of_lower = lambda: tf.where(lower, _replace(text, RULES["uncased"]), cased)  # noqa: E731
     return tf.cond(tf.reduce_any(lower), of_lower, lambda: cased)
 
@@ -110,7 +116,9 @@ class SentenceSplitter(tf.Module):
             raise Error(f"SentenceSplitter: newline is {newline!r}; expected one of {wanted}.")
         self.newline = newline
 
-    def split(self, text: tf.Tensor | Sequence[str | bytes]) -> dict[str, tf.RaggedTensor | tf.Tensor]:
+    def split(
+        self, text: tf.Tensor | Sequence[str | bytes]
+    ) -> dict[str, tf.RaggedTensor | tf.Tensor]:
         """Splits each text into its sentences.
 
         Args:
@@ -129,10 +137,14 @@ class SentenceSplitter(tf.Module):
             >>> out["start"].to_list(), out["end"].to_list()
             ([[0, 11], []], [[10, 21], []])
         """
-        text = tf.convert_to_tensor(text, tf.string if isinstance(text, list) and not text else None)
+        text = tf.convert_to_tensor(
+            text, tf.string if isinstance(text, list) and not text else None
+        )
         if text.dtype != tf.string or text.shape.rank != 1:
-            raise Error(f"SentenceSplitter.split: text is {text.dtype.name} of shape {text.shape}; expected "
-                        "strings of shape (B,). Put a single text into a list.")
+            raise Error(
+                f"SentenceSplitter.split: text is {text.dtype.name} of shape {text.shape}; expected "
+                "strings of shape (B,). Put a single text into a list."
+            )
         return self._split(text)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
@@ -156,5 +168,9 @@ class SentenceSplitter(tf.Module):
         start = tf.cast(before[:-1] - first, tf.int32) + lead
         keep = pieces.with_flat_values(tf.strings.length(bare) > 0)
         rows = lambda values: tf.ragged.boolean_mask(pieces.with_flat_values(values), keep)  # noqa: E731
-        return {"sentences": rows(bare), "start": rows(start), "end": rows(start + tf.strings.length(bare)),
-                **decided}
+        return {
+            "sentences": rows(bare),
+            "start": rows(start),
+            "end": rows(start + tf.strings.length(bare)),
+            **decided,
+        }

@@ -23,7 +23,9 @@ TITLES = (  # never the end of a sentence
     r"Gov|Govs|Pres|Supt|Det|Insp|Rev|Fr|Hon|Amb|Atty|Asst|Assoc|Mt|Ft|Sra|Srta|Dra|Mme|Mlle|vs|v|cf|viz|"
     r"[ei]\.[eg]|z\.B|d\.h|bzw"
 )
-OTHER_TITLES = r"[\p{Cyrillic}\p{Greek}\p{Arabic}]|डॉ|प्रो|श्री"  # initials and titles of other scripts
+OTHER_TITLES = (
+    r"[\p{Cyrillic}\p{Greek}\p{Arabic}]|डॉ|प्रो|श्री"  # initials and titles of other scripts
+)
 NUMBERED = (
     r"[Nn]os?|N°|[Pp]{1,2}|[Ff]igs?|[Vv]ols?|[Cc]h|[Cc]hap|[Aa]rts?|[Ss]ecs?|[Pp]ts?|[Ee]q|[Nn]r|c|ca|"
     r"approx|[Tt]el|[Ee]xt"
@@ -52,7 +54,9 @@ FREQUENT = (  # first words that hardly ever continue a name
     r"Thus|Therefore|Moreover|Furthermore|Additionally|Back|Well"
 )
 FREQUENT_NEXT = rf"{OPEN}*(?:{FREQUENT})(?:[,'’]|{SPACE}|$)"
-GERMAN_MONTHS = r"Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+GERMAN_MONTHS = (
+    r"Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
+)
 BEFORE_HOUR = r"At|By|On|Around|About|Before|After|From|Until|Since"
 AFTER_HOUR = (
     r"[A-Z]{2,5}\b|Eastern|Central|Pacific|Mountain|Greenwich|Local|Mon|Tue|Wed|Thu|Fri|Sat|Sun|May|June|July|"
@@ -65,7 +69,9 @@ JAPANESE_PARTICLES = (
     r"は[^いっじ]|も[^うしっちと]|に[^わ]|で[^もはす]|です|だった|だけ[^どれ]|だ[^がかっけ]|や[^がっは]|"
     r"など|から|まで|へ|か[。、]|なんて[言思いこ]|らしい|みたい|ばかり|しか|じゃな|くらい|ぐらい|ほど"
 )
-JAPANESE_FINAL = r"(?:た|る|だ|い|ん|う|く|す|つ|む|よ|ね|わ|ぞ|のか|すか|うか)"  # forms that end a sentence
+JAPANESE_FINAL = (
+    r"(?:た|る|だ|い|ん|う|く|す|つ|む|よ|ね|わ|ぞ|のか|すか|うか)"  # forms that end a sentence
+)
 JAPANESE_OPENERS = (
     r"たぶん|多分|きっと|おそらく|恐らく|もしかし|ひょっと|もう|まだ|やはり|やっぱり|しかし|だが|だから|でも|そして|"
     r"それ|これ|あれ|ここ|そこ|私|わたし|僕|俺|彼|あなた|あいつ|君|誰|だれ|何|なぜ|なんで|どう|いや|はい|いいえ|ああ|"

@@ -8,7 +8,8 @@ _NO_MARK = r"[^.!?…。！？।؟]+|[.!?…。！？।؟][\d.]+"  # also of a
 _CONJUNCTIONS = (
     "and|but|so|because|then|now|well|okay|ok|yeah|also|however|which|when|while|although|"
     "und|aber|denn|weil|dann|et|mais|donc|car|puis|y|pero|porque|entonces|luego|"
-    "그리고|그런데|그래서|하지만|그러나|그러니까|근데")
+    "그리고|그런데|그래서|하지만|그러나|그러니까|근데"
+)
 
 
 def split_unpunctuated(text: tf.Tensor, begin: str) -> tuple[tf.Tensor, tf.Tensor]:
@@ -34,7 +35,9 @@ def split_unpunctuated(text: tf.Tensor, begin: str) -> tuple[tf.Tensor, tf.Tenso
     conjunction = rf"((?:{word}){{{SHORTEST},{LONGEST}}}?)((?i:{_CONJUNCTIONS})\s)"
 
     def cut() -> tf.Tensor:
-        pieces = tf.strings.regex_replace(tf.where(unpunctuated, text, ""), conjunction, rf"\1{begin}\2")
+        pieces = tf.strings.regex_replace(
+            tf.where(unpunctuated, text, ""), conjunction, rf"\1{begin}\2"
+        )
         pieces = tf.strings.regex_replace(pieces, rf"((?:{word}){{{LONGEST}}})", rf"\1{begin}")
         return tf.where(unpunctuated, pieces, text)
 

@@ -27,25 +27,34 @@ class TrueCase(tf.Module):
     Example:
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "in", "paris", "."]
         >>> case = TrueCase(WordPiece(words))
-        >>> case.restore(tf.constant(["rain in paris"]), tf.constant(["In Paris, rain."])).numpy().tolist()
+        >>> case.restore(
+        ...     tf.constant(["rain in paris"]), tf.constant(["In Paris, rain."])
+        ... ).numpy().tolist()
         [b'Rain In Paris']
     """
 
     def __init__(self, word_piece: WordPiece, names: np.ndarray | None = None) -> None:
         super().__init__(name="true_case")
         self._word_piece = word_piece
-        self._names = tf.constant(np.ones(len(word_piece.vocabulary), bool) if names is None else names)
+        self._names = tf.constant(
+            np.ones(len(word_piece.vocabulary), bool) if names is None else names
+        )
 
     def restore(self, answers: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
         """Restores the case of answers (B,) from the texts (B,) that they answer."""
         written, forms = self._parts(answers), self._parts(texts)
-        shown = tf.map_fn(lambda row: self._shown(written[row], forms[row]), tf.range(tf.size(answers)),
-                          fn_output_signature=tf.string)
+        shown = tf.map_fn(
+            lambda row: self._shown(written[row], forms[row]),
+            tf.range(tf.size(answers)),
+            fn_output_signature=tf.string,
+        )
         return tf.reshape(shown, tf.shape(answers))
 
     def _parts(self, texts: tf.Tensor) -> tf.RaggedTensor:
         """Texts (B,) in parts (B, P): what stands before the first word, a word, what stands after it, a word..."""
-        marked = tf.strings.regex_replace(tf.strings.regex_replace(texts, _MARK, " "), _WORD, rf"{_MARK}\1{_MARK}")
+        marked = tf.strings.regex_replace(
+            tf.strings.regex_replace(texts, _MARK, " "), _WORD, rf"{_MARK}\1{_MARK}"
+        )
         return tf.strings.split(marked, sep=_MARK)
 
     def _shown(self, written: tf.Tensor, forms: tf.Tensor) -> tf.Tensor:
@@ -72,8 +81,12 @@ class TrueCase(tf.Module):
         ids, rows = tf.cast(pieces.flat_values, tf.int64), row_ids(pieces)
         place = tf.range(tf.size(ids)) - tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
         weight = tf.cast(place, tf.int64) * _PRIME + 1
-        names = tf.math.unsorted_segment_sum(tf.cast(tf.gather(self._names, ids), tf.int32), rows, tf.size(words))
-        return tf.math.unsorted_segment_sum((ids + 1) * weight * weight, rows, tf.size(words)), names > 0
+        names = tf.math.unsorted_segment_sum(
+            tf.cast(tf.gather(self._names, ids), tf.int32), rows, tf.size(words)
+        )
+        return tf.math.unsorted_segment_sum(
+            (ids + 1) * weight * weight, rows, tf.size(words)
+        ), names > 0
 
 
 def _capitalized(words: tf.Tensor) -> tf.Tensor:

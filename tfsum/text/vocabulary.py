@@ -56,16 +56,22 @@ def learn_vocabulary(
             the alphabet.
 
     Example:
-        >>> pieces = learn_vocabulary(["rain rain rain", "rain again"], size=200, lowercase=True, reversible=False)
+        >>> pieces = learn_vocabulary(
+        ...     ["rain rain rain", "rain again"], size=200, lowercase=True, reversible=False
+        ... )
         >>> pieces[:5], "rain" in pieces
         (['[PAD]', '[UNK]', '[CLS]', '[SEP]', '[MASK]'], True)
     """
     if iter(texts) is texts:
-        raise Error("learn_vocabulary: texts can be read only once; give a list or an object that starts again "
-                    "with each loop")
+        raise Error(
+            "learn_vocabulary: texts can be read only once; give a list or an object that starts again "
+            "with each loop"
+        )
     if not 0 < character_coverage <= 1 or min_frequency < 1:
-        raise Error(f"learn_vocabulary: character_coverage is {character_coverage} and min_frequency "
-                    f"{min_frequency}; expected more than 0 and at most 1, and 1 or more")
+        raise Error(
+            f"learn_vocabulary: character_coverage is {character_coverage} and min_frequency "
+            f"{min_frequency}; expected more than 0 and at most 1, and 1 or more"
+        )
     strip_accents = lowercase if strip_accents is None else strip_accents
     normal = load_code_point_map(lowercase, strip_accents).strings
     alphabet, others = _alphabet(_characters(texts, normal), character_coverage)
@@ -82,10 +88,14 @@ def learn_vocabulary(
         gone = dict.fromkeys(map(ord, set(others) - set(alphabet)), "")
         normal = {point: text.translate(gone) for point, text in normal.items()} | gone
     if size < len(pieces):
-        raise Error(f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are {len(pieces)} "
-                    "pieces; take that size or more, or texts of fewer characters")
-    learned = _train(_Words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency)
-    return pieces + learned[len(pieces) + len(spare):]
+        raise Error(
+            f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are {len(pieces)} "
+            "pieces; take that size or more, or texts of fewer characters"
+        )
+    learned = _train(
+        _Words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency
+    )
+    return pieces + learned[len(pieces) + len(spare) :]
 
 
 def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
@@ -110,8 +120,10 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, "".join(f"{piece}\n" for piece in pieces))
     except OSError as error:
-        raise Error(f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may be "
-                    "written to") from error
+        raise Error(
+            f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may be "
+            "written to"
+        ) from error
 
 
 def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:
@@ -124,7 +136,9 @@ def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Cou
         for changed in _normalized(character, normal):
             counts[changed] += count
     if not counts:
-        raise Error("learn_vocabulary: found no text in the corpus; is it the right file and column?")
+        raise Error(
+            "learn_vocabulary: found no text in the corpus; is it the right file and column?"
+        )
     return counts
 
 
@@ -148,29 +162,37 @@ class _Words:
     def __init__(self, texts: Iterable[str], escape: Escape | None, normal: dict[int, str]):
         self._texts, self._normal, self._escape = texts, normal, None
         if escape is not None:
-            self._escape = tf.function(escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)],
-                                       autograph=False)
+            self._escape = tf.function(
+                escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+            )
 
     def __iter__(self) -> Iterator[list[str]]:
         texts = iter(self._texts)
-        while batch := [unicodedata.normalize("NFC", text) for text in itertools.islice(texts, _TOGETHER)]:
+        while batch := [
+            unicodedata.normalize("NFC", text) for text in itertools.islice(texts, _TOGETHER)
+        ]:
             if self._escape is not None:
                 batch = [text.decode() for text in self._escape(tf.constant(batch)).numpy()]
             yield [text.translate(self._normal) for text in batch]
 
 
-def _train(words: Iterable[list[str]], first: list[str], size: int, min_frequency: int) -> list[str]:
+def _train(
+    words: Iterable[list[str]], first: list[str], size: int, min_frequency: int
+) -> list[str]:
     """Merges the most frequent pairs of pieces into new ones, after the pieces that come `first`."""
     try:
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     except ImportError as error:
-        raise Error(f"learning a vocabulary needs the library tokenizers ({error}); run pip install "
-                    "'tfsum[vocab]'") from error
+        raise Error(
+            f"learning a vocabulary needs the library tokenizers ({error}); run pip install "
+            "'tfsum[vocab]'"
+        ) from error
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     # Given as "special", pieces have their ids before the library's hash tables decide on any.
-    trainer = trainers.WordPieceTrainer(vocab_size=size, min_frequency=min_frequency, special_tokens=first,
-                                        show_progress=False)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size, min_frequency=min_frequency, special_tokens=first, show_progress=False
+    )
     tokenizer.train_from_iterator(words, trainer)
     ids = tokenizer.get_vocab()
     return sorted(ids, key=lambda piece: ids[piece])

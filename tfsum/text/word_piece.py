@@ -35,10 +35,14 @@ class Vocabulary:
         (2, None)
     """
 
-    def __init__(self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary") -> None:
+    def __init__(
+        self, words: Sequence[str], unknown_token: str = "[UNK]", source: str = "vocabulary"
+    ) -> None:
         if isinstance(words, str | os.PathLike):
-            raise Error(f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is read by "
-                        f"WordPiece.from_file({str(words)!r})")
+            raise Error(
+                f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is read by "
+                f"WordPiece.from_file({str(words)!r})"
+            )
         self.words, self._source = list(words), source
         self._id_of = {word: i for i, word in enumerate(self.words)}
         self._check()
@@ -48,26 +52,36 @@ class Vocabulary:
         self.sep_id = self._special("[SEP]")
         self.mask_id = self._id_of.get("[MASK]")
         if self.pad_id != 0:
-            raise Error(f"{source}: found [PAD] at id {self.pad_id}, expected at 0 as all padding; "
-                        "move it to the first line and train or convert with that vocabulary")
+            raise Error(
+                f"{source}: found [PAD] at id {self.pad_id}, expected at 0 as all padding; "
+                "move it to the first line and train or convert with that vocabulary"
+            )
 
     def _check(self) -> None:
         if not self.words:
-            raise Error(f"{self._source}: found no word pieces, expected one a line; is it the right file?")
+            raise Error(
+                f"{self._source}: found no word pieces, expected one a line; is it the right file?"
+            )
         if "" in self._id_of:
-            raise Error(f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; "
-                        "remove the line if the ids of the later pieces are right without it")
+            raise Error(
+                f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; "
+                "remove the line if the ids of the later pieces are right without it"
+            )
         if len(self._id_of) != len(self.words):
             twice = [word for word, count in Counter(self.words).items() if count > 1]
             lines = [i + 1 for i, word in enumerate(self.words) if word == twice[0]]
-            raise Error(f"{self._source}: found {len(twice)} word pieces more than once, the first is "
-                        f"{twice[0]!r} on lines {lines}; expected each once; rename all but one, "
-                        "for example to [unused1]")
+            raise Error(
+                f"{self._source}: found {len(twice)} word pieces more than once, the first is "
+                f"{twice[0]!r} on lines {lines}; expected each once; rename all but one, "
+                "for example to [unused1]"
+            )
 
     def _special(self, token: str) -> int:
         if token not in self._id_of:
-            raise Error(f"{self._source}: found {len(self.words)} word pieces but no {token}, expected it "
-                        f"among them; use a BERT vocabulary or add a line {token}")
+            raise Error(
+                f"{self._source}: found {len(self.words)} word pieces but no {token}, expected it "
+                f"among them; use a BERT vocabulary or add a line {token}"
+            )
         return self._id_of[token]
 
     @classmethod
@@ -112,24 +126,38 @@ class WordPiece(tf.Module):
         [[2, 4, 5, 3], [2, 1, 3]]
     """
 
-    def __init__(self, vocabulary: Sequence[str] | Vocabulary, lowercase: bool = True,
-                 strip_accents: bool | None = None, unknown_token: str = "[UNK]", max_characters: int = 100,
-                 ops: str | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Sequence[str] | Vocabulary,
+        lowercase: bool = True,
+        strip_accents: bool | None = None,
+        unknown_token: str = "[UNK]",
+        max_characters: int = 100,
+        ops: str | None = None,
+    ) -> None:
         super().__init__(name="word_piece")
         installed = _text_is_installed()
         ops = ops or ("text" if installed else "core")
         if ops == "text" and not installed:
-            raise Error('WordPiece: found ops="text", and TF Text is not installed; pip install tensorflow-text, or '
-                        'use ops="core"')
+            raise Error(
+                'WordPiece: found ops="text", and TF Text is not installed; pip install tensorflow-text, or '
+                'use ops="core"'
+            )
         if ops not in ("text", "core"):
-            raise Error(f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)')
+            raise Error(
+                f'WordPiece: found ops={ops!r}, expected "text" (TF Text) or "core" (TensorFlow)'
+            )
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary, unknown_token)
         strip_accents = lowercase if strip_accents is None else strip_accents
         self.lowercase, self.strip_accents, self.ops = bool(lowercase), bool(strip_accents), ops
         self.unknown_token, self.max_characters = unknown_token, max_characters
         self._words = vocabulary
-        self.pad_id, self.unk_id, self.mask_id = vocabulary.pad_id, vocabulary.unk_id, vocabulary.mask_id
+        self.pad_id, self.unk_id, self.mask_id = (
+            vocabulary.pad_id,
+            vocabulary.unk_id,
+            vocabulary.mask_id,
+        )
         self.cls_id, self.sep_id = vocabulary.cls_id, vocabulary.sep_id
         self.reversible = is_reversible(vocabulary.words)
         with tf.init_scope():
@@ -139,7 +167,9 @@ class WordPiece(tf.Module):
                 self._tokenizer = _TextOps(self)
             else:
                 mapping = load_code_point_map(self.lowercase, self.strip_accents)
-                self._tokenizer = CoreWordPiece(vocabulary.words, self.unk_id, mapping, max_characters)
+                self._tokenizer = CoreWordPiece(
+                    vocabulary.words, self.unk_id, mapping, max_characters
+                )
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, **options: Any) -> "WordPiece":
@@ -205,9 +235,13 @@ class _TextOps(tf.Module):
         self._normalizer = text.FastBertNormalizer(model_buffer=model)
         self._splitter = text.WhitespaceTokenizer()
         self._pieces = text.FastWordpieceTokenizer(
-            vocab=settings.vocabulary, unknown_token=settings.unknown_token, token_out_type=tf.int32,
-            max_bytes_per_word=4 * settings.max_characters,  # never met: BERT counts characters, before this
-            no_pretokenization=True)
+            vocab=settings.vocabulary,
+            unknown_token=settings.unknown_token,
+            token_out_type=tf.int32,
+            max_bytes_per_word=4
+            * settings.max_characters,  # never met: BERT counts characters, before this
+            no_pretokenization=True,
+        )
         self._unknown, self._max_characters = settings.unknown_token, settings.max_characters
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:

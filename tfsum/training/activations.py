@@ -9,7 +9,15 @@ import tensorflow as tf
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
 
-VIEWS = {"Reshape", "Identity", "Squeeze", "ExpandDims", "StopGradient", "PreventGradient", "ReadVariableOp"}
+VIEWS = {
+    "Reshape",
+    "Identity",
+    "Squeeze",
+    "ExpandDims",
+    "StopGradient",
+    "PreventGradient",
+    "ReadVariableOp",
+}
 """Operations whose output is the memory of their input."""
 NOT_STORED = {"Const", "Placeholder", "VarHandleOp"}
 """Operations whose output is there without the activations: constants, the batch, the weights."""
@@ -31,12 +39,24 @@ def activation_bytes(model: Model, batch: Any) -> int:
 
     Example:
         >>> from tfsum.models import BertClassifier
-        >>> model = BertClassifier({"vocab_size": 30, "hidden_size": 8, "num_hidden_layers": 1,
-        ...                         "num_attention_heads": 2, "intermediate_size": 16}, ["no", "yes"])
+        >>> model = BertClassifier(
+        ...     {
+        ...         "vocab_size": 30,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     ["no", "yes"],
+        ... )
         >>> model.build()
         >>> def part(rows):
         ...     ids = np.ones((rows, 16), np.int32)
-        ...     return {"token_ids": ids, "segment_ids": 0 * ids, "labels": np.zeros(rows, np.int32)}
+        ...     return {
+        ...         "token_ids": ids,
+        ...         "segment_ids": 0 * ids,
+        ...         "labels": np.zeros(rows, np.int32),
+        ...     }
         >>> 1.9 < activation_bytes(model, part(64)) / activation_bytes(model, part(32)) < 2.1
         True
     """
@@ -64,10 +84,18 @@ def _stored_in_step(model: Model, data: Any) -> int:
         weights = [variable.value for variable in model.trainable_variables]
     tape.gradient(loss, weights)
     backward = [operation for operation in graph.get_operations() if operation.name not in forward]
-    read = {_memory(tensor).ref() for operation in backward for tensor in operation.inputs
-            if tensor.op.name in forward}
-    stored = sum(_bytes(tensor.deref()) for tensor in read if tensor.deref().op.type not in NOT_STORED)
-    return stored + max((_bytes(tensor) for operation in backward for tensor in operation.outputs), default=0)
+    read = {
+        _memory(tensor).ref()
+        for operation in backward
+        for tensor in operation.inputs
+        if tensor.op.name in forward
+    }
+    stored = sum(
+        _bytes(tensor.deref()) for tensor in read if tensor.deref().op.type not in NOT_STORED
+    )
+    return stored + max(
+        (_bytes(tensor) for operation in backward for tensor in operation.outputs), default=0
+    )
 
 
 def _memory(tensor: tf.Tensor) -> tf.Tensor:

@@ -30,13 +30,17 @@ class WeightAverage(keras.callbacks.Callback):
         ...     pass  # the model has the averaged weights here
     """
 
-    def __init__(self, model: keras.Model, optimizer: keras.optimizers.Optimizer, decay: float) -> None:
+    def __init__(
+        self, model: keras.Model, optimizer: keras.optimizers.Optimizer, decay: float
+    ) -> None:
         super().__init__()
         self._weights = list(model.trainable_variables)
         self._optimizer = optimizer
         self._decay = decay
-        self.variables = [keras.Variable(v, trainable=False, name="average_" + v.path.replace("/", "."))
-                          for v in self._weights]
+        self.variables = [
+            keras.Variable(v, trainable=False, name="average_" + v.path.replace("/", "."))
+            for v in self._weights
+        ]
         self._update = tf.function(self._move, autograph=False)
 
     def _move(self) -> None:

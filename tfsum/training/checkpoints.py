@@ -57,14 +57,21 @@ class Checkpoints:
         [1.0, 2.0]
     """
 
-    def __init__(self, folder: str | pathlib.Path, groups: dict[str, list], keep: int = 2,
-                 check: Callable[[int, Copies], None] = lambda step, copies: None) -> None:
+    def __init__(
+        self,
+        folder: str | pathlib.Path,
+        groups: dict[str, list],
+        keep: int = 2,
+        check: Callable[[int, Copies], None] = lambda step, copies: None,
+    ) -> None:
         self.folder, self._keep, self._check = pathlib.Path(folder), keep, check
         tables = {}
         for name, variables in groups.items():
             tables[name] = _by_path(variables)
             if len(tables[name]) != len(variables):
-                raise CheckpointError(f"{folder}: two variables of {name} share a path; name the layers apart")
+                raise CheckpointError(
+                    f"{folder}: two variables of {name} share a path; name the layers apart"
+                )
         self._tables, self._checkpoint = tables, tf.train.Checkpoint(**tables)
         self._writer = ThreadPoolExecutor(1, "checkpoint")
         self._written: Future | None = None  # of the last `save`
@@ -88,8 +95,10 @@ class Checkpoints:
             except _Unfinished:
                 pass
         if damaged:
-            raise CheckpointError(f"{self.folder}: no checkpoint is whole ({'; '.join(damaged)}); bring one back from "
-                                  "a copy, or remove the run folder to start over")
+            raise CheckpointError(
+                f"{self.folder}: no checkpoint is whole ({'; '.join(damaged)}); bring one back from "
+                "a copy, or remove the run folder to start over"
+            )
         return None
 
     def save(self, step: int, state: dict) -> None:
@@ -103,8 +112,10 @@ class Checkpoints:
             Error: the one before it could not be written.
         """
         self.wait()
-        copies = {name: {path: np.asarray(variable.numpy()) for path, variable in table.items()}
-                  for name, table in self._tables.items()}
+        copies = {
+            name: {path: np.asarray(variable.numpy()) for path, variable in table.items()}
+            for name, table in self._tables.items()
+        }
         self._written = self._writer.submit(self._write, step, json.dumps(state), copies)
 
     def wait(self) -> None:
@@ -125,7 +136,11 @@ class Checkpoints:
     @property
     def failed(self) -> bool:
         """Whether the last checkpoint could not be written, which `wait` and the next `save` will raise."""
-        return self._written is not None and self._written.done() and self._written.exception() is not None
+        return (
+            self._written is not None
+            and self._written.done()
+            and self._written.exception() is not None
+        )
 
     def _write(self, step: int, state: str, copies: Copies) -> None:
         """Checks and writes the copies; its thread is the only one that changes the folder."""
@@ -153,12 +168,18 @@ class Checkpoints:
             with contextlib.suppress(OSError):
                 _remove(self.folder, step)
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
-            raise Error(f"{self.folder}: the checkpoint of step {step} cannot be written ({reason}); the one before it "
-                        "is kept. Make room, and run the command again to resume") from None
-        with contextlib.suppress(OSError):  # this checkpoint is whole, even where an older one cannot be removed
+            raise Error(
+                f"{self.folder}: the checkpoint of step {step} cannot be written ({reason}); the one before it "
+                "is kept. Make room, and run the command again to resume"
+            ) from None
+        with contextlib.suppress(
+            OSError
+        ):  # this checkpoint is whole, even where an older one cannot be removed
             (self.folder / "checkpoint").unlink(missing_ok=True)  # format 1's
             kept = sorted(steps_in(self.folder))[-self._keep :]
-            for old in {int(found[1]) for file in self.folder.iterdir() if (found := _NAME.match(file.name))} - {*kept}:
+            for old in {
+                int(found[1]) for file in self.folder.iterdir() if (found := _NAME.match(file.name))
+            } - {*kept}:
                 _remove(self.folder, old)
 
     def _read(self, prefix: pathlib.Path) -> dict:
@@ -169,12 +190,20 @@ class Checkpoints:
             raise _Damaged(f"its JSON file cannot be read: {error}") from None
         if not isinstance(described, dict):
             raise _Damaged(f"its JSON file holds a {type(described).__name__}")
-        number, state = (described["format"], described.get("state")) if "format" in described else (1, described)
-        if number == 1 and not pathlib.Path(f"{prefix}.index").is_file():  # which was written after the JSON file
+        number, state = (
+            (described["format"], described.get("state"))
+            if "format" in described
+            else (1, described)
+        )
+        if (
+            number == 1 and not pathlib.Path(f"{prefix}.index").is_file()
+        ):  # which was written after the JSON file
             raise _Unfinished
         if number not in (1, FORMAT):
-            raise CheckpointError(f"{prefix}: its format is {number!r}, and this tfsum reads 1 and {FORMAT}: take a "
-                                  "newer tfsum to resume this run")
+            raise CheckpointError(
+                f"{prefix}: its format is {number!r}, and this tfsum reads 1 and {FORMAT}: take a "
+                "newer tfsum to resume this run"
+            )
         for name, expected in described.get("files", {}).items() if number == FORMAT else ():
             file = self.folder / name
             if not file.is_file() or _checksum(file) != expected:
@@ -185,8 +214,10 @@ class Checkpoints:
             else:
                 self._checkpoint.read(str(prefix)).assert_consumed()
         except (AssertionError, ValueError) as error:
-            raise CheckpointError(f"{prefix}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
-                                  "choose another run folder, or use the recipe that started this one") from None
+            raise CheckpointError(
+                f"{prefix}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
+                "choose another run folder, or use the recipe that started this one"
+            ) from None
         except (IndexError, OSError, tf.errors.OpError) as error:
             raise _Damaged(str(error).splitlines()[0]) from None
         return state if isinstance(state, dict) else {}
@@ -195,8 +226,10 @@ class Checkpoints:
 def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
     """The copies, which are taken out of their tables, as what TensorFlow writes, in the processors' memory."""
     with tf.device("CPU:0"):
-        return {name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
-                for name, table in copies.items()}
+        return {
+            name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
+            for name, table in copies.items()
+        }
 
 
 class _Damaged(Exception):
@@ -217,7 +250,9 @@ def steps_in(folder: pathlib.Path) -> list[int]:
         >>> steps_in(pathlib.Path("no_such_folder"))
         []
     """
-    return [int(found[1]) for file in folder.glob("ckpt-*.json") if (found := _NAME.match(file.name))]
+    return [
+        int(found[1]) for file in folder.glob("ckpt-*.json") if (found := _NAME.match(file.name))
+    ]
 
 
 def _remove(folder: pathlib.Path, step: int) -> None:
@@ -247,7 +282,9 @@ def _by_path(variables: Sequence[keras.Variable]) -> dict[str, Any]:
     for variable in variables:
         path = variable.path
         if path.endswith("/seed_generator_state"):
-            path = f"{SEED}_{seeds}/seed_generator_state" if seeds else f"{SEED}/seed_generator_state"
+            path = (
+                f"{SEED}_{seeds}/seed_generator_state" if seeds else f"{SEED}/seed_generator_state"
+            )
             seeds += 1
         table[path] = variable.value
     return table

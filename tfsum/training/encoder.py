@@ -11,7 +11,9 @@ CASE_KEYS = {name: Key((bool, type(None)), None) for name in ("lowercase", "stri
 """The recipe keys of case and accents; unset, the encoder's folder or the vocabulary decides."""
 
 
-def text_settings(folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None) -> dict[str, bool | None]:
+def text_settings(
+    folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None
+) -> dict[str, bool | None]:
     """The text settings of a run: the recipe's, and for unset keys those of the encoder's folder.
 
     Args:
@@ -47,8 +49,10 @@ def check_segments(config: dict, what: str) -> None:
         >>> check_segments({"type_vocab_size": 2}, "a pair of texts")
     """
     if config["type_vocab_size"] < 2:
-        raise RecipeError(f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
-                          "encoder")
+        raise RecipeError(
+            f"the encoder has one segment (type_vocab_size 1), and {what} needs two; take another "
+            "encoder"
+        )
 
 
 def freeze(bert: Bert, layers: int) -> None:
@@ -67,6 +71,11 @@ def freeze(bert: Bert, layers: int) -> None:
     """
     frozen = bert.encoder.encoder_layers[:layers]
     if layers:
-        frozen += [bert.word_embeddings, bert.position_embeddings, bert.segment_embeddings, bert.embedding_norm]
+        frozen += [
+            bert.word_embeddings,
+            bert.position_embeddings,
+            bert.segment_embeddings,
+            bert.embedding_norm,
+        ]
     for layer in frozen:
         layer.trainable = False

@@ -34,18 +34,29 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
         1
     """
     if name not in STRATEGIES:
-        raise RecipeError(f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}; TPUs and parameter "
-                          "servers are not supported")
+        raise RecipeError(
+            f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}; TPUs and parameter "
+            "servers are not supported"
+        )
     resolver = cluster_resolver()
     workers = 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
     if name == "auto":
         several = len(tf.config.list_physical_devices("GPU")) > 1
         name = "multi_worker" if workers > 1 else "mirrored" if several else "one"
     if (workers > 1) != (name == "multi_worker"):
-        found = f"{workers} workers are announced (TF_CONFIG, SLURM)" if workers > 1 else "no other worker is announced"
-        raise RecipeError(f"[train] strategy is {name!r}, and {found}; " + (
-            "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG" if workers > 1
-            else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"))
+        found = (
+            f"{workers} workers are announced (TF_CONFIG, SLURM)"
+            if workers > 1
+            else "no other worker is announced"
+        )
+        raise RecipeError(
+            f"[train] strategy is {name!r}, and {found}; "
+            + (
+                "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG"
+                if workers > 1
+                else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"
+            )
+        )
     if name == "multi_worker":
         return _join_workers(resolver, worker_timeout)
     if name == "one":
@@ -57,17 +68,25 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
 def _join_workers(resolver: Any, timeout: int) -> tf.distribute.Strategy:
     # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up at the third try.
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
-    extended._check_health_interval, extended._check_health_timeout = timeout / 2, max(1, timeout // 6)
+    extended._check_health_interval, extended._check_health_timeout = (
+        timeout / 2,
+        max(1, timeout // 6),
+    )
     addresses = [address for job in resolver.cluster_spec().as_dict().values() for address in job]
-    log(f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({', '.join(addresses)})")
+    log(
+        f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({', '.join(addresses)})"
+    )
     try:
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except RuntimeError as error:
-        raise Error(f"the workers cannot be joined ({error}); train in a process that has not used TensorFlow before"
-                    ) from None
+        raise Error(
+            f"the workers cannot be joined ({error}); train in a process that has not used TensorFlow before"
+        ) from None
 
 
-def set_precision_and_seed(precision: str = "float32", seed: int = 0, deterministic: bool = False) -> None:
+def set_precision_and_seed(
+    precision: str = "float32", seed: int = 0, deterministic: bool = False
+) -> None:
     """Sets Keras's dtype policy and random seed for layers built afterwards.
 
     Args:

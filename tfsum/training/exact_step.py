@@ -19,8 +19,11 @@ from tfsum.errors import Error
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
 
-NOT_SUPPORTED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy,
-                 tf.distribute.experimental.CentralStorageStrategy)
+NOT_SUPPORTED = (
+    tf.distribute.TPUStrategy,
+    tf.distribute.experimental.ParameterServerStrategy,
+    tf.distribute.experimental.CentralStorageStrategy,
+)
 SUM = tf.distribute.ReduceOp.SUM
 
 
@@ -59,13 +62,22 @@ def train_step(model: Model, data: Any) -> dict:
     loss_sum, gradients = _gradients(model, x, y, scale, context)
     gradients = context.all_reduce(SUM, gradients)
     model.optimizer.apply(gradients, model.trainable_variables)
-    stop = {} if model.stop_requested is None else {"stop": tf.convert_to_tensor(model.stop_requested)}
+    stop = (
+        {} if model.stop_requested is None else {"stop": tf.convert_to_tensor(model.stop_requested)}
+    )
     ids = x.get("token_ids", x.get("source_ids"))  # the source alone, for the progress line
-    return {"loss_sum": loss_sum, "weight": weight, "tokens": tf.math.count_nonzero(ids, dtype=tf.float32),
-            "positions": tf.cast(tf.size(ids), tf.float32), **stop}
+    return {
+        "loss_sum": loss_sum,
+        "weight": weight,
+        "tokens": tf.math.count_nonzero(ids, dtype=tf.float32),
+        "positions": tf.cast(tf.size(ids), tf.float32),
+        **stop,
+    }
 
 
-def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
+def _gradients(
+    model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any
+) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """The summed loss of this replica's rows and its dense gradients, in `model.micro_batches` parts."""
     variables = [v.value for v in model.trainable_variables]
     parts = model.micro_batches
@@ -81,7 +93,9 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
                 share = tf.reshape(scale * model.loss_weight(xs, ys), [-1])[0]
                 loss += tf.add_n(model.losses) * share
             loss = model.optimizer.scale_loss(loss)
-        gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        gradients = tape.gradient(
+            loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO
+        )
         return loss_sum, [tf.convert_to_tensor(g) for g in gradients]  # IndexedSlices become dense
 
     if model.jit_compile and not _is_compiled_whole(model, context.num_replicas_in_sync):
@@ -92,14 +106,18 @@ def _gradients(model: Model, x: Any, y: Any, scale: tf.Tensor, context: Any) -> 
     size = -(-rows // parts)
 
     def body(i: tf.Tensor, loss_sum: tf.Tensor, total: list[tf.Tensor]) -> tuple:
-        xs, ys = tf.nest.map_structure(lambda t: None if t is None else t[i * size:(i + 1) * size], (x, y))
+        xs, ys = tf.nest.map_structure(
+            lambda t: None if t is None else t[i * size : (i + 1) * size], (x, y)
+        )
         more, gradients = part(i, xs, ys)
         return i + 1, loss_sum + more, [a + g for a, g in zip(total, gradients)]
 
     zeros = [tf.zeros(v.shape, v.dtype) for v in variables]
     # One micro-batch at a time, so that only its activations are in memory.
     start = (0, tf.zeros_like(model.loss_weight(x, y)), zeros)
-    _, loss_sum, total = tf.while_loop(lambda i, *_: i * size < rows, body, start, parallel_iterations=1)
+    _, loss_sum, total = tf.while_loop(
+        lambda i, *_: i * size < rows, body, start, parallel_iterations=1
+    )
     return loss_sum, total
 
 
@@ -164,8 +182,10 @@ def test_function(model: Model) -> Callable:
 def _function(model: Model, step: Callable) -> Callable:
     strategy, tracker = model.distribute_strategy, model._loss_tracker
     if isinstance(strategy, NOT_SUPPORTED):
-        raise Error(f"{type(strategy).__name__}: training under it is not supported; expected one device, "
-                    "MirroredStrategy or MultiWorkerMirroredStrategy. Build and compile the model under one of these")
+        raise Error(
+            f"{type(strategy).__name__}: training under it is not supported; expected one device, "
+            "MirroredStrategy or MultiWorkerMirroredStrategy. Build and compile the model under one of these"
+        )
 
     def run(data: Any) -> dict[str, tf.Tensor]:
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))
@@ -192,7 +212,9 @@ def _function(model: Model, step: Callable) -> Callable:
 
     def function(iterator: Any) -> dict[str, tf.Tensor]:
         nonlocal traced
-        spec = getattr(iterator, "element_spec", traced)  # Keras's train_on_batch gives a plain generator
+        spec = getattr(
+            iterator, "element_spec", traced
+        )  # Keras's train_on_batch gives a plain generator
         if not model.run_eagerly and spec != traced:
             # Trace for the declared shapes of the data set, not for its first batch's: a resumed run, whose first batch
             # differs, would use another graph with other rounding.

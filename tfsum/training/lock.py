@@ -39,13 +39,18 @@ def locked(folder: str | pathlib.Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         file = _lock(folder / NAME)
     except FileExistsError:
-        raise Error(f"{folder}: is a file, expected a run folder; choose another [train] folder") from None
+        raise Error(
+            f"{folder}: is a file, expected a run folder; choose another [train] folder"
+        ) from None
     except BlockingIOError:
-        raise Error(f"{folder}: is in use by {_holder(folder / NAME)}; wait until that run ends or stop it, or choose "
-                    "another [train] folder") from None
+        raise Error(
+            f"{folder}: is in use by {_holder(folder / NAME)}; wait until that run ends or stop it, or choose "
+            "another [train] folder"
+        ) from None
     except OSError as error:
-        raise Error(f"{folder}: the run folder cannot be written ({error.strerror}); choose another [train] folder"
-                    ) from None
+        raise Error(
+            f"{folder}: the run folder cannot be written ({error.strerror}); choose another [train] folder"
+        ) from None
     try:
         yield
     finally:
@@ -89,7 +94,9 @@ def _lock(path: pathlib.Path) -> IO[str]:
             raise
         file.close()  # whoever held the lock has removed the file meanwhile
     file.truncate(0)
-    file.write(f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
+    file.write(
+        f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
+    )
     file.flush()
     return file
 

@@ -14,7 +14,10 @@ def peak_memory() -> str:
     """
     gpus = tf.config.list_logical_devices("GPU")
     if gpus:
-        peaks = [tf.config.experimental.get_memory_info(gpu.name.removeprefix("/device:"))["peak"] for gpu in gpus]
+        peaks = [
+            tf.config.experimental.get_memory_info(gpu.name.removeprefix("/device:"))["peak"]
+            for gpu in gpus
+        ]
         return f"{max(peaks) / 2**20:,.0f} MB of a GPU"
     try:
         import resource

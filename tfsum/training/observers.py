@@ -7,8 +7,13 @@ import keras
 from tfsum.training.profile import Profile
 
 
-def observed(progress: keras.callbacks.Callback, ends: keras.callbacks.Callback, folder: pathlib.Path,
-             tensorboard: bool, profile: str) -> list[keras.callbacks.Callback]:
+def observed(
+    progress: keras.callbacks.Callback,
+    ends: keras.callbacks.Callback,
+    folder: pathlib.Path,
+    tensorboard: bool,
+    profile: str,
+) -> list[keras.callbacks.Callback]:
     """Puts a run's own callback among those that only watch it, on the worker that reports.
 
     Args:
@@ -21,7 +26,10 @@ def observed(progress: keras.callbacks.Callback, ends: keras.callbacks.Callback,
 
     Example:
         >>> progress, ends = keras.callbacks.Callback(), keras.callbacks.Callback()
-        >>> [type(made).__name__ for made in observed(progress, ends, pathlib.Path("runs/a"), False, "20:30")]
+        >>> [
+        ...     type(made).__name__
+        ...     for made in observed(progress, ends, pathlib.Path("runs/a"), False, "20:30")
+        ... ]
         ['Callback', 'Profile', 'Callback']
     """
     before = [progress]
@@ -29,4 +37,8 @@ def observed(progress: keras.callbacks.Callback, ends: keras.callbacks.Callback,
         before.append(Profile(profile, folder / "profile"))
     if not tensorboard:
         return [*before, ends]
-    return [*before, ends, keras.callbacks.TensorBoard(str(folder / "tensorboard"), write_graph=False)]
+    return [
+        *before,
+        ends,
+        keras.callbacks.TensorBoard(str(folder / "tensorboard"), write_graph=False),
+    ]

@@ -1,6 +1,5 @@
 """The papers' optimizer: Adam in torch's form, the Transformer's warm-up schedule, learning rates by group."""
 
-
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,12 +73,18 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
         if self.total_steps is None:
             later = ops.sqrt(warmup / t)
         else:
-            later = ops.maximum(0.0, (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup))
+            later = ops.maximum(
+                0.0, (self.total_steps + 1.0 - t) / max(1.0, self.total_steps + 1.0 - warmup)
+            )
         return self.peak * ops.minimum(t / warmup, later)
 
     def get_config(self) -> dict:
         """Returns the arguments of the schedule."""
-        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
+        return {
+            "peak": self.peak,
+            "warmup_steps": self.warmup_steps,
+            "total_steps": self.total_steps,
+        }
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -113,7 +118,11 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
 
     def get_config(self) -> dict:
         """Returns the arguments of the schedule."""
-        return {"peak": self.peak, "warmup_steps": self.warmup_steps, "total_steps": self.total_steps}
+        return {
+            "peak": self.peak,
+            "warmup_steps": self.warmup_steps,
+            "total_steps": self.total_steps,
+        }
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -141,25 +150,38 @@ class Adam(keras.optimizers.Adam):
         >>> optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
     """
 
-    def __init__(self, learning_rate: Any = 1e-3, factors: dict[str, float] | None = None, epsilon: float = 1e-9,
-                 bias_correction: bool = True, groups: dict[str, Any] | None = None, name: str = "adam",
-                 **kwargs: Any) -> None:
+    def __init__(
+        self,
+        learning_rate: Any = 1e-3,
+        factors: dict[str, float] | None = None,
+        epsilon: float = 1e-9,
+        bias_correction: bool = True,
+        groups: dict[str, Any] | None = None,
+        name: str = "adam",
+        **kwargs: Any,
+    ) -> None:
         # A fixed name: Keras would number it per process, and checkpoints would not match.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
-        self.groups = {part: keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
-                       for part, rate in (groups or {}).items()}
+        self.groups = {
+            part: keras.saving.deserialize_keras_object(rate) if isinstance(rate, dict) else rate
+            for part, rate in (groups or {}).items()
+        }
         self.bias_correction = bias_correction
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Creates the moments, and looks up the factor and decay of each variable."""
         super().build(variables)
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
-        self._factor_of = [self._innermost(self.factors, variable.path, 1.0) for variable in variables]
+        self._factor_of = [
+            self._innermost(self.factors, variable.path, 1.0) for variable in variables
+        ]
         names = {part: part for part in self.groups}
         self._group_of = [self._innermost(names, variable.path, "") for variable in variables]
-        self._decay_of = [self.weight_decay if self.weight_decay and self._use_weight_decay(v) else 0.0
-                          for v in variables]
+        self._decay_of = [
+            self.weight_decay if self.weight_decay and self._use_weight_decay(v) else 0.0
+            for v in variables
+        ]
 
     @staticmethod
     def _innermost(values: dict, path: str, default: Any) -> Any:
@@ -170,25 +192,40 @@ class Adam(keras.optimizers.Adam):
         clipped = list(gradients)
         for group in ("", *self.groups):
             here = [i for i, other in enumerate(self._groups_now) if other == group]
-            for i, gradient in zip(here, super()._clip_gradients([gradients[i] for i in here]), strict=True):
+            for i, gradient in zip(
+                here, super()._clip_gradients([gradients[i] for i in here]), strict=True
+            ):
                 clipped[i] = gradient
         return clipped
 
     def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
         """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
 
-    def apply(self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None) -> None:
+    def apply(
+        self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None
+    ) -> None:
         """Applies gradients; what is the same for all variables of a type is computed once, not for each."""
         variables = trainable_variables or self._trainable_variables
-        self._groups_now = [self._group_of[self._get_variable_index(variable)]
-                            for gradient, variable in zip(grads, variables) if gradient is not None]
+        self._groups_now = [
+            self._group_of[self._get_variable_index(variable)]
+            for gradient, variable in zip(grads, variables)
+            if gradient is not None
+        ]
         self._corrections: dict[str, tuple[Any, Any]] = {}
         if self.bias_correction:
-            for kind in {keras.backend.standardize_dtype(v.dtype) for v in trainable_variables or self._momentums}:
+            for kind in {
+                keras.backend.standardize_dtype(v.dtype)
+                for v in trainable_variables or self._momentums
+            }:
                 step = ops.cast(self.iterations + 1, kind)
-                self._corrections[kind] = (1 - ops.power(ops.cast(self.beta_1, kind), step),
-                                           1 - ops.power(ops.cast(self.beta_2, kind), step))
-        self._rates = {part: rate(self.iterations) if callable(rate) else rate for part, rate in self.groups.items()}
+                self._corrections[kind] = (
+                    1 - ops.power(ops.cast(self.beta_1, kind), step),
+                    1 - ops.power(ops.cast(self.beta_2, kind), step),
+                )
+        self._rates = {
+            part: rate(self.iterations) if callable(rate) else rate
+            for part, rate in self.groups.items()
+        }
         super().apply(grads, trainable_variables)
 
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
@@ -210,7 +247,13 @@ class Adam(keras.optimizers.Adam):
 
     def get_config(self) -> dict:
         """Returns the arguments of the optimizer."""
-        groups = {part: keras.saving.serialize_keras_object(rate) if callable(rate) else rate
-                  for part, rate in self.groups.items()}
-        return {**super().get_config(), "factors": self.factors, "bias_correction": self.bias_correction,
-                "groups": groups}
+        groups = {
+            part: keras.saving.serialize_keras_object(rate) if callable(rate) else rate
+            for part, rate in self.groups.items()
+        }
+        return {
+            **super().get_config(),
+            "factors": self.factors,
+            "bias_correction": self.bias_correction,
+            "groups": groups,
+        }

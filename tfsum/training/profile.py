@@ -30,7 +30,9 @@ def profiled_steps(text: str) -> range:
     if not text:
         return range(0)
     if not found or not 1 <= int(found[1]) <= int(found[2]):
-        raise RecipeError(f"[train] profile is {text!r}; expected the first and the last step, such as \"20:30\"")
+        raise RecipeError(
+            f'[train] profile is {text!r}; expected the first and the last step, such as "20:30"'
+        )
     return range(int(found[1]), int(found[2]) + 1)
 
 
@@ -42,12 +44,19 @@ class Profile(keras.callbacks.Callback):
         folder: where the files are written.
 
     Example:
-        >>> model.fit(dataset, verbose=0, callbacks=[Profile("20:30", "runs/news/profile")])  # doctest: +SKIP
+        >>> model.fit(
+        ...     dataset, verbose=0, callbacks=[Profile("20:30", "runs/news/profile")]
+        ... )  # doctest: +SKIP
     """
 
     def __init__(self, steps: str, folder: str | pathlib.Path) -> None:
         super().__init__()
-        self._steps, self._folder, self._step, self._on = profiled_steps(steps), str(folder), 0, False
+        self._steps, self._folder, self._step, self._on = (
+            profiled_steps(steps),
+            str(folder),
+            0,
+            False,
+        )
 
     def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
         """Begins to record at the first step."""
@@ -66,5 +75,7 @@ class Profile(keras.callbacks.Callback):
         if self._on:
             self._on = False
             tf.profiler.experimental.stop()
-            log(f"profile of the steps {self._steps[0]} to {self._step} of this process: {self._folder}; look at it by "
-                f"`tensorboard --logdir {self._folder}` with the package tensorboard-plugin-profile")
+            log(
+                f"profile of the steps {self._steps[0]} to {self._step} of this process: {self._folder}; look at it by "
+                f"`tensorboard --logdir {self._folder}` with the package tensorboard-plugin-profile"
+            )

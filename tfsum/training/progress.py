@@ -21,7 +21,9 @@ class Progress(keras.callbacks.Callback):
         done: steps done before this process.
 
     Example:
-        >>> model.fit(dataset, verbose=0, callbacks=[Progress(total=1000, done=0)])  # doctest: +SKIP
+        >>> model.fit(
+        ...     dataset, verbose=0, callbacks=[Progress(total=1000, done=0)]
+        ... )  # doctest: +SKIP
     """
 
     def __init__(self, total: int, done: int) -> None:
@@ -36,8 +38,14 @@ class Progress(keras.callbacks.Callback):
 
         self._restart()
         if sys.stderr.isatty():
-            self._bar = tqdm(total=self._total, initial=self._step, unit="step", file=sys.stderr, leave=False,
-                             **bar_size())
+            self._bar = tqdm(
+                total=self._total,
+                initial=self._step,
+                unit="step",
+                file=sys.stderr,
+                leave=False,
+                **bar_size(),
+            )
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Counts a step, and shows it if that is due."""
@@ -47,7 +55,9 @@ class Progress(keras.callbacks.Callback):
         self._positions += float(logs["positions"])
         shown = f"loss {float(logs['loss']):.4f}  rate {float(self.model.optimizer.learning_rate):.2e}  "
         now = time.monotonic()
-        if self._step == self._first:  # in which TensorFlow traces the graph: no measure of the others
+        if (
+            self._step == self._first
+        ):  # in which TensorFlow traces the graph: no measure of the others
             shown += f"first step after {now - self._since:.0f} s"
             self._restart()
         else:

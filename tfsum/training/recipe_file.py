@@ -123,11 +123,15 @@ def read_recipe(
     given, errors = read_given(path, overrides)
     resolved, more = check(given, schema_of(given))
     if errors + more:
-        raise RecipeError("\n  ".join([f"{pathlib.Path(path)}: {len(errors + more)} error(s)", *errors, *more]))
+        raise RecipeError(
+            "\n  ".join([f"{pathlib.Path(path)}: {len(errors + more)} error(s)", *errors, *more])
+        )
     return resolved
 
 
-def read_given(path: str | pathlib.Path, overrides: Iterable[str] = ()) -> tuple[dict[str, Any], list[str]]:
+def read_given(
+    path: str | pathlib.Path, overrides: Iterable[str] = ()
+) -> tuple[dict[str, Any], list[str]]:
     """What a recipe and overrides say, unchecked and without defaults; for who needs a key before TensorFlow is loaded.
 
     Args:
@@ -185,23 +189,30 @@ def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tu
     """The value of one key, and the error if it is invalid."""
     if name not in table:
         if key.default is REQUIRED:
-            return None, f"[{section}] {name} is missing; it has no default, expected {key.wants() or 'a value'}"
+            return (
+                None,
+                f"[{section}] {name} is missing; it has no default, expected {key.wants() or 'a value'}",
+            )
         return key.default, ""
     try:
         return key.accept(table[name]), ""
     except ValueError:
         found = table[name]
-        error = f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
+        error = (
+            f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
+        )
         return None, error + _quoted(section, name, found, key)
 
 
 def _quoted(section: str, name: str, found: Any, key: Key) -> str:
     """Advice on quoting, for a value that lost or lacks its quotes."""
     if list in key.types and type(found) is str:
-        return f"; on a command line put it in quotes: --set '{section}.{name}=[\"a\", \"b\"]'"
+        return f'; on a command line put it in quotes: --set \'{section}.{name}=["a", "b"]\''
     if str in key.types and type(found) is int and not key.choices:
-        return (f"; a number that is a name is put in quotes: {name} = \"{found}\" or "
-                f"--set '{section}.{name}=\"{found}\"'")
+        return (
+            f'; a number that is a name is put in quotes: {name} = "{found}" or '
+            f"--set '{section}.{name}=\"{found}\"'"
+        )
     return ""
 
 
@@ -217,7 +228,9 @@ def _allowed(hint: Any) -> tuple[tuple[type, ...], tuple]:
             return (), ()
         # Literal | float: the numbers beside the literals cannot be listed, so the types alone are checked.
         literal = all(choices or kinds == (type(None),) for kinds, choices in parts)
-        return sum((kinds for kinds, _ in parts), ()), sum((c for _, c in parts), ()) if literal else ()
+        return sum((kinds for kinds, _ in parts), ()), sum(
+            (c for _, c in parts), ()
+        ) if literal else ()
     kind = origin or hint
     if kind in (str, int, float, bool, dict, type(None)):
         return (kind,), ()
@@ -249,7 +262,9 @@ def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
         place, equals, value = text.partition("=")
         section, dot, name = place.strip().partition(".")
         if not (equals and dot and section and name):
-            errors.append(f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4")
+            errors.append(
+                f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4"
+            )
             continue
         table = given.setdefault(section, {})
         if not isinstance(table, dict):
@@ -276,7 +291,9 @@ def _unknown_section(name: str, table: Any, schema: Schema) -> str:
     near = difflib.get_close_matches(name, schema, n=1)
     kind = f"section [{name}]" if isinstance(table, dict) else f"key {name} outside of a section"
     return f"unknown {kind}; " + (
-        f"did you mean [{near[0]}]?" if near else "expected " + " ".join(f"[{section}]" for section in schema)
+        f"did you mean [{near[0]}]?"
+        if near
+        else "expected " + " ".join(f"[{section}]" for section in schema)
     )
 
 

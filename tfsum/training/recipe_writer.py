@@ -62,7 +62,9 @@ def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[st
     file = folder / "recipe.toml"
     if not (file.is_file() and any((folder / "checkpoints").glob("ckpt-*.json"))):
         return []
-    old_recipe, new_recipe = (tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe)))
+    old_recipe, new_recipe = (
+        tomllib.loads(text) for text in (file.read_text(encoding="utf-8"), to_toml(recipe))
+    )
     for section in FIXED:
         old, new = old_recipe.get(section, {}), new_recipe.get(section, {})
         for name in sorted({*old, *new} - {"records", "processes"}):  # where and how fast, not what
@@ -70,10 +72,14 @@ def compare_with_started_run(recipe: Mapping[str, Mapping[str, Any]]) -> list[st
                 raise RecipeError(
                     f"{folder}: the run in this folder was started with [{section}] {name} = "
                     f"{_shown(old.get(name))}, and the recipe now has {_shown(new.get(name))}; to start over, "
-                    "choose another [train] folder or remove this one")
+                    "choose another [train] folder or remove this one"
+                )
     old, new = old_recipe.get("train", {}), new_recipe.get("train", {})
-    return [f"[train] {name} was {_shown(old.get(name))} and is {_shown(new.get(name))} from here on"
-            for name in sorted({*old, *new} - {"folder"}) if old.get(name) != new.get(name)]
+    return [
+        f"[train] {name} was {_shown(old.get(name))} and is {_shown(new.get(name))} from here on"
+        for name in sorted({*old, *new} - {"folder"})
+        if old.get(name) != new.get(name)
+    ]
 
 
 def _shown(value: Any) -> str:
@@ -90,8 +96,10 @@ def without_folders(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[s
         >>> without_folders({"train": {"folder": "runs/news", "steps": 100}})
         {'train': {'steps': 100}}
     """
-    return {section: {k: v for k, v in table.items() if (section, k) not in FOLDERS}
-            for section, table in recipe.items()}
+    return {
+        section: {k: v for k, v in table.items() if (section, k) not in FOLDERS}
+        for section, table in recipe.items()
+    }
 
 
 def to_toml(recipe: Mapping[str, Mapping[str, Any]]) -> str:
@@ -133,5 +141,11 @@ def _value(place: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(_value(place, item) for item in value) + "]"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{json.dumps(str(k))} = {_value(place, v)}" for k, v in value.items()) + "}"
-    raise RecipeError(f"{place}: {type(value).__name__} {value!r} has no form in TOML; give a number or text")
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(str(k))} = {_value(place, v)}" for k, v in value.items())
+            + "}"
+        )
+    raise RecipeError(
+        f"{place}: {type(value).__name__} {value!r} has no form in TOML; give a number or text"
+    )

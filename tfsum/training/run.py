@@ -51,22 +51,35 @@ class Run:
 
     Example:
         >>> class MyRun(Run):  # doctest: +SKIP
-        ...     def batches(self, done): return self.shared(my_batcher, done), self.settings.steps
-        ...     def measure(self): return {"accuracy": ...}
-        ...     def selection_score(self, scores): return scores["accuracy"]
-        ...     def save_best(self, folder): self.model.save_pretrained(folder)
-        >>> MyRun(model, optimizer, RunSettings(folder="runs/mine", steps=1000)).fit()  # doctest: +SKIP
+        ...     def batches(self, done):
+        ...         return self.shared(my_batcher, done), self.settings.steps
+        ...
+        ...     def measure(self):
+        ...         return {"accuracy": ...}
+        ...
+        ...     def selection_score(self, scores):
+        ...         return scores["accuracy"]
+        ...
+        ...     def save_best(self, folder):
+        ...         self.model.save_pretrained(folder)
+        >>> MyRun(
+        ...     model, optimizer, RunSettings(folder="runs/mine", steps=1000)
+        ... ).fit()  # doctest: +SKIP
         PosixPath('runs/mine/best')
     """
 
-    def __init__(self, model: Model, optimizer: keras.optimizers.Optimizer, settings: RunSettings) -> None:
+    def __init__(
+        self, model: Model, optimizer: keras.optimizers.Optimizer, settings: RunSettings
+    ) -> None:
         self.folder = pathlib.Path(settings.folder)
         # Of the subclass's own classes.
         self.model: Any = model
         self.settings: Any = settings
         self.workers = Workers(model.distribute_strategy)
         if self.folder.exists() and not self.folder.is_dir():
-            raise Error(f"{self.folder}: is a file, expected a run folder; choose another [train] folder")
+            raise Error(
+                f"{self.folder}: is a file, expected a run folder; choose another [train] folder"
+            )
         if self.workers.is_chief:
             self.folder.mkdir(parents=True, exist_ok=True)
         model.micro_batches = settings.micro_batches
@@ -76,9 +89,14 @@ class Run:
             model.compile(optimizer=optimizer, jit_compile=settings.jit_compile)
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
-        variables = {"model": model.variables, "optimizer": optimizer.variables, "average": self.average.variables}
-        self._checkpoints = Checkpoints(self.folder / "checkpoints", variables, settings.keep,
-                                        self._check_copies)
+        variables = {
+            "model": model.variables,
+            "optimizer": optimizer.variables,
+            "average": self.average.variables,
+        }
+        self._checkpoints = Checkpoints(
+            self.folder / "checkpoints", variables, settings.keep, self._check_copies
+        )
         self.variables = [variable for group in variables.values() for variable in group]
         self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
         self._warned = False  # of a loss that explodes
@@ -120,7 +138,9 @@ class Run:
         self.batches(self.settings.steps - 1)  # later ones may be larger
         if self._shared is None:
             return None
-        return self._shared.largest(self.model.distribute_strategy.num_replicas_in_sync, self.settings.micro_batches)
+        return self._shared.largest(
+            self.model.distribute_strategy.num_replicas_in_sync, self.settings.micro_batches
+        )
 
     def shared(self, batcher: Batcher, done: int) -> tf.data.Dataset:
         """The batches of training, the rows of each shared among all replicas: a step sees the same on any strategy.
@@ -136,8 +156,13 @@ class Run:
         def local(context: tf.distribute.InputContext) -> tf.data.Dataset:
             here = of // context.num_input_pipelines
             first = context.input_pipeline_id * here
-            return batcher.dataset(training=True, seed=self.settings.seed, skip_batches=done,
-                                   replicas=range(first, first + here), of=of)
+            return batcher.dataset(
+                training=True,
+                seed=self.settings.seed,
+                skip_batches=done,
+                replicas=range(first, first + here),
+                of=of,
+            )
 
         if of == 1:
             return local(tf.distribute.InputContext())
@@ -164,8 +189,10 @@ class Run:
         self.workers.take_from_chief(self.variables)
         done, steps = self.steps_done, self.settings.steps
         if done >= steps:
-            log(f"{done} steps are done and {steps} were asked for, so nothing is trained; to continue, raise "
-                "train.steps; to start over, change train.folder")
+            log(
+                f"{done} steps are done and {steps} were asked for, so nothing is trained; to continue, raise "
+                "train.steps; to start over, change train.folder"
+            )
         elif done:
             log(f"resuming after step {done} of {steps}")
             self._note_other_layout()
@@ -173,16 +200,26 @@ class Run:
         self._saved, self._saved_at = done, time.monotonic()
         progress = Progress(steps, done)
         with _signals() as received, self._written_at_the_end(), contextlib.closing(progress):
-            ends = keras.callbacks.LambdaCallback(on_train_batch_end=lambda _, logs: self._end_step(logs, received),
-                                                  on_epoch_end=lambda _, logs: self._end_interval(logs))
-            watched = observed(progress, ends, self.folder, self.settings.tensorboard, self.settings.profile)
+            ends = keras.callbacks.LambdaCallback(
+                on_train_batch_end=lambda _, logs: self._end_step(logs, received),
+                on_epoch_end=lambda _, logs: self._end_interval(logs),
+            )
+            watched = observed(
+                progress, ends, self.folder, self.settings.tensorboard, self.settings.profile
+            )
             callbacks = [self.average, *(watched if self.workers.is_chief else [ends])]
-            while done < steps and not any(self.workers.exchange(bool(received))) and not self.out_of_patience:
+            while (
+                done < steps
+                and not any(self.workers.exchange(bool(received)))
+                and not self.out_of_patience
+            ):
                 self._take_steps(done, callbacks)
                 done = self.steps_done
         if self.out_of_patience:
-            log(f"ended early, at step {done} of {steps}: {self.settings.patience} validations in a row were no better "
-                f"than that of step {self.state['best']['step']}")
+            log(
+                f"ended early, at step {done} of {steps}: {self.settings.patience} validations in a row were no better "
+                f"than that of step {self.state['best']['step']}"
+            )
         elif done < steps:
             raise Stopped(f"stopped after step {done} of {steps}; run the same command to resume")
         return self.folder / "best"
@@ -190,8 +227,10 @@ class Run:
     def _note_other_layout(self) -> None:
         before = self.state.get("layout", self._layout)
         if before != self._layout:
-            log(f"before, this run was on {before}, and now it is on {self._layout}: the batches stay the same, and "
-                "the weights differ by rounding alone, unless there is dropout, which draws other numbers")
+            log(
+                f"before, this run was on {before}, and now it is on {self._layout}: the batches stay the same, and "
+                "the weights differ by rounding alone, unless there is dropout, which draws other numbers"
+            )
 
     @property
     def steps_done(self) -> int:
@@ -214,8 +253,15 @@ class Run:
         every = self.settings.validate_every
         dataset, until = self.batches(done)
         epoch, self._counted_from = done // every, time.monotonic()
-        self.model.fit(dataset, steps_per_epoch=min(every - done % every, until - done), verbose=0, shuffle=False,
-                       initial_epoch=epoch, epochs=epoch + 1, callbacks=callbacks)
+        self.model.fit(
+            dataset,
+            steps_per_epoch=min(every - done % every, until - done),
+            verbose=0,
+            shuffle=False,
+            initial_epoch=epoch,
+            epochs=epoch + 1,
+            callbacks=callbacks,
+        )
 
     def _end_step(self, logs: dict[str, Any], received: list[int]) -> None:
         self._check_loss(float(logs["loss"]))
@@ -252,7 +298,9 @@ class Run:
     def _save_by_time(self) -> None:
         """Between validations, saves where `checkpoint_minutes` have passed; on the chief alone, without the others."""
         minutes = self.settings.checkpoint_minutes
-        if not (minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes):
+        if not (
+            minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes
+        ):
             return
         step = self.steps_done
         if self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
@@ -269,7 +317,9 @@ class Run:
             try:
                 self._checkpoints.wait()
             except Error as error:
-                if not isinstance(error, _NotFiniteError):  # which the block has raised, of a later step
+                if not isinstance(
+                    error, _NotFiniteError
+                ):  # which the block has raised, of a later step
                     log(str(error))
             raise
         self.workers.by_chief(self._checkpoints.wait)
@@ -281,31 +331,44 @@ class Run:
             raise self._broken(step, f"the loss of step {step} is {loss}")
         first = self.state.setdefault("first_loss", abs(loss))
         if abs(loss) > EXPLODED * first > 0 and not self._warned:
-            log(f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g}; lower "
-                "train.learning_rate, or set train.clip_norm")
+            log(
+                f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g}; lower "
+                "train.learning_rate, or set train.clip_norm"
+            )
             self._warned = True
 
     def _check_weights(self, step: int) -> None:
         """Stops the run, on all workers, before weights that are no finite numbers are validated."""
-        self._check_finite(step, ((variable.path, variable.numpy()) for variable in self.model.trainable_variables))
+        self._check_finite(
+            step, ((variable.path, variable.numpy()) for variable in self.model.trainable_variables)
+        )
 
     def _check_copies(self, step: int, copies: Copies) -> None:
         """Stops a checkpoint, in its thread, before weights that are no finite numbers are written."""
         trained = {variable.path for variable in self.model.trainable_variables}
-        self._check_finite(step, ((path, copy) for path, copy in copies["model"].items() if path in trained))
+        self._check_finite(
+            step, ((path, copy) for path, copy in copies["model"].items() if path in trained)
+        )
 
     def _check_finite(self, step: int, weights: Iterable[tuple[str, np.ndarray]]) -> None:
         for path, weight in weights:
             if not np.isfinite(weight).all():
-                raise self._broken(step, f"{path} holds numbers that are not finite after step {step}")
+                raise self._broken(
+                    step, f"{path} holds numbers that are not finite after step {step}"
+                )
 
     def _broken(self, step: int, what: str) -> Error:
         rows = self.rows(step)
-        batch = f" Its batch: {', '.join(rows[:NAMED])}{', ...' if len(rows) > NAMED else ''}." if rows else ""
+        batch = (
+            f" Its batch: {', '.join(rows[:NAMED])}{', ...' if len(rows) > NAMED else ''}."
+            if rows
+            else ""
+        )
         return _NotFiniteError(
             f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
             f"{self.folder}. Look at these examples, lower train.learning_rate or set train.clip_norm, and run the "
-            "command again")
+            "command again"
+        )
 
     def _validate(self, step: int) -> dict[str, float]:
         """Validates the averaged weights, saves the best model, and writes history.json."""
@@ -321,12 +384,18 @@ class Run:
         return scores
 
     def _write_history(self) -> None:
-        history = {**self.state, "seconds": round(self.state["seconds"]), "ended_early": self.out_of_patience}
+        history = {
+            **self.state,
+            "seconds": round(self.state["seconds"]),
+            "ended_early": self.out_of_patience,
+        }
         try:
             write_atomically(self.folder / "history.json", json.dumps(history, indent=1))
         except OSError as error:
-            raise Error(f"{self.folder / 'history.json'}: cannot be written ({error.strerror}); the last checkpoint is "
-                        "kept. Make room, and run the command again to resume") from None
+            raise Error(
+                f"{self.folder / 'history.json'}: cannot be written ({error.strerror}); the last checkpoint is "
+                "kept. Make room, and run the command again to resume"
+            ) from None
 
 
 class _NotFiniteError(Error):
@@ -337,8 +406,10 @@ class _NotFiniteError(Error):
 def _signals() -> Iterator[list[int]]:
     """Collects SIGINT and SIGTERM in a list inside the block, so that a step is never interrupted."""
     received: list[int] = []
-    before = {number: signal.signal(number, lambda found, _: received.append(found))
-              for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {
+        number: signal.signal(number, lambda found, _: received.append(found))
+        for number in (signal.SIGINT, signal.SIGTERM)
+    }
     try:
         yield received
     finally:

@@ -27,7 +27,9 @@ class RunSummary:
         history: the scores of each validation, with its step.
 
     Example:
-        >>> RunSummary("runs/news", "stopped", 100, 200, {"step": 100, "rouge1": 35.2}, 1.5, {}, []).state
+        >>> RunSummary(
+        ...     "runs/news", "stopped", 100, 200, {"step": 100, "rouge1": 35.2}, 1.5, {}, []
+        ... ).state
         'stopped'
     """
 
@@ -58,10 +60,14 @@ def find_runs(folder: str | pathlib.Path) -> list[RunSummary]:
         Traceback (most recent call last):
         tfsum.errors.DataError: no_such_folder: no run is there (a folder with recipe.toml); ...
     """
-    found = [read_run(recipe.parent) for recipe in sorted(pathlib.Path(folder).rglob("recipe.toml"))]
+    found = [
+        read_run(recipe.parent) for recipe in sorted(pathlib.Path(folder).rglob("recipe.toml"))
+    ]
     if not found:
-        raise DataError(f"{folder}: no run is there (a folder with recipe.toml); name the folder that runs are in, "
-                        "such as runs")
+        raise DataError(
+            f"{folder}: no run is there (a folder with recipe.toml); name the folder that runs are in, "
+            "such as runs"
+        )
     return found
 
 
@@ -92,12 +98,27 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
     steps = recipe.get("train", {}).get("steps", 0)
     names = [_CHECKPOINT.fullmatch(path.name) for path in (folder / "checkpoints").glob("*.json")]
     step = max((int(name[1]) for name in names if name), default=0)
-    state = ("running" if is_locked(folder) else "ended early" if history.get("ended_early") else
-             "finished" if step >= steps else "stopped")
+    state = (
+        "running"
+        if is_locked(folder)
+        else "ended early"
+        if history.get("ended_early")
+        else "finished"
+        if step >= steps
+        else "stopped"
+    )
     seconds = history.get("seconds") or 0
     rows = history.get("history") or []
-    return RunSummary(str(folder), state, step, steps, history.get("best") or {},
-                      seconds / rows[-1]["step"] if rows and seconds else None, recipe, rows)
+    return RunSummary(
+        str(folder),
+        state,
+        step,
+        steps,
+        history.get("best") or {},
+        seconds / rows[-1]["step"] if rows and seconds else None,
+        recipe,
+        rows,
+    )
 
 
 def differences(one: RunSummary, other: RunSummary) -> list[tuple[str, Any, Any]]:
@@ -111,7 +132,16 @@ def differences(one: RunSummary, other: RunSummary) -> list[tuple[str, Any, Any]
         >>> differences(run, dataclasses.replace(run, recipe={"train": {"seed": 2}}))
         [('[train] seed', 1, 2)]
     """
-    flat = [{f"[{section}] {key}": value for section, table in run.recipe.items() for key, value in table.items()}
-            for run in (one, other)]
-    return [(key, flat[0].get(key), flat[1].get(key)) for key in sorted({*flat[0], *flat[1]} - {"[train] folder"})
-            if flat[0].get(key) != flat[1].get(key)]
+    flat = [
+        {
+            f"[{section}] {key}": value
+            for section, table in run.recipe.items()
+            for key, value in table.items()
+        }
+        for run in (one, other)
+    ]
+    return [
+        (key, flat[0].get(key), flat[1].get(key))
+        for key in sorted({*flat[0], *flat[1]} - {"[train] folder"})
+        if flat[0].get(key) != flat[1].get(key)
+    ]

@@ -65,12 +65,18 @@ class RunSettings:
         if not self.checkpoint_minutes >= 0:
             raise Error(f"checkpoint_minutes is {self.checkpoint_minutes}; expected 0 or more")
         if self.deterministic and self.jit_compile:
-            raise Error("deterministic and jit_compile are both true, and XLA does not promise the same bits; leave "
-                        "one out")
+            raise Error(
+                "deterministic and jit_compile are both true, and XLA does not promise the same bits; leave "
+                "one out"
+            )
         if self.tensorboard and importlib.util.find_spec("tensorboard") is None:
-            raise Error("[train] tensorboard is true, and its package is not installed: run pip install "
-                        "'tfsum[tensorboard]', or leave the key out")
+            raise Error(
+                "[train] tensorboard is true, and its package is not installed: run pip install "
+                "'tfsum[tensorboard]', or leave the key out"
+            )
         profiled_steps(self.profile)
         for name, key in keys_of(type(self)).items():
             if key.choices and getattr(self, name) not in key.choices:
-                raise RecipeError(f"[train] {name} is {getattr(self, name)!r}; expected {key.wants()}")
+                raise RecipeError(
+                    f"[train] {name} is {getattr(self, name)!r}; expected {key.wants()}"
+                )

@@ -31,21 +31,36 @@ def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]
         >>> check_same_training(Workers(tf.distribute.get_strategy()), {"train": {"steps": 10}})
     """
     first, *others = workers.exchange(_described(recipe) if workers.count > 1 else {})
-    wrong = [f"{name} is {other.get(name)!r} on worker {number} and {first.get(name)!r} on worker 0"
-             for number, other in enumerate(others, start=1) for name in sorted({*first, *other})
-             if first.get(name) != other.get(name)]
+    wrong = [
+        f"{name} is {other.get(name)!r} on worker {number} and {first.get(name)!r} on worker 0"
+        for number, other in enumerate(others, start=1)
+        for name in sorted({*first, *other})
+        if first.get(name) != other.get(name)
+    ]
     if wrong:
-        raise RecipeError(f"the workers train different things: {'; '.join(wrong)}. Start all with the same recipe, "
-                          "corpora and versions")
+        raise RecipeError(
+            f"the workers train different things: {'; '.join(wrong)}. Start all with the same recipe, "
+            "corpora and versions"
+        )
 
 
 def _described(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
     """What must be the same, by name."""
-    keys = {f"[{section}] {name}": json.dumps(value, default=os.fspath)
-            for section, table in without_folders(recipe).items() for name, value in table.items()}
-    corpora = {f"the file {path}": _fingerprint(path) for value in recipe.get("data", {}).values()
-               if isinstance(value, str | os.PathLike) and (path := pathlib.Path(value)).is_file()}
-    return {**{f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES}, **keys, **corpora}
+    keys = {
+        f"[{section}] {name}": json.dumps(value, default=os.fspath)
+        for section, table in without_folders(recipe).items()
+        for name, value in table.items()
+    }
+    corpora = {
+        f"the file {path}": _fingerprint(path)
+        for value in recipe.get("data", {}).values()
+        if isinstance(value, str | os.PathLike) and (path := pathlib.Path(value)).is_file()
+    }
+    return {
+        **{f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES},
+        **keys,
+        **corpora,
+    }
 
 
 def _fingerprint(path: pathlib.Path) -> str:

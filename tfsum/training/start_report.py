@@ -18,8 +18,14 @@ from tfsum.training.workers import Workers
 WATCHING = {("train", "profile"), ("train", "tensorboard")}
 
 
-def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers: Workers,
-                 variables: Sequence[Any], rows: float | None = None, part: Any = None) -> list[str]:
+def start_report(
+    recipe: Mapping[str, Mapping[str, Any]],
+    model: Model,
+    workers: Workers,
+    variables: Sequence[Any],
+    rows: float | None = None,
+    part: Any = None,
+) -> list[str]:
     """Describes a training.
 
     Args:
@@ -37,8 +43,12 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
         >>> from tfsum.models import Bert
         >>> bert = Bert(10, 8, 1, 2, 16)
         >>> bert.build()
-        >>> recipe = {"train": {"tokens_per_batch": 512, "micro_batches": 1, "precision": "float32"}}
-        >>> for line in start_report(recipe, bert, Workers(bert.distribute_strategy), bert.variables, rows=12.25):
+        >>> recipe = {
+        ...     "train": {"tokens_per_batch": 512, "micro_batches": 1, "precision": "float32"}
+        ... }
+        >>> for line in start_report(
+        ...     recipe, bert, Workers(bert.distribute_strategy), bert.variables, rows=12.25
+        ... ):
         ...     print(line)  # doctest: +ELLIPSIS
         recipe ...; tfsum ..., tensorflow ..., keras ..., numpy ..., Python ...
         strategy one: 1 CPU
@@ -47,31 +57,44 @@ def start_report(recipe: Mapping[str, Mapping[str, Any]], model: Model, workers:
         memory of a device: 0.04 MB for weights, gradients, optimizer and average; the activations of a part come on top
     """
     train = recipe["train"]
-    versions = ", ".join(f"{package.__name__} {package.__version__}" for package in (tfsum, tf, keras, np))
+    versions = ", ".join(
+        f"{package.__name__} {package.__version__}" for package in (tfsum, tf, keras, np)
+    )
     devices, parts = model.distribute_strategy.num_replicas_in_sync, train["micro_batches"]
     trained = [v for v in model.variables if v.trainable]
     # A task of one's own may count its batches otherwise.
     most = train.get("tokens_per_batch")
     tokens = f" of {most:,} tokens at the most, padding included" if most else ""
     mean = "" if rows is None else f" ({rows:.1f} rows on average)"
-    name = "multi_worker" if workers.count > 1 else "mirrored" if isinstance(
-        model.distribute_strategy, tf.distribute.MirroredStrategy) else "one"
+    name = (
+        "multi_worker"
+        if workers.count > 1
+        else "mirrored"
+        if isinstance(model.distribute_strategy, tf.distribute.MirroredStrategy)
+        else "one"
+    )
     shared = f", shared among {devices} devices" if devices > 1 else ""
-    return [f"recipe {recipe_hash(recipe)}; {versions}, Python {platform.python_version()}",
-            f"strategy {name}: {layout(workers, devices)}",
-            f"precision {train['precision']}; a batch{tokens}{mean}{shared}, in {parts} part{'s' if parts > 1 else ''}",
-            f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
-            _memory(variables, trained, parts, None if part is None else activation_bytes(model, part))]
+    return [
+        f"recipe {recipe_hash(recipe)}; {versions}, Python {platform.python_version()}",
+        f"strategy {name}: {layout(workers, devices)}",
+        f"precision {train['precision']}; a batch{tokens}{mean}{shared}, in {parts} part{'s' if parts > 1 else ''}",
+        f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
+        _memory(variables, trained, parts, None if part is None else activation_bytes(model, part)),
+    ]
 
 
-def _memory(variables: Sequence[Any], trained: Sequence[Any], parts: int, activations: int | None) -> str:
+def _memory(
+    variables: Sequence[Any], trained: Sequence[Any], parts: int, activations: int | None
+) -> str:
     """What a device needs; with several parts it holds their sum of gradients beside those of a part."""
     held = _bytes(variables) + _bytes(trained) * (2 if parts > 1 else 1)
     what = f"{_megabytes(held)} for weights, gradients, optimizer and average"
     if activations is None:
         return f"memory of a device: {what}; the activations of a part come on top"
-    return (f"memory of a device: about {_megabytes(held + activations)}: {what}, and about "
-            f"{_megabytes(activations)} for the activations of a part")
+    return (
+        f"memory of a device: about {_megabytes(held + activations)}: {what}, and about "
+        f"{_megabytes(activations)} for the activations of a part"
+    )
 
 
 def _megabytes(count: int) -> str:
@@ -101,13 +124,19 @@ def recipe_hash(recipe: Mapping[str, Mapping[str, Any]]) -> str:
     Two runs of the same hash have the same other keys and values.
 
     Example:
-        >>> recipe_hash({"train": {"steps": 1, "folder": "a"}}) == recipe_hash({"train": {"steps": 1, "folder": "b"}})
+        >>> recipe_hash({"train": {"steps": 1, "folder": "a"}}) == recipe_hash(
+        ...     {"train": {"steps": 1, "folder": "b"}}
+        ... )
         True
-        >>> recipe_hash({"train": {"steps": 1}}) == recipe_hash({"train": {"steps": 1, "profile": "20:30"}})
+        >>> recipe_hash({"train": {"steps": 1}}) == recipe_hash(
+        ...     {"train": {"steps": 1, "profile": "20:30"}}
+        ... )
         True
     """
-    learned = {section: {name: value for name, value in table.items() if (section, name) not in WATCHING}
-               for section, table in without_folders(recipe).items()}
+    learned = {
+        section: {name: value for name, value in table.items() if (section, name) not in WATCHING}
+        for section, table in without_folders(recipe).items()
+    }
     return hashlib.blake2b(to_toml(learned).encode(), digest_size=6).hexdigest()
 
 

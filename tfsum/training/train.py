@@ -77,7 +77,9 @@ def train_task(recipe: Recipe, task: TaskTraining) -> pathlib.Path:
         raise stopped from None
 
 
-def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy, workers: Workers) -> pathlib.Path:
+def _train(
+    recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy, workers: Workers
+) -> pathlib.Path:
     for line in workers.by_chief(lambda: compare_with_started_run(recipe)):
         log(line)
     data = _after_chief(workers, lambda: task.prepare_data(recipe))
@@ -89,11 +91,15 @@ def _train(recipe: Recipe, task: TaskTraining, strategy: tf.distribute.Strategy,
         run = task.make_run(recipe, data, model)
         if workers.is_chief:
             write_recipe(recipe, run.folder / "recipe.toml")
-        for line in start_report(recipe, model, workers, run.variables, run.rows_per_batch(), run.largest_part()):
+        for line in start_report(
+            recipe, model, workers, run.variables, run.rows_per_batch(), run.largest_part()
+        ):
             log(line)
         return run.fit()
     finally:
-        keras.config.set_dtype_policy(policy)  # a model that is exported afterwards is of the caller's precision
+        keras.config.set_dtype_policy(
+            policy
+        )  # a model that is exported afterwards is of the caller's precision
 
 
 def _locked_by_chief(workers: Workers, folder: str) -> contextlib.AbstractContextManager:

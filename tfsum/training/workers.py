@@ -11,11 +11,18 @@ import tensorflow as tf
 from tfsum.errors import Error, Stopped
 
 SUM = tf.distribute.ReduceOp.SUM
-LOST = (tf.errors.UnavailableError, tf.errors.AbortedError, tf.errors.CancelledError, tf.errors.DeadlineExceededError,
-        tf.errors.InternalError)
+LOST = (
+    tf.errors.UnavailableError,
+    tf.errors.AbortedError,
+    tf.errors.CancelledError,
+    tf.errors.DeadlineExceededError,
+    tf.errors.InternalError,
+)
 """What TensorFlow raises on the workers that are left; an InternalError may also be a fault of this one."""
 _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)")
-_TOGETHER = re.compile(r"collective|coordination|rpc", re.IGNORECASE)  # what InternalErrors of lost workers speak of
+_TOGETHER = re.compile(
+    r"collective|coordination|rpc", re.IGNORECASE
+)  # what InternalErrors of lost workers speak of
 
 
 def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopped | None:
@@ -29,20 +36,30 @@ def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopp
         The report, or None where the error is this worker's own.
 
     Example:
-        >>> print(lost_worker(RuntimeError("/job:worker/replica:0/task:1 is down")))  # doctest: +ELLIPSIS
+        >>> print(
+        ...     lost_worker(RuntimeError("/job:worker/replica:0/task:1 is down"))
+        ... )  # doctest: +ELLIPSIS
         worker 1 does not answer any more. ...
-        >>> lost_worker(tf.errors.InternalError(None, None, "libdevice not found at ./libdevice.10.bc")) is None
+        >>> lost_worker(
+        ...     tf.errors.InternalError(None, None, "libdevice not found at ./libdevice.10.bc")
+        ... ) is None
         True
     """
     tasks = [(job, int(number)) for job, number in _TASK.findall(str(error))]
     others = [task for task in tasks if task != own]
-    if isinstance(error, tf.errors.InternalError) and not others and not _TOGETHER.search(str(error)):
+    if (
+        isinstance(error, tf.errors.InternalError)
+        and not others
+        and not _TOGETHER.search(str(error))
+    ):
         return None
     who = " ".join(map(str, others[0])) if others else "another worker"
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     said = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
-    return Stopped(f"{who} does not answer any more. Start all workers again by the same command to resume from the "
-                   f"last checkpoint; the steps after it are trained again (TensorFlow: {said})")
+    return Stopped(
+        f"{who} does not answer any more. Start all workers again by the same command to resume from the "
+        f"last checkpoint; the steps after it are trained again (TensorFlow: {said})"
+    )
 
 
 class Workers:
@@ -68,7 +85,9 @@ class Workers:
     def __init__(self, strategy: tf.distribute.Strategy) -> None:
         self._strategy = strategy
         resolver = strategy.cluster_resolver
-        several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy) and resolver is not None
+        several = (
+            isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy) and resolver is not None
+        )
         jobs = resolver.cluster_spec().as_dict() if several else {"worker": [""]}
         self.count = sum(map(len, jobs.values()))
         self.index = int(resolver.task_id) if several else 0
@@ -76,8 +95,11 @@ class Workers:
             self.index += len(jobs["chief"])
         self.is_chief = self.index == 0
         self.task = (resolver.task_type, int(resolver.task_id)) if several else ("worker", 0)
-        self._run = tf.function(lambda vector: strategy.run(self._add, args=(vector,)), autograph=False,
-                                input_signature=[tf.TensorSpec([None], tf.int32)])
+        self._run = tf.function(
+            lambda vector: strategy.run(self._add, args=(vector,)),
+            autograph=False,
+            input_signature=[tf.TensorSpec([None], tf.int32)],
+        )
 
     def exchange(self, value: Any) -> list[Any]:
         """Sends a value to all workers.
@@ -91,7 +113,9 @@ class Workers:
         if self.count == 1:
             return [value]
         text = json.dumps(value).encode()
-        data = np.frombuffer(text + b" " * (-len(text) % 4), np.int32)  # blanks after JSON mean nothing
+        data = np.frombuffer(
+            text + b" " * (-len(text) % 4), np.int32
+        )  # blanks after JSON mean nothing
         sizes = np.zeros(self.count, np.int32)
         sizes[self.index] = len(data)
         sizes = self._sum(sizes)
@@ -129,9 +153,14 @@ class Workers:
                 raise Error(f"worker {index}: {share['error']}")
         totals = [share["total"] for share in shares]
         if len({*totals}) > 1:
-            raise Error(f"the workers have {', '.join(map(str, totals))} batches to validate; expected the same "
-                        "number: their records differ. Remove them on all workers and start again")
-        return [shares[number % self.count]["results"][number // self.count] for number in range(totals[0])]
+            raise Error(
+                f"the workers have {', '.join(map(str, totals))} batches to validate; expected the same "
+                "number: their records differ. Remove them on all workers and start again"
+            )
+        return [
+            shares[number % self.count]["results"][number // self.count]
+            for number in range(totals[0])
+        ]
 
     def by_chief(self, work: Callable[[], Any]) -> Any:
         """Does some work on the chief while the others wait.
@@ -166,7 +195,9 @@ class Workers:
         for variable in variables:  # one after another, so that one alone is in memory twice
             value = np.asarray(variable.numpy())
             content = value.tobytes() if self.is_chief else bytes(value.nbytes)
-            found = self._sum(np.frombuffer(content + bytes(-value.nbytes % 4), np.int32)).tobytes()[: value.nbytes]
+            found = self._sum(
+                np.frombuffer(content + bytes(-value.nbytes % 4), np.int32)
+            ).tobytes()[: value.nbytes]
             variable.assign(np.frombuffer(found, value.dtype).reshape(value.shape))
 
     def _sum(self, vector: np.ndarray) -> np.ndarray:
@@ -176,5 +207,7 @@ class Workers:
     def _add(self, vector: tf.Tensor) -> tf.Tensor:
         context = tf.distribute.get_replica_context()
         devices = context.num_replicas_in_sync // self.count
-        first = context.replica_id_in_sync_group % devices == 0  # of several devices of a worker one counts
+        first = (
+            context.replica_id_in_sync_group % devices == 0
+        )  # of several devices of a worker one counts
         return context.all_reduce(SUM, tf.where(first, vector, 0))

@@ -21,7 +21,9 @@ class Attention:
         keys: the Tk key tokens.
 
     Example:
-        >>> attention = Attention("self-attention", np.full((1, 2, 1, 1), 1.0, np.float32), ["a"], ["a"])
+        >>> attention = Attention(
+        ...     "self-attention", np.full((1, 2, 1, 1), 1.0, np.float32), ["a"], ["a"]
+        ... )
         >>> attention.of(layer=0).shape, attention.of(layer=0, head=1).tolist()
         ((2, 1, 1), [[1.0]])
     """
@@ -43,7 +45,9 @@ class Attention:
         return self.weights[layer] if head is None else self.weights[layer, head]
 
 
-def bert_attention(bert: Bert, word_piece: WordPiece, text: str, text_pair: str | None = None) -> Attention:
+def bert_attention(
+    bert: Bert, word_piece: WordPiece, text: str, text_pair: str | None = None
+) -> Attention:
     """Computes the self-attention of a `Bert` for a text or a pair.
 
     Args:
@@ -67,10 +71,16 @@ def bert_attention(bert: Bert, word_piece: WordPiece, text: str, text_pair: str 
     """
     for name, given in (("text", text), ("text_pair", "" if text_pair is None else text_pair)):
         if not isinstance(given, str):
-            raise Error(f"bert_attention: {name} is {type(given).__name__}; expected a str, of a pair the second in "
-                        "text_pair")
+            raise Error(
+                f"bert_attention: {name} is {type(given).__name__}; expected a str, of a pair the second in "
+                "text_pair"
+            )
     if not isinstance(bert, Bert):
-        cure = "give its `bert`" if isinstance(getattr(bert, "bert", None), Bert) else "read it by Bert.from_pretrained"
+        cure = (
+            "give its `bert`"
+            if isinstance(getattr(bert, "bert", None), Bert)
+            else "read it by Bert.from_pretrained"
+        )
         raise Error(f"bert_attention: bert is {type(bert).__name__}; expected a Bert: {cure}")
     first, second = (word_piece.tokenize([text or ""]).to_list()[0] for text in (text, text_pair))
     ids = [word_piece.cls_id, *first, word_piece.sep_id]
@@ -79,18 +89,27 @@ def bert_attention(bert: Bert, word_piece: WordPiece, text: str, text_pair: str 
         ids += [*second, word_piece.sep_id]
         segments += [1] * (len(ids) - len(segments))
     if len(ids) > (longest := bert.config["max_position_embeddings"]):
-        raise Error(f"bert_attention: {len(ids)} tokens in a row, and the model has positions for {longest}; cut "
-                    "the text")
+        raise Error(
+            f"bert_attention: {len(ids)} tokens in a row, and the model has positions for {longest}; cut "
+            "the text"
+        )
     if text_pair is not None and bert.config["type_vocab_size"] < 2:
-        raise Error("bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two; leave out "
-                    "text_pair")
+        raise Error(
+            "bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two; leave out "
+            "text_pair"
+        )
     inputs = {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32)}
     outputs = bert(inputs, training=False, return_all=True)
     return _attention("self-attention", outputs["attentions"], ids, ids, word_piece, word_piece)
 
 
-def transformer_attention(model: Transformer, word_piece: WordPiece, source: str, target: str | None = None,
-                          target_word_piece: WordPiece | None = None) -> dict[str, Attention]:
+def transformer_attention(
+    model: Transformer,
+    word_piece: WordPiece,
+    source: str,
+    target: str | None = None,
+    target_word_piece: WordPiece | None = None,
+) -> dict[str, Attention]:
     """Computes the attention of a `Transformer` for a source and its target.
 
     Args:
@@ -106,8 +125,17 @@ def transformer_attention(model: Transformer, word_piece: WordPiece, source: str
 
     Example:
         >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
-        >>> model = Transformer(5, 5, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
-        ...                     feed_forward_width=16, start_id=2, end_id=3)
+        >>> model = Transformer(
+        ...     5,
+        ...     5,
+        ...     num_encoder_layers=1,
+        ...     num_decoder_layers=1,
+        ...     d_model=8,
+        ...     num_heads=2,
+        ...     feed_forward_width=16,
+        ...     start_id=2,
+        ...     end_id=3,
+        ... )
         >>> transformer_attention(model, word_piece, "rain", "rain rain")["cross"].weights.shape
         (1, 2, 3, 3)
     """
@@ -124,18 +152,30 @@ def transformer_attention(model: Transformer, word_piece: WordPiece, source: str
     # A pair alone has no padding: no mask but the decoder's own.
     x = model.source_positions(model.source_embedding(given), training=False)
     x, _, encoder = model.encoder(x, training=False, return_all=True)
-    y = model.target_positions(model.target_embedding(np.array([target_ids], np.int32)), training=False)
+    y = model.target_positions(
+        model.target_embedding(np.array([target_ids], np.int32)), training=False
+    )
     _, _, decoder, cross = model.decoder(y, x, training=False, return_all=True)
     sides = {"source": (source_ids, word_piece), "target": (target_ids, target_word_piece)}
-    kinds = {"encoder": ("self-attention of the encoder", encoder, "source", "source"),
-             "decoder": ("self-attention of the decoder", decoder, "target", "target"),
-             "cross": ("cross-attention", cross, "target", "source")}
-    return {name: _attention(kind, weights, sides[q][0], sides[k][0], sides[q][1], sides[k][1])
-            for name, (kind, weights, q, k) in kinds.items()}
+    kinds = {
+        "encoder": ("self-attention of the encoder", encoder, "source", "source"),
+        "decoder": ("self-attention of the decoder", decoder, "target", "target"),
+        "cross": ("cross-attention", cross, "target", "source"),
+    }
+    return {
+        name: _attention(kind, weights, sides[q][0], sides[k][0], sides[q][1], sides[k][1])
+        for name, (kind, weights, q, k) in kinds.items()
+    }
 
 
-def _attention(kind: str, layers: Sequence, query_ids: list[int], key_ids: list[int],
-               query_pieces: WordPiece, key_pieces: WordPiece) -> Attention:
+def _attention(
+    kind: str,
+    layers: Sequence,
+    query_ids: list[int],
+    key_ids: list[int],
+    query_pieces: WordPiece,
+    key_pieces: WordPiece,
+) -> Attention:
     weights = np.stack([np.asarray(layer, np.float32)[0] for layer in layers])
     queries, keys = query_pieces.vocabulary, key_pieces.vocabulary
     return Attention(kind, weights, [queries[i] for i in query_ids], [keys[i] for i in key_ids])

@@ -29,7 +29,9 @@ def plot_attention(attention: Attention, layer: int, head: int | None = None) ->
 
     Example:
         >>> import numpy as np
-        >>> attention = Attention("self-attention", np.full((1, 2, 2, 2), 0.5), ["a", "b"], ["a", "b"])
+        >>> attention = Attention(
+        ...     "self-attention", np.full((1, 2, 2, 2), 0.5), ["a", "b"], ["a", "b"]
+        ... )
         >>> figure = plot_attention(attention, layer=0, head=1)
     """
     weights = attention.of(layer, head)
@@ -38,11 +40,17 @@ def plot_attention(attention: Attention, layer: int, head: int | None = None) ->
     rows = -(-len(maps) // columns)
     side = min(8.0, max(3.0, 0.22 * max(weights.shape[-2:])))
     figure, axes = new_figure(columns * side + 1, rows * side, rows, columns)
-    for ax in axes[len(maps):]:
+    for ax in axes[len(maps) :]:
         ax.set_axis_off()
     for i, (ax, values) in enumerate(zip(axes, maps)):
-        image = ax.imshow(values, cmap=AMOUNT_MAP, vmin=0, vmax=float(maps.max()), interpolation="nearest",
-                          aspect="auto")
+        image = ax.imshow(
+            values,
+            cmap=AMOUNT_MAP,
+            vmin=0,
+            vmax=float(maps.max()),
+            interpolation="nearest",
+            aspect="auto",
+        )
         show_tokens(ax.xaxis, attention.keys, rotation=90)
         show_tokens(ax.yaxis, attention.queries)
         ax.set_title(f"head {i if head is None else head}", fontsize=9)

@@ -8,7 +8,9 @@ from tfsum.atomic_files import write_atomically
 from tfsum.errors import Error
 
 # Browsers drop NUL and hide the others of these: show them (U+2400 and on) but for tab, line feed and return.
-_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {
+    0x7F: 0x2421
+}
 
 STYLE = """
 body { color: #111; background: #fff; font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
@@ -62,8 +64,12 @@ def facts(rows: Mapping[str, str], warnings: Sequence[str]) -> str:
         >>> facts({"sentences": "3"}, ["a warning"])
         '<table><tr><th>sentences</th><td>3</td></tr></table>\\n<p class="warning">a warning</p>\\n'
     """
-    table = "".join(f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows.items())
-    return f"<table>{table}</table>\n" + "".join(f'<p class="warning">{escape(text)}</p>\n' for text in warnings)
+    table = "".join(
+        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows.items()
+    )
+    return f"<table>{table}</table>\n" + "".join(
+        f'<p class="warning">{escape(text)}</p>\n' for text in warnings
+    )
 
 
 def escape(text: str) -> str:
@@ -99,5 +105,7 @@ def write_page(text: str, path: str | pathlib.Path) -> None:
     try:
         write_atomically(path, text.encode("utf-8", errors="replace"))
     except OSError as error:
-        raise Error(f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that exists "
-                    "and may be written to") from error
+        raise Error(
+            f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that exists "
+            "and may be written to"
+        ) from error

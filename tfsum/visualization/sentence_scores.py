@@ -25,7 +25,9 @@ def plot_sentence_scores(explanation: Any) -> Figure:
         >>> from tfsum.tasks.extractive.explain import Explanation
         >>> from tfsum.tasks.extractive.summarizer import Summary
         >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
-        >>> figure = plot_sentence_scores(Explanation("It rained.", summary, summary, [0], "news/1", "by score"))
+        >>> figure = plot_sentence_scores(
+        ...     Explanation("It rained.", summary, summary, [0], "news/1", "by score")
+        ... )
     """
     from matplotlib.patches import Patch
 
@@ -38,11 +40,18 @@ def plot_sentence_scores(explanation: Any) -> Figure:
     if count <= SHOWN_WITH_TEXT:
         labels = [f"{_beginning(sentence)}  {i + 1}" for i, sentence in enumerate(every.sentences)]
         ax.set_yticks(range(count), plain(labels), fontfamily=fonts_for(labels), fontsize=7)
-    ax.set(xlim=(0, 1), ylim=(count - 0.4, -0.6), xlabel="score (probability)", ylabel="sentence",
-           title=f"Sentence scores by {plain([explanation.model])[0]}")
+    ax.set(
+        xlim=(0, 1),
+        ylim=(count - 0.4, -0.6),
+        xlabel="score (probability)",
+        ylabel="sentence",
+        title=f"Sentence scores by {plain([explanation.model])[0]}",
+    )
     ax.grid(axis="x", color="#E0E0E0")
-    patches = [Patch(facecolor=COLORS[0], hatch="//", edgecolor="gray", label="in the summary"),
-               Patch(facecolor=HIDDEN_COLOR, edgecolor="gray", label="left out")]
+    patches = [
+        Patch(facecolor=COLORS[0], hatch="//", edgecolor="gray", label="in the summary"),
+        Patch(facecolor=HIDDEN_COLOR, edgecolor="gray", label="left out"),
+    ]
     figure.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=8)
     return figure
 

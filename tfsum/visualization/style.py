@@ -27,10 +27,17 @@ SIGNED_MAP = "PuOr"  # from -1 to 1: brown, white, violet
 
 FONT = "DejaVu Sans"  # comes with matplotlib; European scripts, no Korean, no Chinese, no Japanese
 _LIKELY = ("CJK", "Nanum", "Malgun", "Gothic", "PingFang", "YaHei", "Noto Sans", "Sans")
-_NO_TEXT = ("Last Resort", "STIXNonUnicode", "STIXSize", "cm")  # boxes, and fonts whose code points mean other things
+_NO_TEXT = (
+    "Last Resort",
+    "STIXNonUnicode",
+    "STIXSize",
+    "cm",
+)  # boxes, and fonts whose code points mean other things
 
 
-def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Figure, list[Axes]]:
+def new_figure(
+    width: float, height: float, rows: int = 1, columns: int = 1
+) -> tuple[Figure, list[Axes]]:
     """Makes a figure of the common style.
 
     Args:
@@ -53,7 +60,9 @@ def new_figure(width: float, height: float, rows: int = 1, columns: int = 1) -> 
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise Error(f"a figure needs matplotlib ({error}); run pip install 'tfsum[plots]'") from error
+        raise Error(
+            f"a figure needs matplotlib ({error}); run pip install 'tfsum[plots]'"
+        ) from error
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for ax in axes:
@@ -76,7 +85,13 @@ def show_tokens(axis: Axis, tokens: list[str], rotation: float = 0) -> None:
         >>> show_tokens(ax.xaxis, ["the", "cat"], rotation=90)
     """
     size = 8 if len(tokens) <= 40 else 5
-    axis.set_ticks(range(len(tokens)), plain(tokens), fontfamily=fonts_for(tokens), fontsize=size, rotation=rotation)
+    axis.set_ticks(
+        range(len(tokens)),
+        plain(tokens),
+        fontfamily=fonts_for(tokens),
+        fontsize=size,
+        rotation=rotation,
+    )
 
 
 def plain(texts: Iterable[str]) -> list[str]:
@@ -105,7 +120,9 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
         >>> fonts_for(["the", "cat"])
         ['DejaVu Sans']
     """
-    letters = {letter for text in texts for letter in text if letter.isprintable() and not letter.isspace()}
+    letters = {
+        letter for text in texts for letter in text if letter.isprintable() and not letter.isspace()
+    }
     families, missing = _cover(frozenset(letters - _letters_of(FONT)))
     if missing:
         warnings.warn(
@@ -137,7 +154,10 @@ def _families() -> list[str]:
     def unlikely(name: str) -> tuple[int, str]:
         return next((i for i, word in enumerate(_LIKELY) if word in name), len(_LIKELY)), name
 
-    return sorted({f.name for f in fontManager.ttflist if not f.name.startswith(_NO_TEXT)} - {FONT}, key=unlikely)
+    return sorted(
+        {f.name for f in fontManager.ttflist if not f.name.startswith(_NO_TEXT)} - {FONT},
+        key=unlikely,
+    )
 
 
 @functools.cache

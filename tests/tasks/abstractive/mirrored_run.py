@@ -17,12 +17,29 @@ from tfsum.training.environment import strategy_of
 def train(name, material, folder):
     with strategy_of(name).scope():
         model = tiny_model(seed=3, dropout=0.0)
-    settings = TrainSettings(folder=str(folder / name), steps=4, tokens_per_batch=64, validate_every=2, warmup_steps=1,
-                             learning_rate=1e-3, average_decay=0.9)
-    run = PairRun(model, material / "train", material / "validation", [WORDS, WORDS], {"text": {}}, settings,
-               EvaluateSettings())
+    settings = TrainSettings(
+        folder=str(folder / name),
+        steps=4,
+        tokens_per_batch=64,
+        validate_every=2,
+        warmup_steps=1,
+        learning_rate=1e-3,
+        average_decay=0.9,
+    )
+    run = PairRun(
+        model,
+        material / "train",
+        material / "validation",
+        [WORDS, WORDS],
+        {"text": {}},
+        settings,
+        EvaluateSettings(),
+    )
     run.fit()
-    np.savez(folder / f"{name}.npz", **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables})
+    np.savez(
+        folder / f"{name}.npz",
+        **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables},
+    )
 
 
 if __name__ == "__main__":

@@ -17,15 +17,27 @@ TEXTS = ["The bridge was closed.", "", "¿Qué? \udcff 한국어", "a" * 300]
 
 def test_what_lies_in_the_folder(writer):
     apart = (writer.source / "target_vocab.txt").is_file()
-    files = {p.relative_to(writer.folder.parent).as_posix() for p in writer.folder.parent.rglob("*") if p.is_file()}
-    extra = {f"1/assets.extra/{name}" for name in ("tfsum.json", "golden.json", "tf_serving_warmup_requests")}
+    files = {
+        p.relative_to(writer.folder.parent).as_posix()
+        for p in writer.folder.parent.rglob("*")
+        if p.is_file()
+    }
+    extra = {
+        f"1/assets.extra/{name}"
+        for name in ("tfsum.json", "golden.json", "tf_serving_warmup_requests")
+    }
     assert {"README.md", "1/saved_model.pb", "1/assets/vocab.txt", *extra} <= files
     assert ("1/assets/target_vocab.txt" in files) == apart
     description = json.loads((writer.folder / "assets.extra" / "tfsum.json").read_text())
     assert description["kind"] == "abstractive" and description["max_length"] == 12
-    assert description["text"]["max_source_length"] == 24 and description["search"]["no_repeat_ngram"] in (0, 2)
+    assert description["text"]["max_source_length"] == 24 and description["search"][
+        "no_repeat_ngram"
+    ] in (0, 2)
     card = (writer.folder.parent / "README.md").read_text()
-    assert "at most 12 tokens, by " + description["search"]["strategy"] in card and "Apache-2.0" in card
+    assert (
+        "at most 12 tokens, by " + description["search"]["strategy"] in card
+        and "Apache-2.0" in card
+    )
 
 
 def test_verify_reports(writer, tmp_path):
@@ -34,7 +46,12 @@ def test_verify_reports(writer, tmp_path):
     assert report["largest_score_difference"] < 1e-5
     assert report["signatures"] == ["attend", "generate_ids", "serving_default"]
     golden = json.loads((writer.folder / "assets.extra" / "golden.json").read_text())
-    assert golden["answers"][2] == {"summary": "", "log_probability": 0.0, "coverage": 1.0, "ended": True}
+    assert golden["answers"][2] == {
+        "summary": "",
+        "log_probability": 0.0,
+        "coverage": 1.0,
+        "ended": True,
+    }
 
 
 def test_each_weight_is_stored_once_and_nothing_else(writer):
@@ -50,13 +67,19 @@ def test_each_weight_is_stored_once_and_nothing_else(writer):
     else:
         assert len(tables) == 3
         expected = 2 * (numbers - of_tables) + of_tables + 4 * sum(len(table) for table in tables)
-    assert expected <= size < expected + 30_000  # the checkpoint's own table of objects lies beside the weights
+    assert (
+        expected <= size < expected + 30_000
+    )  # the checkpoint's own table of objects lies beside the weights
 
 
 def test_operations_are_among_those_that_every_host_has(writer):
     operations = allowed_operations.check_operations(writer.folder, writer.ops)
     assert len(set(operations) - allowed_operations.CORE) == (3 if writer.ops == "text" else 0)
-    assert not [name for name in operations if name.startswith(("Xla", "Random", "StatelessRandom", "Py", "Eager"))]
+    assert not [
+        name
+        for name in operations
+        if name.startswith(("Xla", "Random", "StatelessRandom", "Py", "Eager"))
+    ]
 
 
 def test_the_c_library_alone_gives_the_same_bytes(writer, c_library):
@@ -77,7 +100,9 @@ def test_the_c_library_alone_gives_the_same_bytes(writer, c_library):
             if value.dtype == object:
                 assert given[name] == [answer.decode() for answer in value.tolist()]
             else:
-                np.testing.assert_allclose(np.array(given[name]).reshape(value.shape), value, atol=1e-6)
+                np.testing.assert_allclose(
+                    np.array(given[name]).reshape(value.shape), value, atol=1e-6
+                )
 
 
 def test_a_session_of_tensorflow_1_answers(writer):
@@ -97,7 +122,10 @@ def test_warm_up_requests_are_answered(writer):
     assert len(records) == 2
     for record in records:
         request = warmup.prediction_log().FromString(record).predict_log.request
-        assert (request.model_spec.name, request.model_spec.signature_name) == ("writer", "serving_default")
+        assert (request.model_spec.name, request.model_spec.signature_name) == (
+            "writer",
+            "serving_default",
+        )
         proto = tf.make_tensor_proto(0)
         proto.ParseFromString(request.inputs["text"].SerializeToString())
         writer.ask("serving_default", text=tf.make_ndarray(proto))
@@ -128,14 +156,29 @@ def configure(folder, **changes) -> None:
     (folder / "config.json").write_text(json.dumps(config | changes))
 
 
-@pytest.mark.parametrize(("change", "says"), [
-    (lambda f: (f / "vocab.txt").unlink(), "has no vocab.txt"),
-    (lambda f: append(f / "vocab.txt", "more\n"), r"vocab.txt: \d+ word pieces, and the model has \d+ rows"),
-    (lambda f: append(f / "target_vocab.txt", "more\n"), r"target_vocab.txt: \d+ word pieces, and the model has"),
-    (lambda f: (f / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n"), r"no \[SEP\]"),
-    (lambda f: configure(f, end_id=4), r"start_id and end_id are 2 and 4, and \[CLS\] and \[SEP\]"),
-    (lambda f: configure(f, model_type="t5"), "model_type is 't5', which is of none of the tasks that export"),
-])
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (lambda f: (f / "vocab.txt").unlink(), "has no vocab.txt"),
+        (
+            lambda f: append(f / "vocab.txt", "more\n"),
+            r"vocab.txt: \d+ word pieces, and the model has \d+ rows",
+        ),
+        (
+            lambda f: append(f / "target_vocab.txt", "more\n"),
+            r"target_vocab.txt: \d+ word pieces, and the model has",
+        ),
+        (lambda f: (f / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n"), r"no \[SEP\]"),
+        (
+            lambda f: configure(f, end_id=4),
+            r"start_id and end_id are 2 and 4, and \[CLS\] and \[SEP\]",
+        ),
+        (
+            lambda f: configure(f, model_type="t5"),
+            "model_type is 't5', which is of none of the tasks that export",
+        ),
+    ],
+)
 def test_a_model_folder_that_does_not_fit(tmp_path, write_writer_folder, change, says):
     folder = write_writer_folder(tmp_path / "best", apart=True)
     change(folder)
@@ -144,11 +187,17 @@ def test_a_model_folder_that_does_not_fit(tmp_path, write_writer_folder, change,
     assert not (tmp_path / "writer").exists()
 
 
-@pytest.mark.parametrize(("options", "says"), [
-    ({"max_length": 0}, "max_length is 0"),
-    ({"storage": "int4"}, "storage is 'int4'"),
-    ({"sentences": 3}, "of type 'transformer' is not exported with sentences; its options are ops, strategy .--s"),
-])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"max_length": 0}, "max_length is 0"),
+        ({"storage": "int4"}, "storage is 'int4'"),
+        (
+            {"sentences": 3},
+            "of type 'transformer' is not exported with sentences; its options are ops, strategy .--s",
+        ),
+    ],
+)
 def test_options_that_do_not_fit(beam_writer, tmp_path, options, says):
     with pytest.raises(ExportError, match=says):
         export_model(beam_writer.source, tmp_path / "writer", **{"ops": "text", **options})

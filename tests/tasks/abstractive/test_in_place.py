@@ -12,7 +12,14 @@ from tfsum.tasks.abstractive.in_place import InPlace, InPlaceCache
 
 @pytest.fixture(scope="module")
 def model():
-    model = Transformer(20, num_encoder_layers=1, num_decoder_layers=2, d_model=16, num_heads=2, feed_forward_width=24)
+    model = Transformer(
+        20,
+        num_encoder_layers=1,
+        num_decoder_layers=2,
+        d_model=16,
+        num_heads=2,
+        feed_forward_width=24,
+    )
     model.build()
     random = np.random.default_rng(1)
     for weight in model.trainable_weights:
@@ -23,7 +30,9 @@ def model():
 @pytest.mark.parametrize("position", [0, 3, 6])
 def test_one_position_is_set(position):
     random = np.random.default_rng(0)
-    cache, values = (tf.constant(random.normal(size=s), tf.float32) for s in ((2, 3, 7, 4, 5), (2, 3, 4, 5)))
+    cache, values = (
+        tf.constant(random.normal(size=s), tf.float32) for s in ((2, 3, 7, 4, 5), (2, 3, 4, 5))
+    )
     before, wanted = cache.numpy(), cache.numpy()
     wanted[:, :, position] = values
     for kind in (Cache, InPlaceCache):
@@ -33,7 +42,9 @@ def test_one_position_is_set(position):
         np.testing.assert_array_equal(cache, before)
 
 
-@pytest.mark.parametrize("strategy", [Greedy(), BeamSearch(4, n_best=2)], ids=lambda strategy: type(strategy).__name__)
+@pytest.mark.parametrize(
+    "strategy", [Greedy(), BeamSearch(4, n_best=2)], ids=lambda strategy: type(strategy).__name__
+)
 def test_strategies_write_the_same(model, strategy):
     source_ids = tf.constant([[5, 9, 17, 4, 11], [6, 3, 8, 0, 0], [0, 0, 0, 0, 0]])
     found = tf.function(lambda ids: strategy(InPlace(model), ids, 9))(source_ids)

@@ -20,8 +20,18 @@ from tfsum.text.word_piece import WordPiece
 
 LIMIT = 24 - 2  # pieces of a source, beside [CLS] and [SEP]
 SENTENCE = "The bridge was closed, I said."
-HOSTILE = [b"", b" \n\t\xc2\xa0\x1c ", b"\xff\xfe\xc3", b"\x00\x01", "😀👩\u200d👧".encode(), "שלום. 你好".encode(),
-           b"\xff\xfeI\xed\xa0\x80 was \xc3", b"a" * 200_000, b"Hi. " * 50_000, b"[CLS] [SEP] [PAD]"]
+HOSTILE = [
+    b"",
+    b" \n\t\xc2\xa0\x1c ",
+    b"\xff\xfe\xc3",
+    b"\x00\x01",
+    "😀👩\u200d👧".encode(),
+    "שלום. 你好".encode(),
+    b"\xff\xfeI\xed\xa0\x80 was \xc3",
+    b"a" * 200_000,
+    b"Hi. " * 50_000,
+    b"[CLS] [SEP] [PAD]",
+]
 
 
 def description(writer) -> dict:
@@ -38,8 +48,14 @@ def strategy(writer):
 def module(writer, ops: str, changes: dict | None = None, **options):
     """The module of a model folder, not exported."""
     text = {**TEXT_SETTINGS, **read_settings(writer.source)["text"], **(changes or {})}
-    return build(writer.source, text, ops, options.pop("strategy", strategy(writer)), None,
-                 description(writer)["storage"])
+    return build(
+        writer.source,
+        text,
+        ops,
+        options.pop("strategy", strategy(writer)),
+        None,
+        description(writer)["storage"],
+    )
 
 
 def plain(writer, texts: list[str]) -> tuple[list[bytes], np.ndarray]:
@@ -53,7 +69,7 @@ def plain(writer, texts: list[str]) -> tuple[list[bytes], np.ndarray]:
     texts = [unicodedata.normalize("NFC", text).strip() for text in texts]
     for row, pieces in enumerate(word_piece.tokenize(texts).to_list()):
         framed = [2, *pieces[:LIMIT], 3]
-        sources[row, :len(framed)] = framed
+        sources[row, : len(framed)] = framed
     ids, log_probability, _ = model.generate(sources, strategy(writer))
     return detokenizer.detokenize(ids[:, 0]).numpy().tolist(), log_probability[:, 0]
 
@@ -61,7 +77,9 @@ def plain(writer, texts: list[str]) -> tuple[list[bytes], np.ndarray]:
 def test_answers_are_those_of_the_plain_model(writer):
     texts = [SENTENCE, "\u3000I was the bridge.\n", "Cafe\u0301 한국어!", "x " * 40, "«"]
     given = writer.ask("serving_default", text=texts)
-    assert given["summary"].dtype == object and len({len(answer) for answer in given["summary"]}) > 1
+    assert (
+        given["summary"].dtype == object and len({len(answer) for answer in given["summary"]}) > 1
+    )
     if description(writer)["storage"] == "float32":
         summaries, log_probabilities = plain(writer, texts)
         assert given["summary"].tolist() == summaries
@@ -75,8 +93,11 @@ def test_coverage_is_of_bytes_and_an_answer_tells_whether_it_ended(writer):
     texts = ["😀 " * 4 + "the bridge " * 12, "the bridge " * 12 + "😀", "bridge was closed I " * 8]
     read = [ids[:LIMIT] for ids in WordPiece(vocabulary, lowercase=False).tokenize(texts).to_list()]
     read = Detokenizer(vocabulary).detokenize(tf.ragged.constant(read)).numpy()
-    wanted = [len("".join(part.decode("utf-8", "ignore").split()).encode()) / len("".join(text.split()).encode())
-              for part, text in zip(read, texts)]
+    wanted = [
+        len("".join(part.decode("utf-8", "ignore").split()).encode())
+        / len("".join(text.split()).encode())
+        for part, text in zip(read, texts)
+    ]
     given = writer.ask("serving_default", text=texts)
     np.testing.assert_allclose(given["coverage"], wanted, atol=1e-6)
     written = writer.ask("attend", text=texts)["ids"]
@@ -121,9 +142,16 @@ def test_hostile_sources_are_answered_and_harm_no_other(writer):
     np.testing.assert_allclose(given["log_probability"][-1], alone["log_probability"][0], atol=1e-5)
     assert all(answer.decode("utf-8") is not None for answer in given["summary"])
     assert np.isfinite(given["log_probability"]).all() and (given["log_probability"] <= 0).all()
-    assert (given["coverage"] > 0).all() and (given["coverage"] <= 1).all() and (given["coverage"][7:9] < 0.01).all()
+    assert (
+        (given["coverage"] > 0).all()
+        and (given["coverage"] <= 1).all()
+        and (given["coverage"][7:9] < 0.01).all()
+    )
     # Characters that the vocabulary does not hold are bytes to it.
-    assert given["known"][[4, 5]].tolist() == pytest.approx([0.0, 0.2], abs=0.15) and given["known"][-1] == 1
+    assert (
+        given["known"][[4, 5]].tolist() == pytest.approx([0.0, 0.2], abs=0.15)
+        and given["known"][-1] == 1
+    )
     # What is no UTF-8 is left out.
     assert given["summary"][6] == writer.ask("serving_default", text=["I was"])["summary"][0]
 
@@ -147,7 +175,14 @@ def test_a_plain_vocabulary_answers_unknown_words_and_reads_composed_letters(tmp
 
 def test_core_operations_and_text_operations_give_the_same_bytes(writer):
     other = module(writer, "text" if writer.ops == "core" else "core")
-    texts = [SENTENCE, "", "l'été (한국) 3\u00a0m² !", "the  bridge\twas\n", "I" * 130, *HOSTILE[2:7]]
+    texts = [
+        SENTENCE,
+        "",
+        "l'été (한국) 3\u00a0m² !",
+        "the  bridge\twas\n",
+        "I" * 130,
+        *HOSTILE[2:7],
+    ]
     expected = {k: v.numpy() for k, v in other.serve(tf.constant(texts)).items()}
     for name, value in writer.ask("serving_default", text=texts).items():
         if value.dtype == object:
@@ -171,26 +206,44 @@ def test_sources_that_are_ids(writer):
         again = writer.ask("generate_ids", source_ids=padded)
         rows = slice(None) if padded.shape[1] == 11 else slice(None, None, -1)
         np.testing.assert_array_equal(again["ids"][rows], given["ids"])
-        np.testing.assert_allclose(again["log_probability"][rows], given["log_probability"], atol=1e-5)
+        np.testing.assert_allclose(
+            again["log_probability"][rows], given["log_probability"], atol=1e-5
+        )
 
 
 def test_ids_of_no_length_are_padding_and_others_must_be_of_the_vocabulary(writer):
-    shapes = {n: writer.ask("generate_ids", source_ids=np.zeros((2, n), np.int32)) for n in (0, 1, 3)}
+    shapes = {
+        n: writer.ask("generate_ids", source_ids=np.zeros((2, n), np.int32)) for n in (0, 1, 3)
+    }
     for found in shapes.values():
         np.testing.assert_array_equal(found["ids"], shapes[1]["ids"])
     assert writer.ask("generate_ids", source_ids=np.zeros((0, 4), np.int32))["ids"].shape == (0, 12)
     size = description(writer)["config"]["source_vocabulary_size"]
     for wrong in (-1, size):
-        with pytest.raises(tf.errors.InvalidArgumentError, match=f"source_ids: expected ids from 0 to {size - 1}"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=f"source_ids: expected ids from 0 to {size - 1}"
+        ):
             writer.ask("generate_ids", source_ids=[[2, wrong, 3]])
 
 
-@pytest.mark.parametrize(("options", "says"), [
-    ({"changes": {"max_source_length": 2}}, "max_source_length is 2; expected a whole number of at least 3"),
-    ({"changes": {"max_source_length": "9"}}, "max_source_length is '9'"),
-    ({"strategy": Greedy(min_length=13)}, "max_length is 12; expected a whole number of at least 13"),
-    ({"strategy": Sampling(n_samples=400)}, "their product, the random numbers of an export, is above 4096"),
-])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            {"changes": {"max_source_length": 2}},
+            "max_source_length is 2; expected a whole number of at least 3",
+        ),
+        ({"changes": {"max_source_length": "9"}}, "max_source_length is '9'"),
+        (
+            {"strategy": Greedy(min_length=13)},
+            "max_length is 12; expected a whole number of at least 13",
+        ),
+        (
+            {"strategy": Sampling(n_samples=400)},
+            "their product, the random numbers of an export, is above 4096",
+        ),
+    ],
+)
 def test_what_cannot_be(beam_writer, options, says):
     with pytest.raises(ExportError, match=says):
         module(beam_writer, "text", **options)

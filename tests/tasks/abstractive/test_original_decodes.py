@@ -22,8 +22,13 @@ pytestmark = pytest.mark.reference
 def converted(shared, tmp_path_factory):
     """The model folder of the checkpoint."""
     folder = tmp_path_factory.mktemp("converted") / "model"
-    tfsum.convert(shared / "parity/presumm_abs_step0.pt", folder, "tfsum", bert={"num_attention_heads": 4},
-                  vocabulary=shared / "parity/vocab_tiny48.txt")
+    tfsum.convert(
+        shared / "parity/presumm_abs_step0.pt",
+        folder,
+        "tfsum",
+        bert={"num_attention_heads": 4},
+        vocabulary=shared / "parity/vocab_tiny48.txt",
+    )
     return folder
 
 
@@ -36,30 +41,51 @@ def decodes(shared):
         if not result["ambiguous"]:
             groups.setdefault(tuple(result[name] for name in SETTINGS), []).append(result)
     assert sum(map(len, groups.values())) == 79
-    return [(dict(zip(SETTINGS, setting)), [stored["sources"][result["source"]] for result in results],
-             [result["ids"] for result in results]) for setting, results in groups.items()]
+    return [
+        (
+            dict(zip(SETTINGS, setting)),
+            [stored["sources"][result["source"]] for result in results],
+            [result["ids"] for result in results],
+        )
+        for setting, results in groups.items()
+    ]
 
 
 def inputs(sources):
     """Sources of unequal length as the rectangles that the signature takes."""
     longest = max(len(source["src"]) for source in sources)
     rows = {"source_ids": "src", "segment_ids": "segs"}
-    return {name: [[*source[key], *[0] * (longest - len(source[key]))] for source in sources]
-            for name, key in rows.items()}
+    return {
+        name: [[*source[key], *[0] * (longest - len(source[key]))] for source in sources]
+        for name, key in rows.items()
+    }
 
 
-@pytest.mark.parametrize("number", [3, *(pytest.param(i, marks=pytest.mark.slow) for i in (0, 1, 2, 4, 5, 6))])
+@pytest.mark.parametrize(
+    "number", [3, *(pytest.param(i, marks=pytest.mark.slow) for i in (0, 1, 2, 4, 5, 6))]
+)
 def test_ids(converted, decodes, number, tmp_path):
     setting, sources, expected = decodes[number]
-    strategy = BeamSearch(setting["beam_size"], length_penalty=setting["alpha"], min_length=setting["min_length"] + 1,
-                          no_repeat_ngram=3 if setting["block_trigram"] else 0, legacy=True)
-    exported = tfsum.export_model(converted, tmp_path / "model", strategy=strategy, max_length=setting["max_length"])
+    strategy = BeamSearch(
+        setting["beam_size"],
+        length_penalty=setting["alpha"],
+        min_length=setting["min_length"] + 1,
+        no_repeat_ngram=3 if setting["block_trigram"] else 0,
+        legacy=True,
+    )
+    exported = tfsum.export_model(
+        converted, tmp_path / "model", strategy=strategy, max_length=setting["max_length"]
+    )
     given = inputs(sources)
     signature = tf.saved_model.load(str(exported)).signatures["generate_ids"]
     found = signature(**{name: tf.constant(rows, tf.int32) for name, rows in given.items()})
     request = json.dumps({"signature": "generate_ids", "inputs": given})
-    done = subprocess.run([sys.executable, "-I", str(CLIENT), str(exported)], input=request, capture_output=True,
-                          text=True)
+    done = subprocess.run(
+        [sys.executable, "-I", str(CLIENT), str(exported)],
+        input=request,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr[-2000:]
     for answer in ({name: value.numpy() for name, value in found.items()}, json.loads(done.stdout)):
         ids = np.array(answer["ids"]).reshape(len(sources), setting["max_length"])

@@ -14,7 +14,21 @@ from tfsum.errors import DataError, Error
 from tfsum.tasks.abstractive.batches import PairBatcher, load_pairs, pair_texts
 from tfsum.tasks.abstractive.prepare import WindowTargets, prepare, read_pairs, sentence_windows
 
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "the", "cat", "sat", "le", "chat", "##s", ".", "é"]
+VOCABULARY = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "the",
+    "cat",
+    "sat",
+    "le",
+    "chat",
+    "##s",
+    ".",
+    "é",
+]
 CLS, SEP = 2, 3
 PAIRS = [("the cat", "le chat"), ('the "cat"', "é"), ("고양이", "猫 ,")]
 
@@ -50,9 +64,13 @@ def test_pairs_are_nfc_and_columns_may_be_turned_round(tmp_path):
 
 def test_parallel_files_end_together(tmp_path):
     a, b = _file(tmp_path / "a", "x\ny\nz\n"), _file(tmp_path / "b", "x\ny\n")
-    with pytest.raises(DataError, match=r"b: ends after line 2 and .*a goes on; expected as many lines"):
+    with pytest.raises(
+        DataError, match=r"b: ends after line 2 and .*a goes on; expected as many lines"
+    ):
         list(read_pairs(a, b))
-    with pytest.raises(DataError, match=r"c: cannot be read \(No such file or directory\); expected a file"):
+    with pytest.raises(
+        DataError, match=r"c: cannot be read \(No such file or directory\); expected a file"
+    ):
         list(read_pairs(a, tmp_path / "c"))
     with pytest.raises(DataError, match="d.gz:1: not UTF-8"):
         (tmp_path / "d.gz").write_bytes(gzip.compress(b"\xff\n"))
@@ -63,10 +81,20 @@ def test_source_and_target_may_have_vocabularies_of_their_own(tmp_path):
     corpus = _file(tmp_path / "a.tsv", "the cat\tle chat\n")
     for name, words in (("en.txt", ["the", "cat"]), ("fr.txt", ["chat", "x", "le"])):
         (tmp_path / name).write_text("\n".join([*VOCABULARY[:5], *words]) + "\n")
-    counts = prepare(corpus, tmp_path / "records", tmp_path / "en.txt", target_vocabulary=tmp_path / "fr.txt",
-                           source="1", target="2")
+    counts = prepare(
+        corpus,
+        tmp_path / "records",
+        tmp_path / "en.txt",
+        target_vocabulary=tmp_path / "fr.txt",
+        source="1",
+        target="2",
+    )
     pairs = load_pairs(tmp_path / "records")
-    assert pairs.sources.tolist() == [5, 6] and pairs.targets.tolist() == [7, 5] and counts["unknown_pieces"] == 0
+    assert (
+        pairs.sources.tolist() == [5, 6]
+        and pairs.targets.tolist() == [7, 5]
+        and counts["unknown_pieces"] == 0
+    )
 
 
 def test_rows_without_a_header_have_as_many_cells_as_the_first(tmp_path):
@@ -79,8 +107,16 @@ def test_rows_without_a_header_have_as_many_cells_as_the_first(tmp_path):
 @pytest.fixture
 def corpus(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
-    rows = ["the cats sat.\tle chats le le", "the cat\tle chat", "the cat\tle chat", " \tle", "the\t", "x\té",
-            "the the the the the\tle", "the\tle le le le le"]
+    rows = [
+        "the cats sat.\tle chats le le",
+        "the cat\tle chat",
+        "the cat\tle chat",
+        " \tle",
+        "the\t",
+        "x\té",
+        "the the the the the\tle",
+        "the\tle le le le le",
+    ]
     return _file(tmp_path / "c.tsv", "\n".join(rows) + "\n")
 
 
@@ -91,20 +127,40 @@ def test_records_hold_ids_and_texts_and_all_is_counted(corpus, tmp_path):
     assert pairs.source_counts.tolist() == [2, 1] and pairs.sources.tolist() == [5, 6, 1]
     assert pairs.target_counts.tolist() == [2, 1] and pairs.targets.tolist() == [8, 9, 12]
     assert list(pair_texts(tmp_path / "out")) == [("the cat", "le chat"), ("x", "é")]
-    expected = {"pairs": 2, "source_pieces": 3, "target_pieces": 3, "unknown_pieces": 1, "duplicates": 1,
-                "empty_source": 1, "empty_target": 1, "long_source": 2, "long_target": 1, "dropped": 6,
-                "lines_beyond": 0, "sources_cut": 0, "pieces_cut": 0}
+    expected = {
+        "pairs": 2,
+        "source_pieces": 3,
+        "target_pieces": 3,
+        "unknown_pieces": 1,
+        "duplicates": 1,
+        "empty_source": 1,
+        "empty_target": 1,
+        "long_source": 2,
+        "long_target": 1,
+        "dropped": 6,
+        "lines_beyond": 0,
+        "sources_cut": 0,
+        "pieces_cut": 0,
+    }
     assert counts == expected
     before = (tmp_path / "out" / "pairs.tfrecord").stat().st_mtime_ns
     assert prepare(corpus, tmp_path / "out", tmp_path, **options) == expected
     assert (tmp_path / "out" / "pairs.tfrecord").stat().st_mtime_ns == before
-    with pytest.raises(Error, match=r"prepared with other settings: cut_sources False \(now True\)"):
+    with pytest.raises(
+        Error, match=r"prepared with other settings: cut_sources False \(now True\)"
+    ):
         prepare(corpus, tmp_path / "out", tmp_path, cut_sources=True, **options)
 
 
 def test_shards_hold_what_one_file_holds(corpus, tmp_path):
     """Duplicates are dropped across shards, and a shard that is gone is written again."""
-    options = {"source": "1", "target": "2", "max_source_length": 6, "max_target_length": 5, "progress": False}
+    options = {
+        "source": "1",
+        "target": "2",
+        "max_source_length": 6,
+        "max_target_length": 5,
+        "progress": False,
+    }
     counts = prepare(corpus, tmp_path / "one", tmp_path, **options)
     assert prepare(corpus, tmp_path / "three", tmp_path, shards=3, **options) == counts
     assert list(pair_texts(tmp_path / "three")) == list(pair_texts(tmp_path / "one"))
@@ -123,21 +179,57 @@ def test_a_folder_of_the_first_version_is_found_done(corpus, tmp_path):
     prepare(corpus, tmp_path / "out", tmp_path, source="1", target="2", progress=False)
     content = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert set(content["settings"]) == {
-        "source", "target", "max_source_length", "max_target_length", "cut_sources", "target_lines", "window_sentences",
-        "window_targets", "lowercase", "strip_accents", "corpus", "vocabulary", "target_vocabulary", "target_corpus"}
-    assert list(content["shards"]) == ["pairs.tfrecord"] and content["shards"]["pairs.tfrecord"] == {
-        "pairs": 5, "source_pieces": 14, "target_pieces": 14, "unknown_pieces": 1, "lines_beyond": 0, "sources_cut": 0,
-        "pieces_cut": 0, "read": 8, "empty_source": 1, "empty_target": 1, "duplicates": 1, "long_source": 0,
-        "long_target": 0}
+        "source",
+        "target",
+        "max_source_length",
+        "max_target_length",
+        "cut_sources",
+        "target_lines",
+        "window_sentences",
+        "window_targets",
+        "lowercase",
+        "strip_accents",
+        "corpus",
+        "vocabulary",
+        "target_vocabulary",
+        "target_corpus",
+    }
+    assert list(content["shards"]) == ["pairs.tfrecord"] and content["shards"][
+        "pairs.tfrecord"
+    ] == {
+        "pairs": 5,
+        "source_pieces": 14,
+        "target_pieces": 14,
+        "unknown_pieces": 1,
+        "lines_beyond": 0,
+        "sources_cut": 0,
+        "pieces_cut": 0,
+        "read": 8,
+        "empty_source": 1,
+        "empty_target": 1,
+        "duplicates": 1,
+        "long_source": 0,
+        "long_target": 0,
+    }
 
 
 @pytest.mark.slow
 def test_processes_write_the_same(corpus, tmp_path):
-    counts = prepare(corpus, tmp_path / "one", tmp_path, source="1", target="2", shards=2, progress=False)
-    call = ("import sys; from tfsum.tasks.abstractive.prepare import prepare\n"
-            "if __name__ == '__main__': prepare(*sys.argv[1:4], source='1', target='2', shards=2, processes=2)")
+    counts = prepare(
+        corpus, tmp_path / "one", tmp_path, source="1", target="2", shards=2, progress=False
+    )
+    call = (
+        "import sys; from tfsum.tasks.abstractive.prepare import prepare\n"
+        "if __name__ == '__main__': prepare(*sys.argv[1:4], source='1', target='2', shards=2, processes=2)"
+    )
     (tmp_path / "run.py").write_text(call)
-    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "two"), str(tmp_path)]
+    command = [
+        sys.executable,
+        str(tmp_path / "run.py"),
+        str(corpus),
+        str(tmp_path / "two"),
+        str(tmp_path),
+    ]
     subprocess.run(command, check=True, stderr=subprocess.DEVNULL)
     assert json.loads((tmp_path / "two/manifest.json").read_text())["counts"] == counts
     for file in (tmp_path / "one").glob("*.tfrecord"):
@@ -148,8 +240,16 @@ def test_sources_are_cut_and_first_lines_kept_where_asked_for(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     row = {"text": "the cat sat the cat sat", "summary": "le chat\né\né"}
     corpus = _file(tmp_path / "c.jsonl", json.dumps(row))
-    counts = prepare(corpus, tmp_path / "out", tmp_path, source="text", target="summary", max_source_length=6,
-                           cut_sources=True, target_lines=1)
+    counts = prepare(
+        corpus,
+        tmp_path / "out",
+        tmp_path,
+        source="text",
+        target="summary",
+        max_source_length=6,
+        cut_sources=True,
+        target_lines=1,
+    )
     assert load_pairs(tmp_path / "out").sources.tolist() == [5, 6, 7, 5]
     assert list(pair_texts(tmp_path / "out")) == [("the cat sat the cat sat", "le chat")]
     assert (counts["sources_cut"], counts["pieces_cut"], counts["lines_beyond"]) == (1, 2, 2)
@@ -158,11 +258,21 @@ def test_sources_are_cut_and_first_lines_kept_where_asked_for(tmp_path):
 def test_windows_are_runs_of_sentences_with_their_first_one():
     texts = ["A b. C d. E f. G h. I j. K l.", "", "One alone."]
     assert list(sentence_windows([(text, "unread") for text in texts], 4)) == [
-        ("A b. C d. E f. G h.", "A b."), ("E f. G h. I j. K l.", "E f."), ("", ""), ("One alone.", "One alone.")]
-    for sentences in (2, 3, 6):  # whatever the sizes, every sentence is in a run and no run is all in another
+        ("A b. C d. E f. G h.", "A b."),
+        ("E f. G h. I j. K l.", "E f."),
+        ("", ""),
+        ("One alone.", "One alone."),
+    ]
+    for sentences in (
+        2,
+        3,
+        6,
+    ):  # whatever the sizes, every sentence is in a run and no run is all in another
         for length in (1, 5, 6, 7, 10):
             split = [f"A{i}." for i in range(length)]
-            runs = [source.split() for source, _ in sentence_windows([(" ".join(split), "")], sentences)]
+            runs = [
+                source.split() for source, _ in sentence_windows([(" ".join(split), "")], sentences)
+            ]
             assert set().union(*runs) == set(split) and all(len(run) <= sentences for run in runs)
             assert not any(set(one) <= set(other) for one, other in zip(runs[1:], runs))
 
@@ -171,40 +281,63 @@ def test_each_line_stands_beside_the_run_that_begins_most_like_it():
     source = "The cat sat. Dogs ran far away. It rained. The cat slept all day. Then it left."
     lines = ["A cat slept the day through", "nothing here", "dogs ran"]
     assert list(sentence_windows([(source, "\n".join(lines)), ("", "left alone")], 2, "lines")) == [
-        ("The cat slept all day. Then it left.", lines[0]), ("The cat sat. Dogs ran far away.", lines[1]),
-        ("Dogs ran far away. It rained.", lines[2]), ("", "left alone")]
-    kinds = [list(sentence_windows([(source, "\n".join(lines))], 2, kind)) for kind in get_args(WindowTargets)]
+        ("The cat slept all day. Then it left.", lines[0]),
+        ("The cat sat. Dogs ran far away.", lines[1]),
+        ("Dogs ran far away. It rained.", lines[2]),
+        ("", "left alone"),
+    ]
+    kinds = [
+        list(sentence_windows([(source, "\n".join(lines))], 2, kind))
+        for kind in get_args(WindowTargets)
+    ]
     assert kinds[2] == kinds[0] + kinds[1]
 
 
 def test_windows_take_the_place_of_the_targets(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     corpus = _file(tmp_path / "c.tsv", "The cat. The cats sat.\tle chat\n\té\n")
-    counts = prepare(corpus, tmp_path / "out", tmp_path, source="1", target="2", lowercase=True,
-                           window_sentences=2)
+    counts = prepare(
+        corpus,
+        tmp_path / "out",
+        tmp_path,
+        source="1",
+        target="2",
+        lowercase=True,
+        window_sentences=2,
+    )
     assert list(pair_texts(tmp_path / "out")) == [("The cat. The cats sat.", "The cat.")]
     assert load_pairs(tmp_path / "out").targets.tolist() == [5, 6, 11]
     assert (counts["pairs"], counts["empty_source"]) == (1, 1)
-    with pytest.raises(Error, match="window_targets is 'words'; expected 'sentences', 'lines' or 'both'"):
+    with pytest.raises(
+        Error, match="window_targets is 'words'; expected 'sentences', 'lines' or 'both'"
+    ):
         prepare(corpus, tmp_path / "out", tmp_path, window_targets="words")
 
 
 def test_a_corpus_of_nothing_leaves_nothing(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n", encoding="utf-8")
     corpus = _file(tmp_path / "c.tsv", "the\t\n")
-    with pytest.raises(DataError, match="no pair of the corpus can be used; found .*'empty_target': 1"):
+    with pytest.raises(
+        DataError, match="no pair of the corpus can be used; found .*'empty_target': 1"
+    ):
         prepare(corpus, tmp_path / "out", tmp_path, source="1", target="2")
     assert not list((tmp_path / "out").glob("*.tfrecord*"))
-    for name, value in (("max_source_length", 2), ("max_target_length", 1), ("target_lines", 0),
-                        ("window_sentences", 1)):
+    for name, value in (
+        ("max_source_length", 2),
+        ("max_target_length", 1),
+        ("target_lines", 0),
+        ("window_sentences", 1),
+    ):
         with pytest.raises(Error, match=f"prepare: {name} is {value}; expected"):
             prepare(corpus, tmp_path / "out", tmp_path, **{name: value})
 
 
 def _random_pairs(number, seed=0, longest=40):
     random = np.random.default_rng(seed)
-    return [tuple(random.integers(10, 99, random.integers(1, longest)).tolist() for _ in range(2))
-            for _ in range(number)]
+    return [
+        tuple(random.integers(10, 99, random.integers(1, longest)).tolist() for _ in range(2))
+        for _ in range(number)
+    ]
 
 
 @pytest.fixture
@@ -231,7 +364,9 @@ def test_every_pair_comes_once_with_its_start_and_end(records, training):
     found = []
     for batch in _batcher(path).dataset(training=training, epochs=1):
         arrays = [batch[name].numpy() for name in ("source_ids", "target_ids", "target_labels")]
-        assert all(a.dtype == np.int32 and a.size <= 300 and a[:, -4:].any() for a in arrays)  # buckets are 4 wide
+        assert all(
+            a.dtype == np.int32 and a.size <= 300 and a[:, -4:].any() for a in arrays
+        )  # buckets are 4 wide
         found += [tuple(map(_unpadded, rows)) for rows in zip(*arrays, strict=True)]
     assert sorted(found) == sorted(([CLS, *s, SEP], [CLS, *t], [*t, SEP]) for s, t in pairs)
 
@@ -256,12 +391,22 @@ def test_the_report_counts_tokens_and_padding(tmp_path):
     pairs = [([5] * 8, [6] * 3), ([5] * 6, [6] * 9)]
     write_shard(tmp_path / "p.tfrecord", (make_pair_record(s, t, "a", "b") for s, t in pairs))
     report = _batcher(tmp_path, 20).report()
-    assert report == {"pairs": 2, "batches": 1, "source_tokens": 18, "target_tokens": 14, "tokens": 32,
-                      "padded_tokens": 40, "padding": pytest.approx(0.2)}
+    assert report == {
+        "pairs": 2,
+        "batches": 1,
+        "source_tokens": 18,
+        "target_tokens": 14,
+        "tokens": 32,
+        "padded_tokens": 40,
+        "padding": pytest.approx(0.2),
+    }
     with pytest.raises(DataError, match="tokens_per_batch 9 .* the longest pair takes 10 tokens"):
         _batcher(tmp_path, 9)
 
 
 def test_rows_in_memory_take_no_file_of_targets(tmp_path):
-    with pytest.raises(DataError, match="targets of a file of sources, and the corpus is rows in memory; give a file"):
+    with pytest.raises(
+        DataError,
+        match="targets of a file of sources, and the corpus is rows in memory; give a file",
+    ):
         list(read_pairs([{"source": "a", "target": "b"}], tmp_path / "targets.txt"))

@@ -19,15 +19,31 @@ from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
-SETTINGS = {"steps": 7, "tokens_per_batch": 64, "validate_every": 4, "warmup_steps": 2, "learning_rate": 1e-2,
-            "average_decay": 0.9, "clip_norm": 1.0, "seed": 3}
+SETTINGS = {
+    "steps": 7,
+    "tokens_per_batch": 64,
+    "validate_every": 4,
+    "warmup_steps": 2,
+    "learning_rate": 1e-2,
+    "average_decay": 0.9,
+    "clip_norm": 1.0,
+    "seed": 3,
+}
 
 
 def tiny_model(seed, dropout=0.1, **changes):
     set_precision_and_seed("float32", seed)
     word_piece = WordPiece(WORDS)
-    size = {"num_encoder_layers": 1, "num_decoder_layers": 1, "d_model": 8, "num_heads": 2, "feed_forward_width": 12}
-    return make_model(word_piece, word_piece, **{**size, "dropout": dropout, "max_length": 8, **changes})
+    size = {
+        "num_encoder_layers": 1,
+        "num_decoder_layers": 1,
+        "d_model": 8,
+        "num_heads": 2,
+        "feed_forward_width": 12,
+    }
+    return make_model(
+        word_piece, word_piece, **{**size, "dropout": dropout, "max_length": 8, **changes}
+    )
 
 
 def write_pairs(folder, number, lengths, target_of, seed):
@@ -54,8 +70,14 @@ def material(tmp_path_factory):
 
 def run(material, folder, **changes):
     settings = {**SETTINGS, **changes}
-    return PairRun(tiny_model(settings["seed"]), material / "train", material / "validation", [WORDS, WORDS],
-                   {"text": {"lowercase": True}}, *split(folder=str(folder), **settings))
+    return PairRun(
+        tiny_model(settings["seed"]),
+        material / "train",
+        material / "validation",
+        [WORDS, WORDS],
+        {"text": {"lowercase": True}},
+        *split(folder=str(folder), **settings),
+    )
 
 
 def split(**settings):
@@ -87,7 +109,9 @@ def test_what_a_run_leaves(uninterrupted):
     best = uninterrupted.folder / "best"
     settings = json.loads((best / "tfsum.json").read_text())
     assert settings["signature"] == found["signature"] and settings["validation"] == found["best"]
-    assert (best / "vocab.txt").read_text().split() == WORDS and not (best / "target_vocab.txt").exists()
+    assert (best / "vocab.txt").read_text().split() == WORDS and not (
+        best / "target_vocab.txt"
+    ).exists()
     assert Transformer.from_pretrained(best).config["d_model"] == 8
 
 
@@ -96,7 +120,9 @@ def test_the_loss_is_that_of_the_model(material, uninterrupted):
     validation, model = uninterrupted.validation, uninterrupted.model
     pairs = load_pairs(material / "validation")
     batch = validation._batcher.assemble(np.arange(len(pairs)))
-    expected = float(model.summed_loss(batch, None, training=False) / model.loss_weight(batch, None))
+    expected = float(
+        model.summed_loss(batch, None, training=False) / model.loss_weight(batch, None)
+    )
     assert validation.loss() == pytest.approx(expected, rel=1e-5)
 
 
@@ -107,7 +133,7 @@ def test_answers_are_those_of_predict(material, uninterrupted):
     pairs = load_pairs(material / "validation")
     for row in (0, 5, 11):
         first = int(pairs.source_counts[:row].sum())
-        source = [2, *pairs.sources[first:first + int(pairs.source_counts[row])], 3]
+        source = [2, *pairs.sources[first : first + int(pairs.source_counts[row])], 3]
         ids = model.predict_on_batch({"source_ids": np.array([source], np.int32)})[0]
         assert answers[row].split() == [WORDS[i] for i in ids if i > 4]
 
@@ -129,11 +155,28 @@ def test_a_task_is_learned_whole(tmp_path, task):
     target_of = {"copy": lambda ids: ids, "reverse": lambda ids: ids[::-1]}[task]
     write_pairs(tmp_path / "train", 10000, (3, 9), target_of, 0)
     write_pairs(tmp_path / "validation", 200, (3, 9), target_of, 1)
-    model = tiny_model(0, 0.0, d_model=64, num_heads=4, feed_forward_width=128, max_length=12, label_smoothing=0.0)
-    settings = TrainSettings(folder=str(tmp_path / "run"), steps=1000, tokens_per_batch=1024, learning_rate=2e-3,
-                             warmup_steps=100, decay="linear", average_decay=0.9, validate_every=500)
-    learner = PairRun(model, tmp_path / "train", tmp_path / "validation", [WORDS, WORDS], {}, settings,
-                      EvaluateSettings())
+    model = tiny_model(
+        0, 0.0, d_model=64, num_heads=4, feed_forward_width=128, max_length=12, label_smoothing=0.0
+    )
+    settings = TrainSettings(
+        folder=str(tmp_path / "run"),
+        steps=1000,
+        tokens_per_batch=1024,
+        learning_rate=2e-3,
+        warmup_steps=100,
+        decay="linear",
+        average_decay=0.9,
+        validate_every=500,
+    )
+    learner = PairRun(
+        model,
+        tmp_path / "train",
+        tmp_path / "validation",
+        [WORDS, WORDS],
+        {},
+        settings,
+        EvaluateSettings(),
+    )
     learner.fit()
     with learner.average.applied():
         assert learner.validation.answers() == learner.validation._references
@@ -169,11 +212,21 @@ metric = "rouge"
 def write_recipe(folder):
     random = np.random.default_rng(0)
     for split, number in (("train", 30), ("validation", 5)):
-        words = [" ".join(random.choice(["sea", "wind", "boat", "Salz"], 4)) for _ in range(2 * number)]
-        (folder / f"{split}.tsv").write_text("".join(f"{a}\t{b}\n" for a, b in zip(words[::2], words[1::2])))
+        words = [
+            " ".join(random.choice(["sea", "wind", "boat", "Salz"], 4)) for _ in range(2 * number)
+        ]
+        (folder / f"{split}.tsv").write_text(
+            "".join(f"{a}\t{b}\n" for a, b in zip(words[::2], words[1::2]))
+        )
     path = folder / "recipe.toml"
-    path.write_text(RECIPE.format(folder=folder, train=folder / "train.tsv", size=500,
-                                  validation=folder / "validation.tsv"))
+    path.write_text(
+        RECIPE.format(
+            folder=folder,
+            train=folder / "train.tsv",
+            size=500,
+            validation=folder / "validation.tsv",
+        )
+    )
     return path
 
 
@@ -195,8 +248,19 @@ def test_from_a_recipe_to_a_model_folder(trained):
     recipe, _, best, told = trained
     assert "30 of these targets have more than 4 tokens" in told  # of four words and an end
     text = json.loads((best / "tfsum.json").read_text())["text"]
-    assert text == {"lowercase": False, "strip_accents": None, "max_source_length": 512, "cut_sources": False}
-    assert set(history(recipe.parent / "run")["best"]) == {"step", "loss", "rouge1", "rouge2", "rougeLsum"}
+    assert text == {
+        "lowercase": False,
+        "strip_accents": None,
+        "max_source_length": 512,
+        "cut_sources": False,
+    }
+    assert set(history(recipe.parent / "run")["best"]) == {
+        "step",
+        "loss",
+        "rouge1",
+        "rouge2",
+        "rougeLsum",
+    }
     learned = recipe.parent / "records" / "vocabulary" / "vocab.txt"
     assert (best / "vocab.txt").read_text() == learned.read_text() and "sea" in learned.read_text()
     assert (recipe.parent / "run" / "recipe.toml").is_file()
@@ -205,13 +269,29 @@ def test_from_a_recipe_to_a_model_folder(trained):
 def test_a_model_goes_on_from_another_ones_weights(trained, tmp_path):
     recipe, overrides, best, _ = trained
     more = [*overrides, f"train.folder={tmp_path}/more", f"model.start={best}"]
-    with pytest.raises(RecipeError, match="of another shape; .model. must have num_encoder_layers = 1, d_model = 8$"):
+    with pytest.raises(
+        RecipeError,
+        match="of another shape; .model. must have num_encoder_layers = 1, d_model = 8$",
+    ):
         train(load_recipe(recipe, [*more, "model.num_encoder_layers=2", "model.d_model=16"]))
-    with pytest.raises(RecipeError, match="other word pieces; .text. needs vocabulary = .*best/vocab.txt\" in place"):
+    with pytest.raises(
+        RecipeError, match='other word pieces; .text. needs vocabulary = .*best/vocab.txt" in place'
+    ):
         train(load_recipe(recipe, [*more, "text.lowercase=true", f"data.records={tmp_path}/other"]))
-    again = train(load_recipe(recipe, [*more, "text.vocabulary_size=", f"text.vocabulary={best}/vocab.txt",
-                                       "model.dropout=0.3", "train.learning_rate=1e-9", "evaluate.metric=loss",
-                                       f"data.records={tmp_path}/more_records"]))
+    again = train(
+        load_recipe(
+            recipe,
+            [
+                *more,
+                "text.vocabulary_size=",
+                f"text.vocabulary={best}/vocab.txt",
+                "model.dropout=0.3",
+                "train.learning_rate=1e-9",
+                "evaluate.metric=loss",
+                f"data.records={tmp_path}/more_records",
+            ],
+        )
+    )
     found = variables_by_path(Transformer.from_pretrained(again))
     for path, weight in variables_by_path(Transformer.from_pretrained(best)).items():
         np.testing.assert_allclose(found[path], weight, atol=1e-7)
@@ -219,19 +299,27 @@ def test_a_model_goes_on_from_another_ones_weights(trained, tmp_path):
 
 def test_two_vocabularies_need_two_tables(recipe, tmp_path):
     sizes = ["text.target_vocabulary_size=480"]
-    with pytest.raises(RecipeError, match="shared_embeddings is true, and source and target have vocabularies"):
+    with pytest.raises(
+        RecipeError, match="shared_embeddings is true, and source and target have vocabularies"
+    ):
         train(load_recipe(recipe, sizes))
-    best = train(load_recipe(recipe, [*sizes, "model.shared_embeddings=false", "evaluate.metric=loss"]))
+    best = train(
+        load_recipe(recipe, [*sizes, "model.shared_embeddings=false", "evaluate.metric=loss"])
+    )
     assert (best / "target_vocab.txt").read_text() != (best / "vocab.txt").read_text()
     assert set(history(tmp_path / "run")["best"]) == {"step", "loss"}
 
 
 def test_wrong_recipes_are_named(recipe):
-    with pytest.raises(RecipeError, match="expected 'bleu' or 'rouge' or 'loss', found str 'meteor'"):
+    with pytest.raises(
+        RecipeError, match="expected 'bleu' or 'rouge' or 'loss', found str 'meteor'"
+    ):
         load_recipe(recipe, ["evaluate.metric=meteor"])
     with pytest.raises(RecipeError, match=r"\[model\] encoder: unknown key"):
         load_recipe(recipe, ["model.encoder=minilm"])
-    with pytest.raises(RecipeError, match="kind: expected 'bert_sum_ext' or .*found str 'transfromer'"):
+    with pytest.raises(
+        RecipeError, match="kind: expected 'bert_sum_ext' or .*found str 'transfromer'"
+    ):
         load_recipe(recipe, ["model.kind=transfromer"])
     with pytest.raises(Error, match="expected files or sizes"):
         train(load_recipe(recipe, ["text.vocabulary=vocab.txt"]))
@@ -244,6 +332,10 @@ def test_shuffled_sources_are_the_same_sources_beside_other_targets(material):
     def sources(of):
         return [tuple(part) for part in np.split(of.sources, np.cumsum(of.source_counts)[:-1])]
 
-    assert sorted(sources(shuffled)) == sorted(sources(pairs)) and sources(shuffled) != sources(pairs)
+    assert sorted(sources(shuffled)) == sorted(sources(pairs)) and sources(shuffled) != sources(
+        pairs
+    )
     np.testing.assert_array_equal(shuffled.targets, pairs.targets)
-    np.testing.assert_array_equal(shuffled.with_shuffled_sources(5).target_counts, pairs.target_counts)
+    np.testing.assert_array_equal(
+        shuffled.with_shuffled_sources(5).target_counts, pairs.target_counts
+    )

@@ -16,8 +16,18 @@ from tfsum.tasks.recipes import load_recipe
 from tfsum.text.name_pieces import pack_flags
 from tfsum.text.word_piece import WordPiece
 
-WORDS = ["[PAD]", "[unused0]", "[unused1]", "[unused2]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".",
-         *(f"w{chr(97 + i)}" for i in range(20))]
+WORDS = [
+    "[PAD]",
+    "[unused0]",
+    "[unused1]",
+    "[unused2]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    ".",
+    *(f"w{chr(97 + i)}" for i in range(20)),
+]
 RECIPE = """
 [data]
 train = "corpus.jsonl"
@@ -53,8 +63,14 @@ documents = 5
 def place(tmp_path, monkeypatch):
     """A folder with a tiny encoder, a corpus and a recipe, in which the test runs."""
     monkeypatch.chdir(tmp_path)
-    encoder = {"vocab_size": len(WORDS), "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2,
-               "intermediate_size": 12, "max_position_embeddings": 16}
+    encoder = {
+        "vocab_size": len(WORDS),
+        "hidden_size": 8,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 12,
+        "max_position_embeddings": 16,
+    }
     Bert(**encoder).save_pretrained(tmp_path / "encoder")
     (tmp_path / "encoder" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     random = np.random.default_rng(0)
@@ -65,7 +81,9 @@ def place(tmp_path, monkeypatch):
     with open("corpus.jsonl", "w") as file:
         for _ in range(20):
             text = [sentence() for _ in range(random.integers(1, 6))]
-            file.write(json.dumps({"text": " ".join(text), "summary": f"{text[0]}\n{sentence()}"}) + "\n")
+            file.write(
+                json.dumps({"text": " ".join(text), "summary": f"{text[0]}\n{sentence()}"}) + "\n"
+            )
     (tmp_path / "recipe.toml").write_text(RECIPE)
     return tmp_path
 
@@ -77,7 +95,9 @@ def test_from_a_recipe_to_a_summary(place):
     settings = json.loads((best / "tfsum.json").read_text())
     assert settings["text"]["max_windows"] == 2 and settings["text"]["line_break"] == "[unused2]"
     assert set(settings["validation"]) >= {"loss", "rouge1", "rouge2", "rougeLsum"}
-    exported = tfsum.export_model(best, place / "served" / "writer", strategy=tfsum.decoding.BeamSearch(3))
+    exported = tfsum.export_model(
+        best, place / "served" / "writer", strategy=tfsum.decoding.BeamSearch(3)
+    )
     assert tfsum.verify(exported)["signatures"] == ["attend", "generate_ids", "serving_default"]
     write = tfsum.load(exported)
     texts = [json.loads(line)["text"] for line in (place / "corpus.jsonl").read_text().splitlines()]
@@ -94,7 +114,9 @@ def test_the_export_reads_what_training_read(place):
     best = tfsum.train("recipe.toml", ["train.steps=1", "train.validate_every=1"])
     word_piece = WordPiece(WORDS)
     documents = load_windows("records/train", 16, 2)
-    summaries = load_summaries("records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 12)
+    summaries = load_summaries(
+        "records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 12
+    )
     batcher = SummaryBatcher(documents, summaries, 128, word_piece, 1, 2)
     model = tfsum.load(tfsum.export_model(best, place / "served" / "writer"))._model
     attend = model.signatures["attend"]
@@ -104,23 +126,35 @@ def test_the_export_reads_what_training_read(place):
         found = attend(text=tf.constant([texts[row]]))["source_ids"].numpy()[0]
         expected = batch["source_ids"][0]
         assert found[found > 0].tolist() == expected[expected > 0].tolist()
-        given = model.signatures["generate_ids"](**{name: tf.constant(batch[name], tf.int32) for name in (
-            "source_ids", "segment_ids")})["ids"].numpy()
+        given = model.signatures["generate_ids"](
+            **{name: tf.constant(batch[name], tf.int32) for name in ("source_ids", "segment_ids")}
+        )["ids"].numpy()
         answered = model.signatures["serving_default"](text=tf.constant([texts[row]]))
-        assert answered["coverage"].numpy()[0] == pytest.approx(1.0) or documents.counts["sentences_dropped"]
+        assert (
+            answered["coverage"].numpy()[0] == pytest.approx(1.0)
+            or documents.counts["sentences_dropped"]
+        )
         assert given.shape == (1, 12)
 
 
 def test_targets(place):
     word_piece = WordPiece(WORDS)
     tfsum.tasks.recipes.prepare_recipe("recipe.toml")
-    whole = load_summaries("records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 140)
-    short = load_summaries("records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 5)
+    whole = load_summaries(
+        "records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 140
+    )
+    short = load_summaries(
+        "records/train", lambda texts: word_piece.tokenize(texts).to_list(), 3, 5
+    )
     assert whole.cut == 0 and short.cut == sum(whole.counts >= 5) and short.counts.max() == 4
     rows = np.split(whole.pieces, np.cumsum(whole.counts)[:-1])
     for text, row in zip(whole.texts, rows, strict=True):
         first, second = text.split("\n")
-        expected = [*word_piece.tokenize([first]).to_list()[0], 3, *word_piece.tokenize([second]).to_list()[0]]
+        expected = [
+            *word_piece.tokenize([first]).to_list()[0],
+            3,
+            *word_piece.tokenize([second]).to_list()[0],
+        ]
         assert row.tolist() == expected
 
 
@@ -130,26 +164,55 @@ def test_it_starts_from_an_extractive_model_and_from_itself(place):
     extractive.build()
     for weight in extractive.bert.trainable_weights:
         weight.assign_add(np.full(weight.shape, 0.01, np.float32))
-    extractive.save_pretrained("extractive", WORDS, {"text": {"lowercase": True, "strip_accents": None}})
-    recipe = load_recipe("recipe.toml", ["model.encoder=", "model.start=extractive", "train.steps=1",
-                                         "train.validate_every=1", "train.learning_rate=1e-12",
-                                         "train.encoder_learning_rate=1e-12", "train.average_decay=0"])
+    extractive.save_pretrained(
+        "extractive", WORDS, {"text": {"lowercase": True, "strip_accents": None}}
+    )
+    recipe = load_recipe(
+        "recipe.toml",
+        [
+            "model.encoder=",
+            "model.start=extractive",
+            "train.steps=1",
+            "train.validate_every=1",
+            "train.learning_rate=1e-12",
+            "train.encoder_learning_rate=1e-12",
+            "train.average_decay=0",
+        ],
+    )
     best = tfsum.train(recipe)
     started = BertSumAbs.from_pretrained(best)
     for new, old in zip(started.bert.weights, extractive.bert.weights, strict=True):
         np.testing.assert_allclose(new, old, atol=1e-6)
     # the decoder's embedding begins as a copy of BERT's
-    np.testing.assert_allclose(started.target_embedding.embeddings, extractive.bert.word_embeddings.embeddings,
-                               atol=1e-6)
-    again = load_recipe("recipe.toml", ["model.encoder=", f"model.start={best}", "train.steps=1", "train.folder=again",
-                                        "train.validate_every=1", "train.learning_rate=1e-12",
-                                        "train.encoder_learning_rate=1e-12", "train.average_decay=0"])
+    np.testing.assert_allclose(
+        started.target_embedding.embeddings, extractive.bert.word_embeddings.embeddings, atol=1e-6
+    )
+    again = load_recipe(
+        "recipe.toml",
+        [
+            "model.encoder=",
+            f"model.start={best}",
+            "train.steps=1",
+            "train.folder=again",
+            "train.validate_every=1",
+            "train.learning_rate=1e-12",
+            "train.encoder_learning_rate=1e-12",
+            "train.average_decay=0",
+        ],
+    )
     second = BertSumAbs.from_pretrained(tfsum.train(again))
     for new, old in zip(second.weights, started.weights, strict=True):
         np.testing.assert_allclose(new, old, atol=1e-6)
-    with pytest.raises(RecipeError, match=r"another shape; \[model\] must have feed_forward_width = 12"):
-        tfsum.train({**again, "model": {**again["model"], "feed_forward_width": 8}, "train": {
-            **again["train"], "folder": "other"}})
+    with pytest.raises(
+        RecipeError, match=r"another shape; \[model\] must have feed_forward_width = 12"
+    ):
+        tfsum.train(
+            {
+                **again,
+                "model": {**again["model"], "feed_forward_width": 8},
+                "train": {**again["train"], "folder": "other"},
+            }
+        )
 
 
 @pytest.mark.parametrize("changes", [["model.encoder="], ["model.start=encoder"]])
@@ -159,12 +222,19 @@ def test_one_of_encoder_and_start(place, changes):
 
 
 def test_vocabularies_without_unused_tokens():
-    assert target_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]) == ("[CLS]", "[SEP]", "[MASK]")
+    assert target_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]) == (
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+    )
 
 
 def test_options_of_the_other_kind(place):
     best = tfsum.train("recipe.toml", ["train.steps=1", "train.validate_every=1"])
-    with pytest.raises(ExportError, match="max_source_length: is an option of a Transformer, and this is a BertSumAbs"):
+    with pytest.raises(
+        ExportError,
+        match="max_source_length: is an option of a Transformer, and this is a BertSumAbs",
+    ):
         tfsum.export_model(best, place / "served" / "writer", max_source_length=8)
 
 
@@ -175,10 +245,15 @@ def words_of(text):
 def test_copying_gap_sentences_and_names_of_the_source(place):
     """All that helps a writer with few summaries, from the recipe to the export."""
     copying = ["model.copy=true", "model.label_smoothing=0.0"]
-    first = tfsum.train("recipe.toml", [*copying, "train.gap_sentences=1", "train.gap_kept=0.5", "train.folder=gaps"])
+    first = tfsum.train(
+        "recipe.toml",
+        [*copying, "train.gap_sentences=1", "train.gap_kept=0.5", "train.folder=gaps"],
+    )
     assert BertSumAbs.from_pretrained(first).copy_attention is not None
     best = tfsum.train("recipe.toml", [*copying, "model.encoder=", f"model.start={first}"])
-    exported = tfsum.export_model(best, place / "served" / "writer", source_names=True, restore_case=True)
+    exported = tfsum.export_model(
+        best, place / "served" / "writer", source_names=True, restore_case=True
+    )
     tfsum.verify(exported)
     text = json.loads((exported / "assets.extra" / "tfsum.json").read_text())["text"]
     assert text["source_names"] and text["restore_case"] and "names" not in text
@@ -186,8 +261,13 @@ def test_copying_gap_sentences_and_names_of_the_source(place):
     settings = json.loads((best / "tfsum.json").read_text())
     settings["names"] = pack_flags(np.array([piece[0] != "[" for piece in WORDS]))
     (best / "tfsum.json").write_text(json.dumps(settings))
-    write = tfsum.load(tfsum.export_model(best, place / "served" / "writer", source_names=True, restore_case=True))
-    texts = [json.loads(line)["text"].replace("w", "W") for line in (place / "corpus.jsonl").read_text().splitlines()]
+    write = tfsum.load(
+        tfsum.export_model(best, place / "served" / "writer", source_names=True, restore_case=True)
+    )
+    texts = [
+        json.loads(line)["text"].replace("w", "W")
+        for line in (place / "corpus.jsonl").read_text().splitlines()
+    ]
     answers = write(texts)
     assert any(answer.summary for answer in answers)
     for text, answer in zip(texts, answers):
@@ -200,5 +280,7 @@ def test_copying_gap_sentences_and_names_of_the_source(place):
 
 
 def test_copying_has_no_smoothed_labels(place):
-    with pytest.raises(tfsum.Error, match="label_smoothing is 0.1; it must be 0 where copy is true"):
+    with pytest.raises(
+        tfsum.Error, match="label_smoothing is 0.1; it must be 0 where copy is true"
+    ):
         tfsum.train("recipe.toml", ["model.copy=true"])

@@ -42,27 +42,50 @@ def write(path, content):
 def test_the_same_from_every_format(tmp_path):
     rows = [("first text", "1", "a pair"), ("둘째 글", "0", "one, more")]
     files = [
-        (write(tmp_path / "a.tsv.gz", "".join(f"{t}\t{label}\t{p}\n" for t, label, p in rows)),
-         {"text": "1", "label": "2", "text_pair": "3"}),
-        (write(tmp_path / "a.csv", "sentence,gold,second\n" + "".join(f'{t},{label},"{p}"\n' for t, label, p in rows)),
-         {"text": "sentence", "label": "gold", "text_pair": "second"}),
-        (write(tmp_path / "a.jsonl", "".join(json.dumps({"text": t, "label": int(label), "pair": p}) + "\n"
-                                             for t, label, p in rows)), {"text_pair": "pair"}),
+        (
+            write(tmp_path / "a.tsv.gz", "".join(f"{t}\t{label}\t{p}\n" for t, label, p in rows)),
+            {"text": "1", "label": "2", "text_pair": "3"},
+        ),
+        (
+            write(
+                tmp_path / "a.csv",
+                "sentence,gold,second\n" + "".join(f'{t},{label},"{p}"\n' for t, label, p in rows),
+            ),
+            {"text": "sentence", "label": "gold", "text_pair": "second"},
+        ),
+        (
+            write(
+                tmp_path / "a.jsonl",
+                "".join(
+                    json.dumps({"text": t, "label": int(label), "pair": p}) + "\n"
+                    for t, label, p in rows
+                ),
+            ),
+            {"text_pair": "pair"},
+        ),
     ]
     for path, columns in files:
         found = read_labelled(path, **columns)
-        assert (found.texts, found.pairs, found.labels) == tuple([row[i] for row in rows] for i in (0, 2, 1))
+        assert (found.texts, found.pairs, found.labels) == tuple(
+            [row[i] for row in rows] for i in (0, 2, 1)
+        )
         assert found.label_names() == ("0", "1") and found.label_ids(("1", "0")).tolist() == [0, 1]
-        assert read_labelled(path, **{k: v for k, v in columns.items() if k != "text_pair"}).pairs is None
+        assert (
+            read_labelled(path, **{k: v for k, v in columns.items() if k != "text_pair"}).pairs
+            is None
+        )
 
 
-@pytest.mark.parametrize(("content", "says"), [
-    ('{"text": "a", "label": 1.5}', "field 'label': found float 1.5, expected a string"),
-    ('{"text": 1, "label": 1}', "field 'text': found int 1"),
-    ('{"text": "a"}', "field 'label': found fields text"),
-    ('{"text": "a", "label": " "}', "text 1 has an empty label"),
-    ("", "holds no text"),
-])
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ('{"text": "a", "label": 1.5}', "field 'label': found float 1.5, expected a string"),
+        ('{"text": 1, "label": 1}', "field 'text': found int 1"),
+        ('{"text": "a"}', "field 'label': found fields text"),
+        ('{"text": "a", "label": " "}', "text 1 has an empty label"),
+        ("", "holds no text"),
+    ],
+)
 def test_files_that_are_wrong(tmp_path, content, says):
     with pytest.raises(DataError, match=says):
         read_labelled(write(tmp_path / "a.jsonl", content))
@@ -70,8 +93,11 @@ def test_files_that_are_wrong(tmp_path, content, says):
 
 def test_labels_outside_the_list_are_told_at_once():
     texts = LabelledTexts("made.tsv", list("abcde"), None, ["yes", "maybe", "no", "maybe", "?"])
-    with pytest.raises(DataError, match=r"made.tsv: 3 of 5 texts have labels outside the list, the first is text 2: "
-                       r"'maybe' \(2\), '\?' \(1\); expected 'no', 'yes'"):
+    with pytest.raises(
+        DataError,
+        match=r"made.tsv: 3 of 5 texts have labels outside the list, the first is text 2: "
+        r"'maybe' \(2\), '\?' \(1\); expected 'no', 'yes'",
+    ):
         texts.label_ids(("no", "yes"))
 
 
@@ -80,7 +106,9 @@ def test_the_held_out_share():
     texts = LabelledTexts("made", [f"text {i}" for i in range(4000)], None, ["a", "b"] * 2000)
     rest, held = texts.held_out(0.1)
     assert sorted(rest.texts + held.texts) == sorted(texts.texts) and abs(len(held) - 400) < 60
-    assert dict(zip(held.texts, held.labels)).items() <= dict(zip(texts.texts, texts.labels)).items()
+    assert (
+        dict(zip(held.texts, held.labels)).items() <= dict(zip(texts.texts, texts.labels)).items()
+    )
     backwards = LabelledTexts("made", texts.texts[::-1], None, texts.labels)
     assert set(backwards.held_out(0.1)[1].texts) == set(held.texts)
     again = [f"TEXT: {text[5:]}! http://t.co/{text[5:]}" for text in held.texts]
@@ -100,7 +128,10 @@ def original_truncation(first, second, room):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=5), st.integers(3, 16))
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=5),
+    st.integers(3, 16),
+)
 def test_pairs_are_cut_as_the_original_cuts_them(lengths, max_length):
     texts = texts_of(*zip(*lengths))
     packed = pack_texts(texts, ("no", "yes"), WordPiece(WORDS), max_length)
@@ -118,10 +149,19 @@ def test_pairs_are_cut_as_the_original_cuts_them(lengths, max_length):
 
 
 def test_one_text_and_its_counts(word_piece):
-    texts = LabelledTexts("made", ["w1 w2 w3 w4", "", "strange w5", "w1"], None, ["a", "b", "b", "a"])
+    texts = LabelledTexts(
+        "made", ["w1 w2 w3 w4", "", "strange w5", "w1"], None, ["a", "b", "b", "a"]
+    )
     packed = pack_texts(texts, ("a", "b"), word_piece, 5)
     assert packed.length.tolist() == [5, 2, 4, 3] and packed.labels.tolist() == [0, 1, 1, 0]
-    assert packed.counts == {"texts": 4, "tokens": 14, "unknown_pieces": 1, "empty": 1, "texts_cut": 1, "pieces_cut": 1}
+    assert packed.counts == {
+        "texts": 4,
+        "tokens": 14,
+        "unknown_pieces": 1,
+        "empty": 1,
+        "texts_cut": 1,
+        "pieces_cut": 1,
+    }
     batch = TextBatcher(packed, 10).assemble(np.array([3, 0]))
     assert batch["token_ids"].tolist() == [[CLS, 6, SEP, 0, 0], [CLS, 6, 7, 8, SEP]]
     assert not batch["segment_ids"].any() and batch["labels"].tolist() == [0, 0]
@@ -136,8 +176,10 @@ def test_batches_hold_every_text_once_within_the_budget(word_piece):
         assert ids.size <= 64 and ids.shape == segments.shape and len(batch["labels"]) == len(ids)
         seen += [(*row[row > 0].tolist(), int(label)) for row, label in zip(ids, batch["labels"])]
     ends = np.cumsum(packed.length)
-    expected = [(*packed.token_ids[end - n:end].tolist(), int(label))
-                for end, n, label in zip(ends, packed.length, packed.labels)]
+    expected = [
+        (*packed.token_ids[end - n : end].tolist(), int(label))
+        for end, n, label in zip(ends, packed.length, packed.labels)
+    ]
     assert sorted(seen) == sorted(expected)
 
 

@@ -20,14 +20,17 @@ def test_two_labels_by_hand():
     assert scores["accuracy"]["value"] == pytest.approx(70.0)
     assert scores["f1"]["value"] == pytest.approx(100 * 8 / 11)
     assert scores["f1_macro"]["value"] == pytest.approx(50 * (8 / 11 + 6 / 9))
-    assert scores["labels"]["yes"] == pytest.approx({"precision": 80.0, "recall": 100 * 4 / 6, "f1": 100 * 8 / 11,
-                                                     "texts": 6})
+    assert scores["labels"]["yes"] == pytest.approx(
+        {"precision": 80.0, "recall": 100 * 4 / 6, "f1": 100 * 8 / 11, "texts": 6}
+    )
     assert report.texts == 10 and report.baseline is None and "difference" not in scores["f1"]
 
 
 def test_a_label_that_never_occurs_counts_in_no_mean():
     report = evaluate_labels({"model": FOUND}, TRUE, ("no", "yes", "other")).systems["model"]
-    assert report["f1_macro"]["value"] == pytest.approx(50 * (8 / 11 + 6 / 9)) and "f1" not in report
+    assert (
+        report["f1_macro"]["value"] == pytest.approx(50 * (8 / 11 + 6 / 9)) and "f1" not in report
+    )
     assert report["labels"]["other"] == {"precision": 0.0, "recall": 0.0, "f1": 0.0, "texts": 0}
 
 
@@ -37,9 +40,15 @@ def test_scikit_learn_says_the_same():
     for classes in (2, 4):
         for _ in range(20):
             true, found = random.integers(0, classes, (2, 30))
-            scores = evaluate_labels({"a": found}, true, [str(i) for i in range(classes)], samples=1).systems["a"]
-            assert scores["accuracy"]["value"] == pytest.approx(100 * metrics.accuracy_score(true, found))
-            assert scores["f1_macro"]["value"] == pytest.approx(100 * metrics.f1_score(true, found, average="macro"))
+            scores = evaluate_labels(
+                {"a": found}, true, [str(i) for i in range(classes)], samples=1
+            ).systems["a"]
+            assert scores["accuracy"]["value"] == pytest.approx(
+                100 * metrics.accuracy_score(true, found)
+            )
+            assert scores["f1_macro"]["value"] == pytest.approx(
+                100 * metrics.f1_score(true, found, average="macro")
+            )
             if classes == 2:
                 assert scores["f1"]["value"] == pytest.approx(100 * metrics.f1_score(true, found))
 
@@ -70,12 +79,15 @@ def test_differences_are_paired():
         own = report.systems["base"][metric]
         assert own["difference"] == own["difference_low"] == own["difference_high"] == 0.0
         assert report.systems["better"][metric]["difference"] == pytest.approx(
-            report.systems["better"][metric]["value"] - own["value"])
+            report.systems["better"][metric]["value"] - own["value"]
+        )
 
 
 def test_a_function_of_means_is_bootstrapped_as_one():
     values = np.random.default_rng(3).random((50, 2))
-    low, high = bootstrap_intervals(values, 200, 4, statistic=lambda means: means[:, :1] / means[:, 1:])
+    low, high = bootstrap_intervals(
+        values, 200, 4, statistic=lambda means: means[:, :1] / means[:, 1:]
+    )
     ratios = []
     random = np.random.default_rng(4)
     for _ in range(200):
@@ -85,9 +97,13 @@ def test_a_function_of_means_is_bootstrapped_as_one():
 
 
 def test_the_report_in_words_and_json():
-    report = evaluate_labels({"tf-idf": TRUE, "model": FOUND}, TRUE, ("no", "yes"), baseline="tf-idf")
+    report = evaluate_labels(
+        {"tf-idf": TRUE, "model": FOUND}, TRUE, ("no", "yes"), baseline="tf-idf"
+    )
     text = report.to_text()
-    assert "difference to tf-idf\nmodel   -30.00 (" in text and "yes  80.00  66.67  72.73  6" in text
+    assert (
+        "difference to tf-idf\nmodel   -30.00 (" in text and "yes  80.00  66.67  72.73  6" in text
+    )
     assert text.endswith("10 texts; samples 1000, seed 0")
     assert json.loads(report.to_json())["systems"]["tf-idf"]["accuracy"]["value"] == 100.0
 

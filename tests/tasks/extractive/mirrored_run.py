@@ -16,14 +16,39 @@ from tfsum.training.environment import set_precision_and_seed, strategy_of
 def train(name, material, folder):
     set_precision_and_seed("float32", 3)
     with strategy_of(name).scope():
-        model = make_model(str(material / "encoder"), head_layers=1, head_num_heads=2, head_dropout=0.0,
-                           head_feed_forward_width=12, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    settings = TrainSettings(folder=str(folder / name), steps=4, tokens_per_batch=128, validate_every=2, warmup_steps=1,
-                             learning_rate=1e-3, encoder_learning_rate=1e-3, average_decay=0.9)
-    run = ExtractiveRun(model, material / "train", material / "few", material / "encoder", {"text": {}}, settings,
-               EvaluateSettings())
+        model = make_model(
+            str(material / "encoder"),
+            head_layers=1,
+            head_num_heads=2,
+            head_dropout=0.0,
+            head_feed_forward_width=12,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+        )
+    settings = TrainSettings(
+        folder=str(folder / name),
+        steps=4,
+        tokens_per_batch=128,
+        validate_every=2,
+        warmup_steps=1,
+        learning_rate=1e-3,
+        encoder_learning_rate=1e-3,
+        average_decay=0.9,
+    )
+    run = ExtractiveRun(
+        model,
+        material / "train",
+        material / "few",
+        material / "encoder",
+        {"text": {}},
+        settings,
+        EvaluateSettings(),
+    )
     run.fit()
-    np.savez(folder / f"{name}.npz", **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables})
+    np.savez(
+        folder / f"{name}.npz",
+        **{v.path.replace("/", "."): v.numpy() for v in model.trainable_variables},
+    )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ def _documents(number, seed=0, longest=30):
     random = np.random.default_rng(seed)
     return [
         [
-            (random.integers(10, 99, random.integers(0, longest)).tolist(), float(random.random() < 0.2))
+            (
+                random.integers(10, 99, random.integers(0, longest)).tolist(),
+                float(random.random() < 0.2),
+            )
             for _ in range(n)
         ]
         for n in random.integers(1, 12, number)
@@ -53,7 +56,9 @@ def _laid_out(document, window_length, max_windows):
     windows = windows[:max_windows]
     ids, segments, starts, labels = [], [], [], []
     for window in windows:
-        padding = -len(ids) % window_length  # every window but the last is padded to its full length
+        padding = (
+            -len(ids) % window_length
+        )  # every window but the last is padded to its full length
         ids, segments = ids + [0] * padding, segments + [0] * padding
         for place, (pieces, label) in enumerate(window):
             starts.append(len(ids))
@@ -78,16 +83,25 @@ def test_every_document_comes_once_and_as_laid_out_by_hand(tmp_path, window_leng
     expected = sorted(_laid_out(d, window_length, max_windows) for d in documents)
     for training in (False, True):
         found = []
-        for batch in _batcher(path, 400, window_length, max_windows).dataset(training=training, epochs=1):
+        for batch in _batcher(path, 400, window_length, max_windows).dataset(
+            training=training, epochs=1
+        ):
             assert [batch[k].dtype.name for k in NAMES] == ["int32", "int32", "int32", "float32"]
             assert batch["token_ids"].shape.num_elements() <= 400
             for ids, segments, starts, labels in _rows(batch):
                 length = next(
-                    len(e[0]) for e in expected if e[2] == starts and e[0] == tuple(ids[: len(e[0])])
+                    len(e[0])
+                    for e in expected
+                    if e[2] == starts and e[0] == tuple(ids[: len(e[0])])
                 )
                 assert not ids[length:].any() and not segments[length:].any()
                 found.append(
-                    (tuple(ids[:length].tolist()), tuple(segments[:length].tolist()), starts, labels)
+                    (
+                        tuple(ids[:length].tolist()),
+                        tuple(segments[:length].tolist()),
+                        starts,
+                        labels,
+                    )
                 )
         assert sorted(found) == expected
 
@@ -139,7 +153,9 @@ def test_records_come_back_and_a_failed_shard_leaves_nothing(tmp_path):
     path = _write(tmp_path / "b.tfrecord", [[([11, 12], 1.0), ([], 0.0)]])
     (batch,) = read_records(tmp_path)
     assert batch["pieces"].to_list() == [[11, 12]] and batch["piece_counts"].to_list() == [[2, 0]]
-    assert batch["labels"].to_list() == [[1.0, 0.0]] and batch["summary"].numpy().tolist() == [b"sum"]
+    assert batch["labels"].to_list() == [[1.0, 0.0]] and batch["summary"].numpy().tolist() == [
+        b"sum"
+    ]
 
     def failing():
         yield b"x"
@@ -171,7 +187,9 @@ def test_windows_are_those_of_the_exported_graph(tmp_path):
         for name in ("token_ids", "segment_ids"):
             ours = np.pad(row[name][0], (0, -row[name].shape[1] % length)).reshape(count, length)
             theirs = packed[name][window : window + count]
-            assert (ours[:, : theirs.shape[1]] == theirs).all() and not ours[:, theirs.shape[1] :].any()
+            assert (ours[:, : theirs.shape[1]] == theirs).all() and not ours[
+                :, theirs.shape[1] :
+            ].any()
         window += count
 
 
@@ -180,21 +198,36 @@ def test_sentences_and_labels_in_memory_are_the_batches_of_their_records(tmp_pat
     texts, labels = [["Rain.", "Sun rain.", "Sun."], [], ["Rain sun rain."]], [[0, 1, 0.5], [], [1]]
     in_memory = ExtractiveBatches(texts, labels, words, tokens_per_batch=64, window_length=12)
     pieces = [words.tokenize(text).to_list() if text else [] for text in texts]
-    write_shard(tmp_path / "a.tfrecord", [
-        make_record(str(i), ids, given, [s.encode() for s in text], "") for i, (ids, given, text) in enumerate(
-            zip(pieces, labels, texts))])
+    write_shard(
+        tmp_path / "a.tfrecord",
+        [
+            make_record(str(i), ids, given, [s.encode() for s in text], "")
+            for i, (ids, given, text) in enumerate(zip(pieces, labels, texts))
+        ],
+    )
     stored = DocumentBatcher(load_windows(tmp_path / "a.tfrecord", 12, 1), 64, cls_id=2, sep_id=3)
     for training in (False, True):
-        batches = [list(b.dataset(training=training, epochs=1).as_numpy_iterator()) for b in (in_memory, stored)]
+        batches = [
+            list(b.dataset(training=training, epochs=1).as_numpy_iterator())
+            for b in (in_memory, stored)
+        ]
         for mine, theirs in zip(*batches, strict=True):
-            assert all(np.array_equal(mine[key], theirs[key]) for key in theirs) and mine.keys() == theirs.keys()
+            assert (
+                all(np.array_equal(mine[key], theirs[key]) for key in theirs)
+                and mine.keys() == theirs.keys()
+            )
     assert in_memory.counts == stored.counts
 
 
-@pytest.mark.parametrize(("texts", "labels", "says"), [
-    ([["Rain."]], [], "found 1 texts and 0 lists of labels"), ([[]], [[]], "a sentence at least"),
-    (["Rain."], [[1]], "text 0 is a str with 1 labels"),
-    ([["Rain."], ["Sun."]], [[1], [0, 1]], "text 1 is 1 sentences")])
+@pytest.mark.parametrize(
+    ("texts", "labels", "says"),
+    [
+        ([["Rain."]], [], "found 1 texts and 0 lists of labels"),
+        ([[]], [[]], "a sentence at least"),
+        (["Rain."], [[1]], "text 0 is a str with 1 labels"),
+        ([["Rain."], ["Sun."]], [[1], [0, 1]], "text 1 is 1 sentences"),
+    ],
+)
 def test_texts_and_labels_that_do_not_fit(texts, labels, says):
     with pytest.raises(DataError, match=says):
         ExtractiveBatches(texts, labels, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]"]))

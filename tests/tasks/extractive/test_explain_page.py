@@ -33,7 +33,9 @@ class Page(html.parser.HTMLParser):
         self.texts.append((list(self.open), data))
 
     def text_within(self, wanted):
-        return "".join(data for around, data in self.texts if any(wanted(*element) for element in around))
+        return "".join(
+            data for around, data in self.texts if any(wanted(*element) for element in around)
+        )
 
     def found(self, wanted):
         return [attributes for tag, attributes in self.elements if wanted(tag, attributes)]
@@ -68,8 +70,9 @@ def test_the_text_stands_there_letter_by_letter(explanation, hostile):
 def test_nothing_of_the_text_becomes_markup(explanation):
     page = Page(html_report(explanation, "<script>"))
     tags = {tag for tag, _ in page.elements}
-    assert tags == set("html head meta title style body h1 h2 table thead tbody tr th td p ul li a div span mark meter"
-                       .split())
+    assert tags == set(
+        "html head meta title style body h1 h2 table thead tbody tr th td p ul li a div span mark meter".split()
+    )
     for _, attributes in page.elements:
         assert not any(name.startswith("on") or name == "src" for name in attributes)
         assert attributes.get("href", "#").startswith("#")
@@ -77,7 +80,9 @@ def test_nothing_of_the_text_becomes_markup(explanation):
 
 def test_the_page_needs_nothing_but_itself(explanation):
     page = html_report(explanation, "x")
-    (policy,) = Page(page).found(lambda _, attributes: attributes.get("http-equiv") == "Content-Security-Policy")
+    (policy,) = Page(page).found(
+        lambda _, attributes: attributes.get("http-equiv") == "Content-Security-Policy"
+    )
     assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'"
     assert "http://" not in page and "https://" not in page and "url(" not in page
 
@@ -88,20 +93,28 @@ def test_sentences_carry_their_scores_and_the_chosen_are_marked(explanation):
     scores = explanation.every.scores
     assert [span["id"] for span in spans] == [f"s{i + 1}" for i in range(len(scores))]
     assert [float(span["style"].removeprefix("--shade:")) for span in spans] == pytest.approx(
-        [score / max(scores) for score in scores], abs=5e-4)
+        [score / max(scores) for score in scores], abs=5e-4
+    )
     assert spans[1]["title"] == "sentence 2: score 0.400"
     marked = [span["id"] for span in page.found(lambda tag, _: tag == "mark")]
     assert marked == [f"s{i + 1}" for i in explanation.chosen]
     links = [a["href"] for a in page.found(lambda tag, _: tag == "a")]
     assert links[:2] == [f"#{name}" for name in marked]
-    assert [float(m["value"]) for m in page.found(lambda tag, _: tag == "meter")] == pytest.approx(scores, abs=5e-4)
+    assert [float(m["value"]) for m in page.found(lambda tag, _: tag == "meter")] == pytest.approx(
+        scores, abs=5e-4
+    )
 
 
 def test_coverage_offsets_warnings_and_model_are_told(explanation):
     text = Page(html_report(explanation, "x")).text_within(lambda tag, _: tag == "body")
     start, end = explanation.every.offsets[1]
-    for words in ("97.5% of the text was read", f"{start:,} to {end:,}", "a <b>warning</b>", "lead<b>/1",
-                  "at most 2 by score"):
+    for words in (
+        "97.5% of the text was read",
+        f"{start:,} to {end:,}",
+        "a <b>warning</b>",
+        "lead<b>/1",
+        "at most 2 by score",
+    ):
         assert words in text
 
 
@@ -115,10 +128,16 @@ def test_a_page_is_written_whole_or_not_at_all(explanation, tmp_path, monkeypatc
     path.write_text("before")
     page = html_report(explanation, "x")
     write_page(page, path)
-    assert path.read_bytes().decode() == page.replace("\ud800", "?") and list(tmp_path.iterdir()) == [path]
+    assert path.read_bytes().decode() == page.replace("\ud800", "?") and list(
+        tmp_path.iterdir()
+    ) == [path]
     path.write_text("before")
-    monkeypatch.setattr("os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device")))
-    with pytest.raises(Error, match=r"report.html: the page cannot be written \(No space left on device\)"):
+    monkeypatch.setattr(
+        "os.replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
+    with pytest.raises(
+        Error, match=r"report.html: the page cannot be written \(No space left on device\)"
+    ):
         write_page(page, path)
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
 

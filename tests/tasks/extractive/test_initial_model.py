@@ -32,8 +32,14 @@ warmup_steps = 1
 average_decay = 0.0
 """
 # Normalized over a few units, an LSTM is chaotic: the last digits of a sum decide after 50 sentences.
-SIZES = {"vocab_size": len(WORDS), "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
-         "intermediate_size": 12, "max_position_embeddings": 32}
+SIZES = {
+    "vocab_size": len(WORDS),
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 12,
+    "max_position_embeddings": 32,
+}
 NO_STEPS = ["train.learning_rate=1e-12", "train.encoder_learning_rate=1e-12"]
 
 
@@ -52,8 +58,14 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("changes", [["model.head=lstm"], ["model.head=lstm", "model.legacy=true"],
-                                     ["model.head=classifier", "model.pretrained=false"]])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ["model.head=lstm"],
+        ["model.head=lstm", "model.legacy=true"],
+        ["model.head=classifier", "model.pretrained=false"],
+    ],
+)
 def test_from_a_recipe_to_a_summary(place, changes):
     best = tfsum.train("recipe.toml", changes)
     exported = tfsum.export_model(best, place / "served", storage="small")
@@ -78,10 +90,18 @@ def test_it_starts_from_a_converted_checkpoint(place, head):
     model = BertSumExt(SIZES, head, **(layers if head == "transformer" else {}))
     model.build()
     write_bertsum(model, "model_step_1.pt", "bertsum")
-    tfsum.convert("model_step_1.pt", "converted", "tfsum", vocabulary="encoder", bert={"num_attention_heads": 2})
+    tfsum.convert(
+        "model_step_1.pt",
+        "converted",
+        "tfsum",
+        vocabulary="encoder",
+        bert={"num_attention_heads": 2},
+    )
     changes = ["model.encoder=", "model.start=converted", f"model.head={head}", *NO_STEPS]
     if head == "transformer":
-        with pytest.raises(RecipeError, match="another head .* head_layers = 1, head_num_heads = 2, .*width = 12"):
+        with pytest.raises(
+            RecipeError, match="another head .* head_layers = 1, head_num_heads = 2, .*width = 12"
+        ):
             tfsum.train("recipe.toml", changes)
         changes += [f"model.{name}={value}" for name, value in layers.items()]
     started = BertSumExt.from_pretrained(tfsum.train("recipe.toml", changes))
@@ -89,11 +109,21 @@ def test_it_starts_from_a_converted_checkpoint(place, head):
         np.testing.assert_allclose(value, model.tensors()[name], atol=1e-6, err_msg=name)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    (["model.encoder="], "needs one of encoder, .* and start"),
-    (["model.start=encoder"], "needs one of encoder, .* and start"),
-    (["model.encoder=", "model.start=encoder"], "encoder is no BertSumExt; name a BERT as encoder"),
-    (["model.encoder=", "model.start=encoder", "model.pretrained=false"], "pretrained is false and start is given")])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (["model.encoder="], "needs one of encoder, .* and start"),
+        (["model.start=encoder"], "needs one of encoder, .* and start"),
+        (
+            ["model.encoder=", "model.start=encoder"],
+            "encoder is no BertSumExt; name a BERT as encoder",
+        ),
+        (
+            ["model.encoder=", "model.start=encoder", "model.pretrained=false"],
+            "pretrained is false and start is given",
+        ),
+    ],
+)
 def test_what_a_recipe_may_not_say(place, changes, message):
     with pytest.raises(RecipeError, match=message):
         tfsum.train("recipe.toml", changes)

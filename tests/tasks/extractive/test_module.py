@@ -61,9 +61,9 @@ def plain_scores(exported, text: str) -> tuple[np.ndarray, dict]:
     data = text.encode()
     sentences = [data[a:b].decode() for a, b in zip(given["start"][0], given["end"][0])]
     model = BertSumExt.from_pretrained(str(exported.source))
-    return tf.sigmoid(model(windows_in_python(sentences, exported.source, model.window_length))).numpy()[
-        0
-    ], given
+    return tf.sigmoid(
+        model(windows_in_python(sentences, exported.source, model.window_length))
+    ).numpy()[0], given
 
 
 def storage(exported) -> str:
@@ -76,7 +76,9 @@ def test_a_document_of_one_window_gets_the_scores_of_the_plain_model(exported):
     assert given["score"][0].std() > 1e-3 and given["coverage"][0] == 1
 
 
-def test_windows_of_whole_sentences_are_read_as_the_plain_model_reads_them(exported, article, report):
+def test_windows_of_whole_sentences_are_read_as_the_plain_model_reads_them(
+    exported, article, report
+):
     for text in (article, report):
         expected, given = plain_scores(exported, text)
         np.testing.assert_allclose(given["score"][0], expected, atol=TOLERANCE[storage(exported)])
@@ -88,19 +90,36 @@ def both_ways(transformer, tmp_path_factory):
     """A function from piece counts of documents to the sentence vectors of the exported graph and of training."""
     module = build(transformer.source, read_settings(transformer.source), "core", {}, "float32")
     plain = BertSumExt.from_pretrained(str(transformer.source))
-    path, ids = tmp_path_factory.mktemp("windows") / "a.tfrecord", (module.word_piece.cls_id, module.word_piece.sep_id)
+    path, ids = (
+        tmp_path_factory.mktemp("windows") / "a.tfrecord",
+        (module.word_piece.cls_id, module.word_piece.sep_id),
+    )
 
     def vectors(documents):
-        pieces = [[[5 + (i + j) % 20 for j in range(n)] for i, n in enumerate(counts)] for counts in documents]
-        write_shard(path, (make_record("a", d, [0.0] * len(d), [b"s"] * len(d), "") for d in pieces))
-        batcher = DocumentBatcher(load_windows(path, module.window_length, 99), 10**6, cls_id=ids[0], sep_id=ids[1])
+        pieces = [
+            [[5 + (i + j) % 20 for j in range(n)] for i, n in enumerate(counts)]
+            for counts in documents
+        ]
+        write_shard(
+            path, (make_record("a", d, [0.0] * len(d), [b"s"] * len(d), "") for d in pieces)
+        )
+        batcher = DocumentBatcher(
+            load_windows(path, module.window_length, 99), 10**6, cls_id=ids[0], sep_id=ids[1]
+        )
         flat = tf.ragged.constant([s for d in pieces for s in d], tf.int32, ragged_rank=1)
-        windows = pack_windows(flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids)
-        exported = sentence_vectors(module.weights, module.weights.read(), windows, module.width,
-                                    module.window_length)
+        windows = pack_windows(
+            flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids
+        )
+        exported = sentence_vectors(
+            module.weights, module.weights.read(), windows, module.width, module.window_length
+        )
         rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]
-        return exported, [plain.sentence_vectors(*(batch[name] for name in (
-            "token_ids", "segment_ids", "sentence_starts")))[0] for batch in rows]
+        return exported, [
+            plain.sentence_vectors(
+                *(batch[name] for name in ("token_ids", "segment_ids", "sentence_starts"))
+            )[0]
+            for batch in rows
+        ]
 
     return vectors
 
@@ -130,7 +149,11 @@ def test_ids_that_are_packed_already(exported, article, report):
 
 
 def test_a_document_is_answered_the_same_alone_and_among_others(exported, article, report):
-    others = [report[: 61 * i] for i in range(15)] + ["", "Hello world."] + [article[i:] for i in range(14)]
+    others = (
+        [report[: 61 * i] for i in range(15)]
+        + ["", "Hello world."]
+        + [article[i:] for i in range(14)]
+    )
     texts = [*others[:9], article, *others[9:]]
     assert len(texts) == 32
     together = exported.ask("serving_default", text=texts)
@@ -149,15 +172,21 @@ def test_the_default_is_three_sentences_without_repeated_trigrams(exported, arti
     default = exported.ask("serving_default", text=[text])
     same = exported.ask("summarize", text=[text], max_sentences=[3], block_trigrams=[True])
     assert default["summary"] == same["summary"] and default["count"] == [3]
-    both = exported.ask("summarize", text=[text, text], max_sentences=[10, 10], block_trigrams=[True, False])
+    both = exported.ask(
+        "summarize", text=[text, text], max_sentences=[10, 10], block_trigrams=[True, False]
+    )
     chosen = both["sentences"][0][: both["count"][0]].tolist()
-    long = [sentence for sentence in chosen if len(sentence.split()) > 2]  # shorter ones have no trigram
+    long = [
+        sentence for sentence in chosen if len(sentence.split()) > 2
+    ]  # shorter ones have no trigram
     assert len(set(long)) == len(long) and both["count"][1] == 10
 
 
 def test_rows_are_padded_and_offsets_are_bytes(exported):
     text = "¿Café? “Ünï” was it. Hello world 😀! End"
-    given = exported.ask("summarize", text=[text, ""], max_sentences=[2, 4], block_trigrams=[False, False])
+    given = exported.ask(
+        "summarize", text=[text, ""], max_sentences=[2, 4], block_trigrams=[False, False]
+    )
     count = given["count"][0]
     assert given["count"].tolist() == [2, 0] and given["sentences"].shape == (2, 10)
     for i in range(count):
@@ -208,7 +237,9 @@ def test_hostile_documents_are_answered_and_harm_no_other(exported, article):
     ]
     alone = exported.ask("score", text=[article])
     given = exported.ask("score", text=[*hostile, article])
-    np.testing.assert_allclose(given["score"][-1][: alone["count"][0]], alone["score"][0], atol=1e-5)
+    np.testing.assert_allclose(
+        given["score"][-1][: alone["count"][0]], alone["score"][0], atol=1e-5
+    )
     assert given["count"].tolist()[:4] == [0, 0, 1, 1] and given["count"][7] == many
     assert (
         np.isfinite(given["score"]).all()
@@ -224,7 +255,9 @@ def test_hostile_documents_are_answered_and_harm_no_other(exported, article):
 def test_coverage_counts_the_bytes_of_sentences_that_are_cut(exported):
     words = 200  # one sentence of as many pieces, of which 38 fit between [CLS] and [SEP]
     given = exported.ask("score", text=["a " * words, "The cat sat.\n" + "a " * words, "a " * 38])
-    np.testing.assert_allclose(given["coverage"], [38 / words, (10 + 38) / (10 + words), 1], atol=1e-6)
+    np.testing.assert_allclose(
+        given["coverage"], [38 / words, (10 + 38) / (10 + words), 1], atol=1e-6
+    )
     assert given["coverage"][2] == 1
 
 
@@ -235,9 +268,13 @@ def test_words_that_the_vocabulary_does_not_hold_are_told(exported):
     assert given["known"].tolist() == pytest.approx([4 / 5, 0, 1, 0.5])
 
 
-def test_core_operations_and_text_operations_give_the_same_bytes(transformer, article, report, tmp_path):
+def test_core_operations_and_text_operations_give_the_same_bytes(
+    transformer, article, report, tmp_path
+):
     assert transformer.ops == "core"
-    folder = export_extractive(transformer.source, tmp_path / "news", ops="text", selection="expected_rouge")
+    folder = export_extractive(
+        transformer.source, tmp_path / "news", ops="text", selection="expected_rouge"
+    )
     text = tf.saved_model.load(str(folder)).signatures["serving_default"]
     letters = string.printable + "éß한국日本。！\u00a0\u200b\u0301😀"
     rng = np.random.default_rng(5)
@@ -249,7 +286,8 @@ def test_core_operations_and_text_operations_give_the_same_bytes(transformer, ar
 
 def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer, text_module):
     first, size, place = (
-        v.numpy() for v in _even_blocks(tf.constant([3, 0, SENTENCES_IN_HEAD + 1, SENTENCES_IN_HEAD]))
+        v.numpy()
+        for v in _even_blocks(tf.constant([3, 0, SENTENCES_IN_HEAD + 1, SENTENCES_IN_HEAD]))
     )
     assert (
         size.tolist() == [3, 256, 257, 512]
@@ -259,7 +297,9 @@ def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer, 
 
     plain = BertSumExt.from_pretrained(str(transformer.source))
     vectors = tf.random.stateless_normal([1200, 32], [1, 2])
-    given = score_documents(text_module.weights, text_module.weights.read(), vectors, tf.constant([1200]))
+    given = score_documents(
+        text_module.weights, text_module.weights.read(), vectors, tf.constant([1200])
+    )
     for begin in (0, 400, 800):
         block = plain.score_sentences(
             vectors[None, begin : begin + 400], tf.ones([1, 400], bool), tf.constant([begin])
@@ -272,18 +312,36 @@ def test_chosen_by_expected_rouge(transformer, text_module, report):
     module = text_module
     texts = [report, "One sentence.", ""]
     every = {k: v.numpy() for k, v in module.score(tf.constant(texts)).items()}
-    np.testing.assert_allclose(every["score"], transformer.ask("score", text=texts)["score"], atol=1e-6)
-    sentences = [[t.encode()[a:b] for a, b in zip(*offsets) if a >= 0]
-                 for t, *offsets in zip(texts, every["start"], every["end"])]
+    np.testing.assert_allclose(
+        every["score"], transformer.ask("score", text=texts)["score"], atol=1e-6
+    )
+    sentences = [
+        [t.encode()[a:b] for a, b in zip(*offsets) if a >= 0]
+        for t, *offsets in zip(texts, every["start"], every["end"])
+    ]
     flat = module.word_piece.tokenize(tf.constant([s for row in sentences for s in row]))
     pieces = tf.RaggedTensor.from_row_lengths(flat, [len(s) for s in sentences])
-    ranks = expected_rouge_ranks(every["score"], every["start"] >= 0, pieces, is_word(module.word_piece.vocabulary),
-                                 tf.constant([3, 3, 3]), module.max_sentences).numpy()
+    ranks = expected_rouge_ranks(
+        every["score"],
+        every["start"] >= 0,
+        pieces,
+        is_word(module.word_piece.vocabulary),
+        tf.constant([3, 3, 3]),
+        module.max_sentences,
+    ).numpy()
     best = np.sort(np.argsort(-ranks[0], kind="stable")[:3])
     given = module.summarize(tf.constant(texts), tf.constant([3, 3, 3]), tf.constant([False] * 3))
     assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
     assert given["count"].numpy().tolist() == [3, 1, 0]
     by_score = np.sort(np.argsort(-every["score"][0], kind="stable")[:3])
     assert by_score.tolist() != best.tolist()
-    with pytest.raises(ExportError, match="selection='best'; expected one of score, expected_rouge"):
-        build(transformer.source, read_settings(transformer.source), "text", {"selection": "best"}, "float32")
+    with pytest.raises(
+        ExportError, match="selection='best'; expected one of score, expected_rouge"
+    ):
+        build(
+            transformer.source,
+            read_settings(transformer.source),
+            "text",
+            {"selection": "best"},
+            "float32",
+        )

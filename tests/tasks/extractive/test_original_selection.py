@@ -10,7 +10,9 @@ from tfsum.tasks.extractive.original_selection import by_score, cut_to_reference
 @pytest.fixture
 def cases(shared):
     stored = json.loads((shared / "parity/selection.json").read_text())["cases"]
-    return [case for case in stored if case["block"] is not None]  # the original skips a document without sentences
+    return [
+        case for case in stored if case["block"] is not None
+    ]  # the original skips a document without sentences
 
 
 @pytest.mark.reference
@@ -34,9 +36,13 @@ def test_lead_and_oracle(cases, suffix, block):
 
 
 @pytest.mark.reference
-@pytest.mark.parametrize(("key", "block"), [("recall_block_text", True), ("recall_noblock_text", False)])
+@pytest.mark.parametrize(
+    ("key", "block"), [("recall_block_text", True), ("recall_noblock_text", False)]
+)
 def test_recall_at_the_length_of_the_reference(cases, key, block):
     for case in (case for case in cases if not case["ambiguous"]):
-        chosen = original_choice(case["src_txt"], by_score(case["scores"], len(case["src_txt"])), block, most=None)
+        chosen = original_choice(
+            case["src_txt"], by_score(case["scores"], len(case["src_txt"])), block, most=None
+        )
         cut = cut_to_reference([case["src_txt"][i] for i in chosen], case["tgt_txt"].split("<q>"))
         assert "<q>".join(cut) == case[key]

@@ -22,16 +22,28 @@ TEXT = "The cat sat on the mat. A dog ran far away."
 @pytest.fixture
 def corpus(tmp_path):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
-    rows = [{"id": str(i), "text": TEXT + " The cats sat." * i, "summary": "a dog ran"} for i in range(6)]
-    rows += [dict(rows[0], id="again"), {"text": " ", "summary": "x"}, {"text": "The cat.", "summary": ""}]
+    rows = [
+        {"id": str(i), "text": TEXT + " The cats sat." * i, "summary": "a dog ran"}
+        for i in range(6)
+    ]
+    rows += [
+        dict(rows[0], id="again"),
+        {"text": " ", "summary": "x"},
+        {"text": "The cat.", "summary": ""},
+    ]
     (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return tmp_path / "c.jsonl"
 
 
 def _documents(folder):
     for batch in read_records(folder):
-        columns = {k: v.to_list() if hasattr(v, "to_list") else v.numpy().tolist() for k, v in batch.items()}
-        yield from (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+        columns = {
+            k: v.to_list() if hasattr(v, "to_list") else v.numpy().tolist()
+            for k, v in batch.items()
+        }
+        yield from (
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        )
 
 
 def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
@@ -39,11 +51,19 @@ def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
     documents = list(_documents(tmp_path / "out"))
     assert [d["id"] for d in documents] == [b"0", b"1", b"2", b"3", b"4", b"5"]
     third = documents[2]
-    assert third["sentences"] == [b"The cat sat on the mat.", b"A dog ran far away."] + [b"The cats sat."] * 2
+    assert (
+        third["sentences"]
+        == [b"The cat sat on the mat.", b"A dog ran far away."] + [b"The cats sat."] * 2
+    )
     ids = {word: i for i, word in enumerate(VOCABULARY)}
     sentence = "the cat ##s sat ."
     text = f"the cat sat on the mat . a dog ran far away . {sentence} {sentence}"
-    assert third["pieces"] == [ids[piece] for piece in text.split()] and third["piece_counts"] == [7, 6, 5, 5]
+    assert third["pieces"] == [ids[piece] for piece in text.split()] and third["piece_counts"] == [
+        7,
+        6,
+        5,
+        5,
+    ]
     assert third["labels"] == greedy_labels([s.decode() for s in third["sentences"]], "a dog ran")
     assert counts["documents"] == 6 and counts["sentences"] == 12 + 15 and counts["dropped"] == 3
     assert counts["duplicates"] == counts["empty"] == counts["without_summary"] == 1
@@ -52,9 +72,19 @@ def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
 
 def test_cuts_are_counted(corpus, tmp_path):
     counts = prepare(
-        corpus, tmp_path / "out", tmp_path, shards=1, max_sentences=1, window_length=6, progress=False
+        corpus,
+        tmp_path / "out",
+        tmp_path,
+        shards=1,
+        max_sentences=1,
+        window_length=6,
+        progress=False,
     )
-    assert counts["sentences"] == 6 and counts["sentences_beyond"] == 6 + 15 and counts["relabelled"] == 6
+    assert (
+        counts["sentences"] == 6
+        and counts["sentences_beyond"] == 6 + 15
+        and counts["relabelled"] == 6
+    )
     assert counts["cut"] == 6 and counts["pieces_cut"] == 6 * 3
     assert all(d["piece_counts"] == [4] for d in _documents(tmp_path / "out"))
 
@@ -79,27 +109,53 @@ def test_soft_labels_and_other_columns(tmp_path):
 def labelled(tmp_path, *rows):
     (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
     (tmp_path / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return prepare(tmp_path / "l.jsonl", tmp_path / "out", tmp_path, shards=1, labels="corpus", progress=False)
+    return prepare(
+        tmp_path / "l.jsonl", tmp_path / "out", tmp_path, shards=1, labels="corpus", progress=False
+    )
 
 
 def test_a_corpus_may_bring_its_own_labels(tmp_path):
     """As they are, by sentence or by number, with or without a summary; blank sentences go with their labels."""
     sentences = ["The cat sat. It sat\non the mat.", " ", "A dog ran.", "The cat ran."]
-    counts = labelled(tmp_path, {"id": "flags", "text": sentences, "labels": [0, 1, 1, 0]},
-                      {"id": "numbers", "text": [*sentences[2:], "Far away."], "labels": [2, 0]},
-                      {"id": "shares", "text": sentences[2:], "labels": [0.25, 0.75], "summary": "A dog."})
+    counts = labelled(
+        tmp_path,
+        {"id": "flags", "text": sentences, "labels": [0, 1, 1, 0]},
+        {"id": "numbers", "text": [*sentences[2:], "Far away."], "labels": [2, 0]},
+        {"id": "shares", "text": sentences[2:], "labels": [0.25, 0.75], "summary": "A dog."},
+    )
     flags, numbers, shares = _documents(tmp_path / "out")
-    assert flags["sentences"] == [b"The cat sat. It sat on the mat.", b"A dog ran.", b"The cat ran."]
-    assert (flags["labels"], numbers["labels"], shares["labels"]) == ([0, 1, 0], [1, 0, 1], [0.25, 0.75])
+    assert flags["sentences"] == [
+        b"The cat sat. It sat on the mat.",
+        b"A dog ran.",
+        b"The cat ran.",
+    ]
+    assert (flags["labels"], numbers["labels"], shares["labels"]) == (
+        [0, 1, 0],
+        [1, 0, 1],
+        [0.25, 0.75],
+    )
     assert counts["documents"] == 3 and counts["labelled_sentences"] == 5 and counts["dropped"] == 0
 
 
-@pytest.mark.parametrize(("row", "says"), [
-    ({"text": "One. Two.", "labels": [0]}, "field 'text' is a str; expected a list of sentences"),
-    ({"text": ["One.", "Two."], "labels": [2]}, "for 2 sentences; expected 2 numbers from 0 to 1, or different"),
-    ({"text": ["One.", "Two.", "Three."], "labels": [1, 1]}, "for 3 sentences; expected 3 numbers"),
-    ({"text": ["One."], "labels": "0"}, "field 'labels' is '0'; expected a list of numbers"),
-    ({"text": ["One."]}, "field 'labels' is None; expected a list of numbers")])
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            {"text": "One. Two.", "labels": [0]},
+            "field 'text' is a str; expected a list of sentences",
+        ),
+        (
+            {"text": ["One.", "Two."], "labels": [2]},
+            "for 2 sentences; expected 2 numbers from 0 to 1, or different",
+        ),
+        (
+            {"text": ["One.", "Two.", "Three."], "labels": [1, 1]},
+            "for 3 sentences; expected 3 numbers",
+        ),
+        ({"text": ["One."], "labels": "0"}, "field 'labels' is '0'; expected a list of numbers"),
+        ({"text": ["One."]}, "field 'labels' is None; expected a list of numbers"),
+    ],
+)
 def test_labels_of_another_form_are_named(tmp_path, row, says):
     with pytest.raises(DataError, match=f"l.jsonl:1: .*{says}"):
         labelled(tmp_path, row)
@@ -145,7 +201,9 @@ def test_a_folder_may_hold_tokenizer_json_alone(corpus, tmp_path):
     ids = {piece: i for i, piece in enumerate(VOCABULARY)}
     content = {"model": {"type": "WordPiece", "vocab": ids}, "added_tokens": []}
     (tmp_path / "newer" / "tokenizer.json").write_text(json.dumps(content))
-    prepare(corpus, tmp_path / "other", tmp_path / "newer" / "vocab.txt", progress=False)  # as recipes name it
+    prepare(
+        corpus, tmp_path / "other", tmp_path / "newer" / "vocab.txt", progress=False
+    )  # as recipes name it
     assert prepare(corpus, tmp_path / "other", tmp_path / "newer", progress=False)
     assert list(_documents(tmp_path / "other")) == list(_documents(tmp_path / "out"))
 
@@ -166,7 +224,13 @@ def test_processes_write_the_same_and_a_stopped_run_goes_on(corpus, tmp_path, st
         "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=6, processes=2)"
     )
     (tmp_path / "run.py").write_text(call)
-    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "two"), str(tmp_path)]
+    command = [
+        sys.executable,
+        str(tmp_path / "run.py"),
+        str(corpus),
+        str(tmp_path / "two"),
+        str(tmp_path),
+    ]
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 120
     while (
@@ -191,7 +255,13 @@ def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path):
         "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=2, processes=2)"
     )
     (tmp_path / "run.py").write_text(call)
-    command = [sys.executable, str(tmp_path / "run.py"), str(corpus), str(tmp_path / "out"), str(tmp_path)]
+    command = [
+        sys.executable,
+        str(tmp_path / "run.py"),
+        str(corpus),
+        str(tmp_path / "out"),
+        str(tmp_path),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 1 and "[CLS]" in done.stderr.splitlines()[-1]
     assert "oneDNN" not in done.stderr  # the workers load TensorFlow quietly

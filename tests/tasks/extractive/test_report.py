@@ -42,7 +42,9 @@ def test_intervals_agree_with_the_normal_ones_and_with_drawing_documents():
     random = np.random.default_rng(0)
     drawn = [values[random.integers(0, 400, 400), 0].mean() for _ in range(4000)]
     np.testing.assert_allclose([low[0], high[0]], np.quantile(drawn, [0.025, 0.975]), atol=0.03)
-    np.testing.assert_array_equal(bootstrap_intervals(values, seed=1), bootstrap_intervals(values, seed=1))
+    np.testing.assert_array_equal(
+        bootstrap_intervals(values, seed=1), bootstrap_intervals(values, seed=1)
+    )
 
 
 def test_an_interval_of_no_samples_is_an_error():
@@ -55,7 +57,9 @@ REFERENCES = ["c d\ng h", "k l"]
 
 def _report(**options):
     systems = {"model": [["c d", "g h"], ["x"]]}
-    return evaluate(systems, REFERENCES, documents=DOCUMENTS[:2], label=greedy_labels, samples=200, **options)
+    return evaluate(
+        systems, REFERENCES, documents=DOCUMENTS[:2], label=greedy_labels, samples=200, **options
+    )
 
 
 def test_the_report_holds_means_differences_and_counts():
@@ -66,7 +70,9 @@ def test_the_report_holds_means_differences_and_counts():
     lead_f = 100 * (2 * 2 / (6 + 4) + 1) / 2  # 2 hits of 6 and 4 words; a whole match
     assert report.systems["lead"]["rouge1"]["f"] == pytest.approx(lead_f)
     assert model["rouge1"]["difference"] == pytest.approx(50 - lead_f)
-    assert model["rouge1"]["low"] == pytest.approx(0) and model["rouge1"]["high"] == pytest.approx(100)
+    assert model["rouge1"]["low"] == pytest.approx(0) and model["rouge1"]["high"] == pytest.approx(
+        100
+    )
     # Paired: on each of the two documents the difference is +60 or -100, and so are the ends.
     assert model["rouge1"]["difference_low"] == pytest.approx(-100)
     assert model["rouge1"]["difference_high"] == pytest.approx(60)

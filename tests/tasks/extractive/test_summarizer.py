@@ -36,7 +36,9 @@ def test_offsets_are_characters(summarize):
 def test_every_sentence_of_a_text_can_be_scored(summarize, article):
     every, chosen = summarize.score(article), summarize(article, sentences=3, block_trigrams=False)
     score_of = dict(zip(every.offsets, every.scores))
-    assert [article[start:end] for start, end in every.offsets] == every.sentences and len(every.sentences) > 3
+    assert [article[start:end] for start, end in every.offsets] == every.sentences and len(
+        every.sentences
+    ) > 3
     assert [score_of[place] for place in chosen.offsets] == pytest.approx(chosen.scores)
     assert every.coverage == chosen.coverage and summarize.score("").sentences == []
     with pytest.raises(Error, match=r"texts\[0\] is bytes"):
@@ -84,7 +86,9 @@ def test_no_model(tmp_path, monkeypatch):
         tfsum.load(tmp_path / "absent")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "config.json").touch()
-    with pytest.raises(ExportError, match="folder: is a model folder, expected an exported model; export it first"):
+    with pytest.raises(
+        ExportError, match="folder: is a model folder, expected an exported model; export it first"
+    ):
         tfsum.load(tmp_path / "folder")
     (tmp_path / "news" / "x").mkdir(parents=True)
     with pytest.raises(ExportError, match="holds no SavedModel and no version of one"):
@@ -95,7 +99,8 @@ def test_no_model(tmp_path, monkeypatch):
         tfsum.load(tmp_path / "news")
     (tmp_path / "saved_model.pb").touch()
     with pytest.raises(
-        ExportError, match=r"tfsum.json: no such file; expected a SavedModel that `tfsum export` wrote"
+        ExportError,
+        match=r"tfsum.json: no such file; expected a SavedModel that `tfsum export` wrote",
     ):
         tfsum.load(tmp_path)
 

@@ -13,14 +13,20 @@ def batcher() -> SentencePairBatcher:
     """Pairs of 6 to 14 pieces; three or fewer share a batch."""
     random = np.random.default_rng(0)
     counts = random.integers(6, 15, 9)
-    pairs = SentencePairs(random.integers(5, 45, counts.sum()), counts, counts // 2, random.integers(0, 2, 9))
+    pairs = SentencePairs(
+        random.integers(5, 45, counts.sum()), counts, counts // 2, random.integers(0, 2, 9)
+    )
     return SentencePairBatcher(pairs, 48, masking=Masking(VOCABULARY), cls_id=2, sep_id=3)
 
 
 @pytest.mark.parametrize("replicas", [4, 7])
 def test_the_parts_of_a_batch_are_the_rows_of_one_device(replicas):
     whole = list(batcher().dataset(training=True, epochs=2).as_numpy_iterator())
-    parts = list(batcher().dataset(training=True, epochs=2, replicas=range(replicas), of=replicas).as_numpy_iterator())
+    parts = list(
+        batcher()
+        .dataset(training=True, epochs=2, replicas=range(replicas), of=replicas)
+        .as_numpy_iterator()
+    )
     assert len(parts) == replicas * len(whole) and any(not len(part["token_ids"]) for part in parts)
     for number, batch in enumerate(whole):
         for replica, part in enumerate(parts[number * replicas :][:replicas]):

@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from tfsum.errors import Error
 from tfsum.tasks.pretraining.masking import Masking, mix, stream
 
-WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "[unused0]", "[", *(f"w{i}" for i in range(60)),
-         *(f"##i{i}" for i in range(33))]
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "[unused0]",
+    "[",
+    *(f"w{i}" for i in range(60)),
+    *(f"##i{i}" for i in range(33)),
+]
 CLS, SEP, MASK, FIRST = 2, 3, 4, 7
 ROWS, LENGTH = 6000, 64
 
@@ -25,7 +34,9 @@ def near(found, number, chance):
 def rows_of(rng, number=ROWS, length=LENGTH, shortest=None):
     """Random rows `[CLS] first [SEP] second [SEP]`, padded where they are shorter."""
     ids = rng.integers(FIRST, len(WORDS), (number, length)).astype(np.int32)
-    lengths = np.full(number, length) if shortest is None else rng.integers(shortest, length + 1, number)
+    lengths = (
+        np.full(number, length) if shortest is None else rng.integers(shortest, length + 1, number)
+    )
     ids[:, 0] = CLS
     ids[np.arange(number), rng.integers(2, lengths - 2)] = SEP
     ids[np.arange(number), lengths - 1] = SEP
@@ -35,7 +46,10 @@ def rows_of(rng, number=ROWS, length=LENGTH, shortest=None):
 
 def masked(ids, epoch=0, record=None, **options):
     record = np.arange(len(ids)) if record is None else record
-    return {name: value.numpy() for name, value in Masking(WORDS, **options)(tf.constant(ids), epoch, record).items()}
+    return {
+        name: value.numpy()
+        for name, value in Masking(WORDS, **options)(tf.constant(ids), epoch, record).items()
+    }
 
 
 def chosen_of(ids, found):
@@ -100,10 +114,15 @@ def test_epochs_records_and_seeds_are_independent(sample):
     """Two masks share as many places as chance gives: n * n / N of N words."""
     ids, found = sample
     n, words = round(0.15 * LENGTH), LENGTH - 3
-    spread = n * (n / words) * (1 - n / words) * (words - n) / (words - 1)  # variance of a hypergeometric number
+    spread = (
+        n * (n / words) * (1 - n / words) * (words - n) / (words - 1)
+    )  # variance of a hypergeometric number
     chosen = chosen_of(ids, found)
-    others = [masked(ids, epoch=1, seed=1), masked(ids, epoch=0, seed=2),
-              masked(ids, record=np.arange(ROWS) + 1, seed=1)]
+    others = [
+        masked(ids, epoch=1, seed=1),
+        masked(ids, epoch=0, seed=2),
+        masked(ids, record=np.arange(ROWS) + 1, seed=1),
+    ]
     for other in others:
         shared = (chosen & chosen_of(ids, other)).sum()
         assert abs(shared - ROWS * n * n / words) <= 5 * math.sqrt(ROWS * spread)
@@ -122,7 +141,9 @@ def test_a_mask_depends_on_the_record_alone():
     np.testing.assert_array_equal(part["token_ids"][:, :50], whole["token_ids"][some])
     for name in ("masked_lm_positions", "masked_lm_ids", "masked_lm_weights"):
         np.testing.assert_array_equal(part[name], whole[name][some][:, :width])
-    in_graph = tf.function(Masking(WORDS, whole_words=True, seed=-3).__call__)(tf.constant(ids), tf.constant(5), record)
+    in_graph = tf.function(Masking(WORDS, whole_words=True, seed=-3).__call__)(
+        tf.constant(ids), tf.constant(5), record
+    )
     for name, value in in_graph.items():
         np.testing.assert_array_equal(value, whole[name])
 
@@ -165,11 +186,17 @@ def test_whole_words_are_drawn_evenly():
 
 def test_numbers_are_splitmix64s():
     """The first numbers of Vigna's splitmix64.c for two seeds."""
-    for seed, expected in ((0, [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]),
-                           (1234567, [6457827717110365317, 3203168211198807973, 9817491932198370423])):
+    for seed, expected in (
+        (0, [0xE220A8397B1DCDAF, 0x6E789E6AA1B965F4, 0x06C45D188009454F]),
+        (1234567, [6457827717110365317, 3203168211198807973, 9817491932198370423]),
+    ):
         assert stream(tf.constant(seed, tf.uint64), tf.range(3)).numpy().tolist() == expected
-    flips = [bin(int(mix(tf.constant(5, tf.uint64))) ^ int(mix(tf.constant(5 ^ (1 << b), tf.uint64)))).count("1")
-             for b in range(64)]
+    flips = [
+        bin(
+            int(mix(tf.constant(5, tf.uint64))) ^ int(mix(tf.constant(5 ^ (1 << b), tf.uint64)))
+        ).count("1")
+        for b in range(64)
+    ]
     assert 24 < np.mean(flips) < 40
 
 

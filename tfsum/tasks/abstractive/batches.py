@@ -38,9 +38,14 @@ class Pairs:
     def with_shuffled_sources(self, seed: int) -> "Pairs":
         """The same sources and targets, each target beside a source drawn for it at random."""
         order = np.random.default_rng(seed).permutation(len(self))
-        first, counts = (np.cumsum(self.source_counts) - self.source_counts)[order], self.source_counts[order]
+        first, counts = (
+            (np.cumsum(self.source_counts) - self.source_counts)[order],
+            self.source_counts[order],
+        )
         row, place = ragged_places(counts)
-        return dataclasses.replace(self, sources=self.sources[first[row] + place], source_counts=counts)
+        return dataclasses.replace(
+            self, sources=self.sources[first[row] + place], source_counts=counts
+        )
 
 
 def load_pairs(paths: Paths) -> Pairs:
@@ -90,20 +95,28 @@ class PairBatcher(Batcher):
 
     Example:
         >>> pairs = Pairs(np.array([5, 6, 7]), np.array([2, 1]), np.array([8, 9]), np.array([1, 1]))
-        >>> batch = PairBatcher(pairs, tokens_per_batch=8, cls_id=2, sep_id=3).assemble(np.array([0, 1]))
+        >>> batch = PairBatcher(pairs, tokens_per_batch=8, cls_id=2, sep_id=3).assemble(
+        ...     np.array([0, 1])
+        ... )
         >>> {name: ids.tolist() for name, ids in batch.items()}  # doctest: +NORMALIZE_WHITESPACE
         {'source_ids': [[2, 5, 6, 3], [2, 7, 3, 0]], 'target_ids': [[2, 8], [2, 9]],
          'target_labels': [[8, 3], [9, 3]]}
     """
 
     row, lower, bucket_width = "pair", "the lengths of prepare", 4
-    signature = dict.fromkeys(("source_ids", "target_ids", "target_labels"), tf.TensorSpec((None, None), tf.int32))
+    signature = dict.fromkeys(
+        ("source_ids", "target_ids", "target_labels"), tf.TensorSpec((None, None), tf.int32)
+    )
 
     def __init__(self, pairs: Pairs, tokens_per_batch: int, *, cls_id: int, sep_id: int) -> None:
         self._pairs, self._cls_id, self._sep_id = pairs, cls_id, sep_id
         super().__init__(np.maximum(*self.sides), tokens_per_batch)
         source_tokens, target_tokens = (int(side.sum()) for side in self.sides)
-        self.counts = {"pairs": len(pairs), "source_tokens": source_tokens, "target_tokens": target_tokens}
+        self.counts = {
+            "pairs": len(pairs),
+            "source_tokens": source_tokens,
+            "target_tokens": target_tokens,
+        }
 
     @property
     def sides(self) -> tuple[np.ndarray, np.ndarray]:
@@ -117,8 +130,14 @@ class PairBatcher(Batcher):
         targets = self._pairs.targets, self._pairs.target_counts, rows
         source_width, target_width = (self.width(side, rows) for side in self.sides)
         return {
-            "source_ids": padded(self._pairs.sources, self._pairs.source_counts, rows, [self._cls_id], [self._sep_id],
-                                 source_width),
+            "source_ids": padded(
+                self._pairs.sources,
+                self._pairs.source_counts,
+                rows,
+                [self._cls_id],
+                [self._sep_id],
+                source_width,
+            ),
             "target_ids": padded(*targets, before=[self._cls_id], width=target_width),
             "target_labels": padded(*targets, after=[self._sep_id], width=target_width),
         }

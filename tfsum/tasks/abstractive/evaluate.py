@@ -12,10 +12,20 @@ from tfsum.tasks.abstractive.prepare import read_pairs
 from tfsum.tasks.abstractive.report import GenerationReport, evaluate_texts
 
 
-def evaluate(generator: Generator, corpus: Corpus, *, targets: str | pathlib.Path | None = None,
-             source: str = "source", target: str = "target", target_lines: int | None = None, tokenize: str = "13a",
-             words: str = "english", limit: int | None = None, samples: int = 1000,
-             seed: int = 0) -> GenerationReport:
+def evaluate(
+    generator: Generator,
+    corpus: Corpus,
+    *,
+    targets: str | pathlib.Path | None = None,
+    source: str = "source",
+    target: str = "target",
+    target_lines: int | None = None,
+    tokenize: str = "13a",
+    words: str = "english",
+    limit: int | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> GenerationReport:
     """Scores an abstractive model.
 
     Args:
@@ -43,23 +53,45 @@ def evaluate(generator: Generator, corpus: Corpus, *, targets: str | pathlib.Pat
     elif target_lines < 1:
         raise Error(f"evaluate: target_lines is {target_lines}; expected 1 or more")
     pairs = _pairs(corpus, targets, source, target, target_lines, limit)
-    answers = [written for group in groups(pairs) for written in generator([text for text, _ in group])]
+    answers = [
+        written for group in groups(pairs) for written in generator([text for text, _ in group])
+    ]
     return evaluate_texts(
-        [written.summary for written in answers], [expected for _, expected in pairs], tokenize=tokenize,
-        english=words == "english", samples=samples, seed=seed, cut=sum(written.coverage < 1 for written in answers),
-        unended=sum(not written.ended for written in answers))
+        [written.summary for written in answers],
+        [expected for _, expected in pairs],
+        tokenize=tokenize,
+        english=words == "english",
+        samples=samples,
+        seed=seed,
+        cut=sum(written.coverage < 1 for written in answers),
+        unended=sum(not written.ended for written in answers),
+    )
 
 
-def _pairs(corpus: Corpus, targets: str | pathlib.Path | None, source: str, target: str, lines: int | None,
-           limit: int | None) -> list[tuple[str, str]]:
+def _pairs(
+    corpus: Corpus,
+    targets: str | pathlib.Path | None,
+    source: str,
+    target: str,
+    lines: int | None,
+    limit: int | None,
+) -> list[tuple[str, str]]:
     """The pairs that have both texts, with the first `lines` of a target; the others are counted on standard error."""
     every = read_pairs(corpus, targets, source=source, target=target)
-    found = [(text, "\n".join(expected.split("\n")[:lines])) for text, expected in itertools.islice(every, limit)]
+    found = [
+        (text, "\n".join(expected.split("\n")[:lines]))
+        for text, expected in itertools.islice(every, limit)
+    ]
     whole = [pair for pair in found if all(pair)]
     name = corpus_name(corpus)
     if len(whole) < len(found):
-        print(f"tfsum: {name}: left out {len(found) - len(whole)} pairs without a text", file=sys.stderr)
+        print(
+            f"tfsum: {name}: left out {len(found) - len(whole)} pairs without a text",
+            file=sys.stderr,
+        )
     if not whole:
-        raise DataError(f"{name}: no pair has both texts; name their columns with source and target (--source and "
-                        "--target)")
+        raise DataError(
+            f"{name}: no pair has both texts; name their columns with source and target (--source and "
+            "--target)"
+        )
     return whole

@@ -32,7 +32,9 @@ class WrittenExplanation:
         model: NAME/VERSION of the model.
 
     Example:
-        >>> explanation = explain_written("I am cold.", tfsum.load("served/translator"))  # doctest: +SKIP
+        >>> explanation = explain_written(
+        ...     "I am cold.", tfsum.load("served/translator")
+        ... )  # doctest: +SKIP
         >>> explanation.attention.queries  # doctest: +SKIP
         ['J', "'", 'ai', 'froid', '.', '[SEP]']
     """
@@ -58,14 +60,20 @@ def explain_written(text: str, generator: Generator) -> WrittenExplanation:
         ExportError: the model was exported without the signature `attend`.
 
     Example:
-        >>> explanation = explain_written("I am cold.", tfsum.load("served/translator"))  # doctest: +SKIP
+        >>> explanation = explain_written(
+        ...     "I am cold.", tfsum.load("served/translator")
+        ... )  # doctest: +SKIP
     """
     answer, attended = generator(text), generator.attend(text)
     read, owner_read = words(attended.source_ids, attended.source_vocabulary)
     written, owner_written = words(attended.ids, attended.vocabulary)
     weights = by_words(attended.attention, owner_written, owner_read)
-    return WrittenExplanation(text, answer, Attention("cross-attention", weights[None, None], written, read),
-                              "/".join(generator.path.resolve().parts[-2:]))
+    return WrittenExplanation(
+        text,
+        answer,
+        Attention("cross-attention", weights[None, None], written, read),
+        "/".join(generator.path.resolve().parts[-2:]),
+    )
 
 
 def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
@@ -84,10 +92,18 @@ def words(ids: list[int], vocabulary: list[str]) -> tuple[list[str], list[int]]:
     """
     pieces = [vocabulary[i] for i in ids]
     # A character that the vocabulary lacks is written as its bytes; all but the first continue a word.
-    continues = [piece.startswith("##") or 0x80 <= BYTE_PIECES.get(piece, 0) < 0xC0 for piece in pieces]
+    continues = [
+        piece.startswith("##") or 0x80 <= BYTE_PIECES.get(piece, 0) < 0xC0 for piece in pieces
+    ]
     begins = [i for i, more in enumerate(continues) if i == 0 or not more]
-    rows = tf.RaggedTensor.from_row_starts(tf.constant(ids, tf.int32), tf.constant(begins, tf.int64))
-    texts = [text.decode().strip() for text in Detokenizer(vocabulary).detokenize(rows).numpy()] if ids else []
+    rows = tf.RaggedTensor.from_row_starts(
+        tf.constant(ids, tf.int32), tf.constant(begins, tf.int64)
+    )
+    texts = (
+        [text.decode().strip() for text in Detokenizer(vocabulary).detokenize(rows).numpy()]
+        if ids
+        else []
+    )
     named = [text or pieces[begin] for text, begin in zip(texts, begins)]
     return named, (np.searchsorted(begins, np.arange(len(ids)), side="right") - 1).tolist()
 
@@ -107,7 +123,9 @@ def by_words(weights: np.ndarray, owner_written: list[int], owner_read: list[int
         >>> by_words(np.array([[0.25, 0.75], [0.75, 0.25]]), [0, 0], [0, 0]).tolist()
         [[1.0]]
     """
-    queries = np.eye(max(owner_written, default=-1) + 1, dtype=np.float32)[owner_written]  # (L, words written)
+    queries = np.eye(max(owner_written, default=-1) + 1, dtype=np.float32)[
+        owner_written
+    ]  # (L, words written)
     keys = np.eye(max(owner_read, default=-1) + 1, dtype=np.float32)[owner_read]  # (Ts, words read)
     return (queries / np.maximum(queries.sum(0), 1)).T @ weights @ keys
 
@@ -125,20 +143,27 @@ def written_report(explanation: WrittenExplanation, title: str) -> str:
     Example:
         >>> answer = Generated("cold", -1.0, 1.0, True, [])
         >>> attention = Attention("cross-attention", np.ones((1, 1, 1, 1)), ["froid"], ["cold"])
-        >>> written_report(WrittenExplanation("cold", answer, attention, "translator/1"), "a text")[:15]
+        >>> written_report(WrittenExplanation("cold", answer, attention, "translator/1"), "a text")[
+        ...     :15
+        ... ]
         '<!doctype html>'
     """
     answer, attention = explanation.answer, explanation.attention
-    rows = {"model": explanation.model, "characters": f"{len(explanation.text):,}",
-            "tokens": f"{len(attention.keys):,} words and marks read, {len(attention.queries):,} written",
-            "log-probability": f"{answer.log_probability:.3f}",
-            "coverage": f"{answer.coverage:.1%} of the text was read"}
+    rows = {
+        "model": explanation.model,
+        "characters": f"{len(explanation.text):,}",
+        "tokens": f"{len(attention.keys):,} words and marks read, {len(attention.queries):,} written",
+        "log-probability": f"{answer.log_probability:.3f}",
+        "coverage": f"{answer.coverage:.1%} of the text was read",
+    }
     pairs = zip(attention.queries, attention.of(layer=0, head=0))
     details = "\n".join(_word(word, weights, attention.keys) for word, weights in pairs)
-    body = (f'<h2>Answer</h2>\n<div class="text" dir="auto">{escape(answer.summary)}</div>\n'
-            f'<h2>Text</h2>\n<div class="text" dir="auto">{escape(explanation.text)}</div>\n'
-            "<h2>Where each word looked</h2>\n<p>Cross-attention, the mean over layers and heads; a word's sums to 1. "
-            f"Open a word to see the whole text, the darker the more it was looked at.</p>\n{details}")
+    body = (
+        f'<h2>Answer</h2>\n<div class="text" dir="auto">{escape(answer.summary)}</div>\n'
+        f'<h2>Text</h2>\n<div class="text" dir="auto">{escape(explanation.text)}</div>\n'
+        "<h2>Where each word looked</h2>\n<p>Cross-attention, the mean over layers and heads; a word's sums to 1. "
+        f"Open a word to see the whole text, the darker the more it was looked at.</p>\n{details}"
+    )
     return page(title, facts(rows, answer.warnings) + body)
 
 
@@ -146,7 +171,13 @@ def _word(word: str, weights: np.ndarray, read: list[str]) -> str:
     """A word of the answer: its strongest keys, and when opened the whole text."""
     best = np.argsort(-weights, kind="stable")[:STRONGEST]
     strongest = ", ".join(f"<bdi>{escape(read[i])}</bdi> {weights[i]:.2f}" for i in best)
-    shades = [f'<span class="sentence" style="--shade:{weight:.2f}" title="{weight:.3f}">{escape(token)}</span>'
-              if weight >= FAINTEST else escape(token) for token, weight in zip(read, weights)]
-    return (f'<details class="word"><summary><bdi><b>{escape(word)}</b></bdi>: {strongest}</summary>'
-            f'<div class="text" dir="auto">{" ".join(shades)}</div></details>')
+    shades = [
+        f'<span class="sentence" style="--shade:{weight:.2f}" title="{weight:.3f}">{escape(token)}</span>'
+        if weight >= FAINTEST
+        else escape(token)
+        for token, weight in zip(read, weights)
+    ]
+    return (
+        f'<details class="word"><summary><bdi><b>{escape(word)}</b></bdi>: {strongest}</summary>'
+        f'<div class="text" dir="auto">{" ".join(shades)}</div></details>'
+    )

@@ -24,9 +24,17 @@ from tfsum.text.word_piece import Vocabulary, WordPiece
 # Those of `tfsum.tasks.abstractive.prepare`, for a model folder without settings.
 TEXT_SETTINGS = {"max_source_length": 512}
 # Of a BertSumAbs: one window, as the papers, and their token between two sentences of a summary.
-DOCUMENT_SETTINGS = {"newline": "sentence", "max_windows": 1, "line_break": "[unused2]", "source_names": False,
-                     "restore_case": False}
-ROW_OPTIONS, DOCUMENT_OPTIONS = ("max_source_length",), ("newline", "max_windows", "source_names", "restore_case")
+DOCUMENT_SETTINGS = {
+    "newline": "sentence",
+    "max_windows": 1,
+    "line_break": "[unused2]",
+    "source_names": False,
+    "restore_case": False,
+}
+ROW_OPTIONS, DOCUMENT_OPTIONS = (
+    ("max_source_length",),
+    ("newline", "max_windows", "source_names", "restore_case"),
+)
 
 
 def export_model(
@@ -72,29 +80,62 @@ def export_model(
     settings = read_settings(source)
     documents = "bert_sum_abs" in read_json(source / "config.json")
     text = {**(DOCUMENT_SETTINGS if documents else TEXT_SETTINGS), **settings["text"]}
-    given = {"max_source_length": max_source_length, "newline": newline, "max_windows": max_windows,
-             "source_names": source_names, "restore_case": restore_case}
+    given = {
+        "max_source_length": max_source_length,
+        "newline": newline,
+        "max_windows": max_windows,
+        "source_names": source_names,
+        "restore_case": restore_case,
+    }
     given = {name: value for name, value in given.items() if value is not None}
-    if wrong := [name for name in given if name in (ROW_OPTIONS if documents else DOCUMENT_OPTIONS)]:
-        kinds = ("a BertSumAbs", "a Transformer") if documents else ("a Transformer", "a BertSumAbs")
-        raise ExportError(f"{source}: {', '.join(wrong)}: is an option of {kinds[1]}, and this is {kinds[0]}; leave it "
-                          "out")
+    if wrong := [
+        name for name in given if name in (ROW_OPTIONS if documents else DOCUMENT_OPTIONS)
+    ]:
+        kinds = (
+            ("a BertSumAbs", "a Transformer") if documents else ("a Transformer", "a BertSumAbs")
+        )
+        raise ExportError(
+            f"{source}: {', '.join(wrong)}: is an option of {kinds[1]}, and this is {kinds[0]}; leave it "
+            "out"
+        )
     text |= given
     if documents:
         text["names"] = settings.get("names")
-    module = (build_documents if documents else build)(source, text, ops, strategy, max_length, storage)
+    module = (build_documents if documents else build)(
+        source, text, ops, strategy, max_length, storage
+    )
     text.pop("names", None)
     if documents:
         text["window_length"] = module.source.window_length
-    search = {name: value for name, value in dataclasses.asdict(module.strategy).items() if name != "vocabulary"}
-    return write_export(task("abstractive"), module, source, destination, settings,
-                        {"ops": ops, "storage": storage, "text": text,
-                         "search": {"strategy": type(module.strategy).__name__, **search},
-                         "max_length": module.max_length})
+    search = {
+        name: value
+        for name, value in dataclasses.asdict(module.strategy).items()
+        if name != "vocabulary"
+    }
+    return write_export(
+        task("abstractive"),
+        module,
+        source,
+        destination,
+        settings,
+        {
+            "ops": ops,
+            "storage": storage,
+            "text": text,
+            "search": {"strategy": type(module.strategy).__name__, **search},
+            "max_length": module.max_length,
+        },
+    )
 
 
-def build(source: pathlib.Path, text: dict, ops: str, strategy: Strategy | None, max_length: int | None,
-          storage: str) -> AbstractiveSummarizer:
+def build(
+    source: pathlib.Path,
+    text: dict,
+    ops: str,
+    strategy: Strategy | None,
+    max_length: int | None,
+    storage: str,
+) -> AbstractiveSummarizer:
     """Makes the module of a Transformer's model folder; `text` holds its text settings.
 
     Args:
@@ -123,12 +164,25 @@ def build(source: pathlib.Path, text: dict, ops: str, strategy: Strategy | None,
             f"{file.name} have the ids {target.cls_id} and {target.sep_id}; take the vocabulary that the model was "
             "trained with"
         )
-    return _module(model, RowSource(word_piece, text["max_source_length"]), Detokenizer(target.words),
-                   strategy or BeamSearch(), target.words, max_length, storage)
+    return _module(
+        model,
+        RowSource(word_piece, text["max_source_length"]),
+        Detokenizer(target.words),
+        strategy or BeamSearch(),
+        target.words,
+        max_length,
+        storage,
+    )
 
 
-def build_documents(source: pathlib.Path, text: dict, ops: str, strategy: Strategy | None, max_length: int | None,
-                    storage: str) -> AbstractiveSummarizer:
+def build_documents(
+    source: pathlib.Path,
+    text: dict,
+    ops: str,
+    strategy: Strategy | None,
+    max_length: int | None,
+    storage: str,
+) -> AbstractiveSummarizer:
     """Makes the module of a BertSumAbs's model folder; for the arguments and errors see `build`.
 
     Example:
@@ -142,21 +196,37 @@ def build_documents(source: pathlib.Path, text: dict, ops: str, strategy: Strate
     if len(words) > rows:
         _check(source / "vocab.txt", len(words), rows)
     if text["line_break"] not in (None, *words):
-        raise ExportError(f"{source}: line_break is {text['line_break']!r} in tfsum.json, which vocab.txt lacks; name "
-                          "a piece of it, or null where the model writes no line breaks")
+        raise ExportError(
+            f"{source}: line_break is {text['line_break']!r} in tfsum.json, which vocab.txt lacks; name "
+            "a piece of it, or null where the model writes no line breaks"
+        )
     window = int(text.get("window_length") or model.window_length)
     if window > model.window_length:
-        raise ExportError(f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}")
-    detokenizer = Detokenizer([*words, *["[PAD]"] * (rows - len(words))], line_break=text["line_break"])
+        raise ExportError(
+            f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
+        )
+    detokenizer = Detokenizer(
+        [*words, *["[PAD]"] * (rows - len(words))], line_break=text["line_break"]
+    )
     strategy = strategy or BeamSearch(5, length_penalty=0.95, no_repeat_ngram=3)
     names = _names(source, text.get("names"), words)
     options: dict[str, Any] = {}
     if text["source_names"]:
-        options["names"] = np.pad(number_pieces(words) if names is None else names, (0, rows - len(words)))
+        options["names"] = np.pad(
+            number_pieces(words) if names is None else names, (0, rows - len(words))
+        )
     if text["restore_case"]:
         options["true_case"] = TrueCase(word_piece, names)
-    return _module(model, DocumentSource(word_piece, SentenceSplitter(text["newline"]), window, text["max_windows"]),
-                   detokenizer, strategy, words, max_length, storage, **options)
+    return _module(
+        model,
+        DocumentSource(word_piece, SentenceSplitter(text["newline"]), window, text["max_windows"]),
+        detokenizer,
+        strategy,
+        words,
+        max_length,
+        storage,
+        **options,
+    )
 
 
 def _names(source: pathlib.Path, given: str | None, words: list[str]) -> np.ndarray | None:
@@ -166,16 +236,33 @@ def _names(source: pathlib.Path, given: str | None, words: list[str]) -> np.ndar
     try:
         return unpack_flags(given, len(words))
     except (TypeError, ValueError) as error:
-        raise ExportError(f"{source}/tfsum.json: names: {error}; expected the bits of its word pieces in base64, as "
-                          "training writes them; remove the key to restrict numbers alone") from None
+        raise ExportError(
+            f"{source}/tfsum.json: names: {error}; expected the bits of its word pieces in base64, as "
+            "training writes them; remove the key to restrict numbers alone"
+        ) from None
 
 
-def _module(model: Any, source: Any, detokenizer: Detokenizer, strategy: Strategy, words: list[str],
-            max_length: int | None, storage: str, **options: Any) -> AbstractiveSummarizer:
+def _module(
+    model: Any,
+    source: Any,
+    detokenizer: Detokenizer,
+    strategy: Strategy,
+    words: list[str],
+    max_length: int | None,
+    storage: str,
+    **options: Any,
+) -> AbstractiveSummarizer:
     if isinstance(strategy, BeamSearch) and strategy.legacy:
         strategy = dataclasses.replace(strategy, vocabulary=tuple(words))
-    return AbstractiveSummarizer(model, source, detokenizer, strategy,
-                                 model.max_length if max_length is None else max_length, storage, **options)
+    return AbstractiveSummarizer(
+        model,
+        source,
+        detokenizer,
+        strategy,
+        model.max_length if max_length is None else max_length,
+        storage,
+        **options,
+    )
 
 
 def _word_piece(source: pathlib.Path, text: dict, ops: str) -> WordPiece:
@@ -185,5 +272,7 @@ def _word_piece(source: pathlib.Path, text: dict, ops: str) -> WordPiece:
 
 def _check(path: pathlib.Path, pieces: int, rows: int) -> None:
     if pieces != rows:
-        raise ExportError(f"{path}: {pieces} word pieces, and the model has {rows} rows for them; take the vocabulary "
-                          "that it was trained with")
+        raise ExportError(
+            f"{path}: {pieces} word pieces, and the model has {rows} rows for them; take the vocabulary "
+            "that it was trained with"
+        )

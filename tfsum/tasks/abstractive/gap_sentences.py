@@ -36,8 +36,9 @@ class GapSentences:
     seed: int = 0
 
 
-def load_gap_sentences(records: Paths, window_length: int, max_length: int, gaps: GapSentences
-                       ) -> tuple[WindowedDocuments, Summaries]:
+def load_gap_sentences(
+    records: Paths, window_length: int, max_length: int, gaps: GapSentences
+) -> tuple[WindowedDocuments, Summaries]:
     """Makes pairs of all windows of prepared documents: the rest of the window, and its most important sentences.
 
     A sentence is as important as its words are those of the rest of its window: the F1 of their sets of word pieces.
@@ -58,7 +59,9 @@ def load_gap_sentences(records: Paths, window_length: int, max_length: int, gaps
         section 3.1 (the variant Ind-Uniq); 6.1.3 keeps a fifth of the sentences in the source.
 
     Example:
-        >>> load_gap_sentences("records/train", 256, 100, GapSentences(number=2, mask_id=103))  # doctest: +SKIP
+        >>> load_gap_sentences(
+        ...     "records/train", 256, 100, GapSentences(number=2, mask_id=103)
+        ... )  # doctest: +SKIP
     """
     (pieces, _), (piece_counts, sentence_counts) = load_columns(records, "pieces", "piece_counts")
     sentences = np.split(pieces, np.cumsum(piece_counts)[:-1])
@@ -75,22 +78,44 @@ def load_gap_sentences(records: Paths, window_length: int, max_length: int, gaps
         targets.append(target[: max_length - 1])
         keep = random.random() < gaps.kept
         mask = np.array([gaps.mask_id], np.int32)
-        sources += [mask if i in chosen and not keep else sentence for i, sentence in enumerate(window)]
+        sources += [
+            mask if i in chosen and not keep else sentence for i, sentence in enumerate(window)
+        ]
         source_counts.append(len(window))
     if not targets:
-        raise DataError(f"{records}: no window of {window_length} tokens has more than {gaps.number} sentences; lower "
-                        "gap_sentences or raise window_length")
+        raise DataError(
+            f"{records}: no window of {window_length} tokens has more than {gaps.number} sentences; lower "
+            "gap_sentences or raise window_length"
+        )
     counts = np.array([len(sentence) for sentence in sources], np.int64)
-    documents = in_windows(np.concatenate(sources), counts, np.array(source_counts, np.int64),
-                           np.zeros(len(sources), np.float32), window_length, 1)
-    return documents, Summaries(np.concatenate(targets), np.array([len(t) for t in targets], np.int64),
-                                [""] * len(targets), cut)
+    documents = in_windows(
+        np.concatenate(sources),
+        counts,
+        np.array(source_counts, np.int64),
+        np.zeros(len(sources), np.float32),
+        window_length,
+        1,
+    )
+    return documents, Summaries(
+        np.concatenate(targets),
+        np.array([len(t) for t in targets], np.int64),
+        [""] * len(targets),
+        cut,
+    )
 
 
-def _windows(piece_counts: np.ndarray, sentence_counts: np.ndarray, window_length: int) -> list[tuple[int, int]]:
+def _windows(
+    piece_counts: np.ndarray, sentence_counts: np.ndarray, window_length: int
+) -> list[tuple[int, int]]:
     """The first sentence of each window of all documents, and the one after its last."""
-    laid_out = in_windows(np.zeros(piece_counts.sum(), np.int32), piece_counts, sentence_counts,
-                          np.zeros(len(piece_counts), np.float32), window_length, int(1e9))
+    laid_out = in_windows(
+        np.zeros(piece_counts.sum(), np.int32),
+        piece_counts,
+        sentence_counts,
+        np.zeros(len(piece_counts), np.float32),
+        window_length,
+        int(1e9),
+    )
     owner, _ = ragged_places(sentence_counts[sentence_counts > 0])
     window = np.stack([owner, laid_out.start // window_length])
     edges = np.flatnonzero((window[:, 1:] != window[:, :-1]).any(0)) + 1

@@ -39,7 +39,13 @@ def generated_of(text: str, given: dict) -> Generated:
         given: output of the signature -> its value for this text.
 
     Example:
-        >>> given = {"summary": b"Il pleut.", "log_probability": -0.5, "coverage": 1.0, "known": 1.0, "ended": True}
+        >>> given = {
+        ...     "summary": b"Il pleut.",
+        ...     "log_probability": -0.5,
+        ...     "coverage": 1.0,
+        ...     "known": 1.0,
+        ...     "ended": True,
+        ... }
         >>> generated_of("It rains.", given).summary
         'Il pleut.'
     """
@@ -52,8 +58,17 @@ def generated_of(text: str, given: dict) -> Generated:
             "model was not trained on, and the answer means little"
         )
     if coverage < 1:
-        found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
+        found.append(
+            f"the model read {coverage:.1%} of the text: what is beyond its length was cut"
+        )
     if not given["ended"]:
-        found.append("the answer is as long as this export lets it be, and stops there: it may lack its end")
-    return Generated(given["summary"].decode("utf-8"), float(given["log_probability"]), coverage,
-                     bool(given["ended"]), found)
+        found.append(
+            "the answer is as long as this export lets it be, and stops there: it may lack its end"
+        )
+    return Generated(
+        given["summary"].decode("utf-8"),
+        float(given["log_probability"]),
+        coverage,
+        bool(given["ended"]),
+        found,
+    )

@@ -25,7 +25,9 @@ class CrossAttention:
         attention: float32 (L, Ts), the cross-attention, mean over layers and heads; a row sums to 1.
 
     Example:
-        >>> attention = CrossAttention([1], ["[PAD]", "cold"], [1], ["[PAD]", "froid"], np.ones((1, 1), np.float32))
+        >>> attention = CrossAttention(
+        ...     [1], ["[PAD]", "cold"], [1], ["[PAD]", "froid"], np.ones((1, 1), np.float32)
+        ... )
         >>> attention.vocabulary[attention.ids[0]]
         'froid'
     """
@@ -79,10 +81,17 @@ class Generator(ExportedModel):
             ExportError: the model was exported without the signature `attend`.
         """
         if "attend" not in self._model.signatures:
-            raise ExportError(f"{self.path}: has no signature 'attend'; export the model again by this tfsum")
+            raise ExportError(
+                f"{self.path}: has no signature 'attend'; export the model again by this tfsum"
+            )
         (given,) = self._ask("attend", {"text": check_texts([text])})
         source_ids, ids, attention = (given[name] for name in ("source_ids", "ids", "attention"))
         written, read = np.count_nonzero(ids), np.count_nonzero(source_ids)
         words, target_words = read_vocabularies(self.path)
-        return CrossAttention(source_ids[:read].tolist(), words, ids[:written].tolist(), target_words,
-                              attention[:written, :read])
+        return CrossAttention(
+            source_ids[:read].tolist(),
+            words,
+            ids[:written].tolist(),
+            target_words,
+            attention[:written, :read],
+        )

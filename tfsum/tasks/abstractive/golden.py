@@ -23,7 +23,9 @@ def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
 
 def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
-    given = model.signatures["serving_default"](text=tf.constant([request["text"] for request in requests], tf.string))
+    given = model.signatures["serving_default"](
+        text=tf.constant([request["text"] for request in requests], tf.string)
+    )
     given = {name: value.numpy().tolist() for name, value in given.items()}
     names = ("summary", "log_probability", "coverage", "ended")
     rows = [dict(zip(names, row)) for row in zip(*(given[name] for name in names), strict=True)]

@@ -25,8 +25,14 @@ class InPlaceCache(Cache):
         _, _, length, beams, size = self.tensor.shape
         # In three dimensions: the time of this operation is spent on the indices that it computes for each number.
         written = tf.raw_ops.TensorStridedSliceUpdate(
-            input=tf.reshape(self.tensor, [-1, length, beams * size]), value=tf.reshape(values, [-1, 1, beams * size]),
-            begin=[0, position], end=[0, position + 1], strides=[1, 1], begin_mask=1, end_mask=1)  # all of dimension 0
+            input=tf.reshape(self.tensor, [-1, length, beams * size]),
+            value=tf.reshape(values, [-1, 1, beams * size]),
+            begin=[0, position],
+            end=[0, position + 1],
+            strides=[1, 1],
+            begin_mask=1,
+            end_mask=1,
+        )  # all of dimension 0
         return type(self)(tf.reshape(written, [-1, *self.tensor.shape[1:]]))
 
 
@@ -39,19 +45,38 @@ class InPlace:
     Example:
         >>> import tfsum
         >>> from tfsum.decoding import Greedy
-        >>> model = tfsum.Transformer(9, 9, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
-        ...                           feed_forward_width=16, start_id=2, end_id=3)
+        >>> model = tfsum.Transformer(
+        ...     9,
+        ...     9,
+        ...     num_encoder_layers=1,
+        ...     num_decoder_layers=1,
+        ...     d_model=8,
+        ...     num_heads=2,
+        ...     feed_forward_width=16,
+        ...     start_id=2,
+        ...     end_id=3,
+        ... )
         >>> ids, *_ = Greedy()(InPlace(model), tf.constant([[2, 5, 3]]), 4)
         >>> tuple(ids.shape)
         (1, 1, 4)
     """
 
     def __init__(self, model: Transformer) -> None:
-        self._model, self.start_id, self.end_id, self.step = model, model.start_id, model.end_id, model.step
+        self._model, self.start_id, self.end_id, self.step = (
+            model,
+            model.start_id,
+            model.end_id,
+            model.step,
+        )
 
     def start(self, source_ids: tf.Tensor, max_length: int, num_beams: int) -> dict[str, Any]:
         """See `Transformer.start`."""
         state = self._model.start(source_ids, max_length, num_beams)
-        layers = {layer: {name: InPlaceCache(*part) if isinstance(part, Cache) else part
-                          for name, part in parts.items()} for layer, parts in state["layers"].items()}
+        layers = {
+            layer: {
+                name: InPlaceCache(*part) if isinstance(part, Cache) else part
+                for name, part in parts.items()
+            }
+            for layer, parts in state["layers"].items()
+        }
         return {**state, "layers": layers}

@@ -23,8 +23,15 @@ from tfsum.text.true_case import TrueCase
 
 ALTERNATIVES = 5  # tokens that `attend` returns for each place of an answer
 SOURCES_AT_ONCE = 64  # a cache of 64 beams of 4, 6 layers of 512 and 64 tokens is 400 MB
-DOCUMENTS_AT_ONCE = 8  # windows of 512 tokens, whose attention weights are 12 MB a head; see `extractive.documents`
-TABLES = ("embedding/embeddings", "source_embedding/embeddings", "target_embedding/embeddings", "output_kernel")
+DOCUMENTS_AT_ONCE = (
+    8  # windows of 512 tokens, whose attention weights are 12 MB a head; see `extractive.documents`
+)
+TABLES = (
+    "embedding/embeddings",
+    "source_embedding/embeddings",
+    "target_embedding/embeddings",
+    "output_kernel",
+)
 
 
 class AbstractiveSummarizer(tf.Module):
@@ -48,8 +55,17 @@ class AbstractiveSummarizer(tf.Module):
         >>> import tfsum
         >>> from tfsum.decoding import Greedy
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]
-        >>> model = tfsum.Transformer(5, 5, num_encoder_layers=1, num_decoder_layers=1, d_model=8, num_heads=2,
-        ...                           feed_forward_width=16, start_id=2, end_id=3)
+        >>> model = tfsum.Transformer(
+        ...     5,
+        ...     5,
+        ...     num_encoder_layers=1,
+        ...     num_decoder_layers=1,
+        ...     d_model=8,
+        ...     num_heads=2,
+        ...     feed_forward_width=16,
+        ...     start_id=2,
+        ...     end_id=3,
+        ... )
         >>> model.build()
         >>> source = RowSource(tfsum.WordPiece(words), 16)
         >>> module = AbstractiveSummarizer(model, source, Detokenizer(words), Greedy(), 4)
@@ -70,29 +86,46 @@ class AbstractiveSummarizer(tf.Module):
     ) -> None:
         super().__init__(name="abstractive_summarizer")
         if (n_best := getattr(strategy, "n_best", 1)) > 1:
-            raise ExportError(f"n_best is {n_best}; an export answers with the best alone: leave it at 1")
+            raise ExportError(
+                f"n_best is {n_best}; an export answers with the best alone: leave it at 1"
+            )
         shortest = max(1, strategy.min_length)
         if isinstance(max_length, bool) or not isinstance(max_length, int) or max_length < shortest:
-            raise ExportError(f"max_length is {max_length!r}; expected a whole number of at least {shortest}")
+            raise ExportError(
+                f"max_length is {max_length!r}; expected a whole number of at least {shortest}"
+            )
         if isinstance(strategy, Sampling) and max_length * strategy.n_samples > FOLDED:
             raise ExportError(
                 f"max_length is {max_length} and n_samples {strategy.n_samples}: their product, the random numbers of "
                 f"an export, is above {FOLDED}; lower one of them"
             )
-        self.source, self.detokenizer, self.strategy, self.max_length = source, detokenizer, strategy, max_length
+        self.source, self.detokenizer, self.strategy, self.max_length = (
+            source,
+            detokenizer,
+            strategy,
+            max_length,
+        )
         self.names, self.true_case = names, true_case
         self.source_vocabulary_size, self.start_id = model.source_vocabulary_size, model.start_id
         self.end_id, self.source_names = model.end_id, model.source_names
         self.weights = StoredWeights(model, storage, TABLES, pooler=False)
         self._at_once = SOURCES_AT_ONCE if len(self.source_names) == 1 else DOCUMENTS_AT_ONCE
-        specs = {name: tf.TensorSpec([None, None], tf.int32, name=name) for name in self.source_names}
+        specs = {
+            name: tf.TensorSpec([None, None], tf.int32, name=name) for name in self.source_names
+        }
         only = next(iter(specs.values())) if len(specs) == 1 else specs
         self._generate = tf.function(self._search, input_signature=[only], autograph=False)
-        self.generate_ids = tf.function(self._generate_given, input_signature=list(specs.values()), autograph=False)
+        self.generate_ids = tf.function(
+            self._generate_given, input_signature=list(specs.values()), autograph=False
+        )
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
-        return {"serving_default": self.serve, "generate_ids": self.generate_ids, "attend": self.attend}
+        return {
+            "serving_default": self.serve,
+            "generate_ids": self.generate_ids,
+            "attend": self.attend,
+        }
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -101,8 +134,11 @@ class AbstractiveSummarizer(tf.Module):
         found, not_empty = self._generate(read["source"]), read["not_empty"]
         summary = self.detokenizer.detokenize(found["ids"])
         return {
-            "summary": tf.where(not_empty, summary if self.true_case is None else
-                                self.true_case.restore(summary, text), ""),
+            "summary": tf.where(
+                not_empty,
+                summary if self.true_case is None else self.true_case.restore(summary, text),
+                "",
+            ),
             "log_probability": tf.where(not_empty, found["log_probability"], 0.0),
             "coverage": read["coverage"],
             "ended": ~not_empty | tf.reduce_any(found["ids"] == self.end_id, axis=1),
@@ -124,18 +160,29 @@ class AbstractiveSummarizer(tf.Module):
         with self.weights.model(self.weights.read()) as model:
             memory, mask = model.read(source, training=False)
             x = model.target_positions(model.target_embedding(before), training=False)
-            x, *_, attention = model.decoder(x, memory, source_mask=mask[:, tf.newaxis, tf.newaxis, :], training=False,
-                                             return_all=True)
-            probability = tf.nn.softmax(model.logits(x, model.copying(source, memory, mask, before)))
+            x, *_, attention = model.decoder(
+                x,
+                memory,
+                source_mask=mask[:, tf.newaxis, tf.newaxis, :],
+                training=False,
+                return_all=True,
+            )
+            probability = tf.nn.softmax(
+                model.logits(x, model.copying(source, memory, mask, before))
+            )
         best, alternatives = tf.math.top_k(probability, min(ALTERNATIVES, probability.shape[-1]))
         written = (ids != 0)[:, :, tf.newaxis]
         source_ids = ids_of(source)
         # Padding between windows goes to the end, so that the tokens of a source are its first.
         order = tf.argsort(tf.cast(source_ids == 0, tf.int32), axis=1, stable=True)
         mean = tf.gather(tf.reduce_mean(tf.stack(attention), [0, 2]), order, axis=2, batch_dims=1)
-        return {"source_ids": tf.gather(source_ids, order, axis=1, batch_dims=1), "ids": ids, "attention": mean,
-                "alternatives": tf.where(written, alternatives, 0),
-                "alternative_probability": tf.where(written, best, 0.0)}
+        return {
+            "source_ids": tf.gather(source_ids, order, axis=1, batch_dims=1),
+            "ids": ids,
+            "attention": mean,
+            "alternatives": tf.where(written, alternatives, 0),
+            "alternative_probability": tf.where(written, best, 0.0),
+        }
 
     def _generate_given(self, *ids: tf.Tensor) -> dict[str, tf.Tensor]:
         """Generates the answer to each of the sources (B, Ts), whose ids include [CLS] and [SEP]; nothing is cut."""
@@ -143,10 +190,16 @@ class AbstractiveSummarizer(tf.Module):
         inside = (source_ids >= 0) & (source_ids < self.source_vocabulary_size)
         last = self.source_vocabulary_size - 1
         message = f"source_ids: expected ids from 0 to {last}, found"
-        with tf.control_dependencies([tf.debugging.Assert(tf.reduce_all(inside), [message, source_ids])]):
+        with tf.control_dependencies(
+            [tf.debugging.Assert(tf.reduce_all(inside), [message, source_ids])]
+        ):
             # Sources of no length are of padding.
-            padded = [tf.pad(part, [[0, 0], [0, tf.maximum(1 - tf.shape(part)[1], 0)]]) for part in ids]
-        return self._generate(padded[0] if len(padded) == 1 else dict(zip(self.source_names, padded, strict=True)))
+            padded = [
+                tf.pad(part, [[0, 0], [0, tf.maximum(1 - tf.shape(part)[1], 0)]]) for part in ids
+            ]
+        return self._generate(
+            padded[0] if len(padded) == 1 else dict(zip(self.source_names, padded, strict=True))
+        )
 
     def _search(self, source: Any) -> dict[str, tf.Tensor]:
         """Searches for the best answers to sources (B, Ts), Ts at least 1, those of like length together."""
@@ -173,6 +226,8 @@ class AbstractiveSummarizer(tf.Module):
         """What a strategy asks: the model, or one that writes names of the source alone."""
         if self.names is None:
             return InPlace(model)
-        continues = np.array([piece.startswith("##") for piece in self.source.word_piece.vocabulary])
+        continues = np.array(
+            [piece.startswith("##") for piece in self.source.word_piece.vocabulary]
+        )
         padding = (0, len(self.names) - len(continues))  # ids without a piece
         return SourceNames(InPlace(model), self.names, np.pad(continues, padding))

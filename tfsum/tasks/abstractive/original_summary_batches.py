@@ -25,18 +25,38 @@ class OriginalSummaryBatcher(SummaryBatcher):
         38
     """
 
-    def __init__(self, sources: OriginalBatcher, summaries: Summaries, tokens_per_batch: int, together: int,
-                 start_id: int, end_id: int) -> None:
+    def __init__(
+        self,
+        sources: OriginalBatcher,
+        summaries: Summaries,
+        tokens_per_batch: int,
+        together: int,
+        start_id: int,
+        end_id: int,
+    ) -> None:
         self._sources, self._summaries, self._together = sources, summaries, together
         self._start_id, self._end_id = start_id, end_id
-        self.length, self.tokens_per_batch = np.maximum(sources.length, summaries.counts + 1), tokens_per_batch
-        self.counts = {**sources.counts, "target_tokens": int(summaries.counts.sum()), "targets_cut": summaries.cut}
+        self.length, self.tokens_per_batch = (
+            np.maximum(sources.length, summaries.counts + 1),
+            tokens_per_batch,
+        )
+        self.counts = {
+            **sources.counts,
+            "target_tokens": int(summaries.counts.sum()),
+            "targets_cut": summaries.cut,
+        }
 
     def width(self, side: np.ndarray, rows: np.ndarray) -> int:
         return int(side[rows].max())
 
     def plan(self, shuffle: tuple[int, int] | None = None) -> list[np.ndarray]:
         targets = (self._summaries.counts + 2).tolist()
-        groups = original_groups(targets, [targets, self._sources.length.tolist()], self.tokens_per_batch, "presumm",
-                                 summaries=True, shuffle=shuffler(shuffle))
+        groups = original_groups(
+            targets,
+            [targets, self._sources.length.tolist()],
+            self.tokens_per_batch,
+            "presumm",
+            summaries=True,
+            shuffle=shuffler(shuffle),
+        )
         return steps_of(groups, self._together)

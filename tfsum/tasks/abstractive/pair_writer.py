@@ -15,23 +15,42 @@ class PairWriter(RecordWriter):
 
     Example:
         >>> writer = PairWriter(settings, ["vocab.txt", "vocab.txt"])  # doctest: +SKIP
-        >>> writer.write("pairs.tfrecord", [FoundPair("the cat", "le chat", 0, None)])  # doctest: +SKIP
+        >>> writer.write(
+        ...     "pairs.tfrecord", [FoundPair("the cat", "le chat", 0, None)]
+        ... )  # doctest: +SKIP
         {'pairs': 1, 'source_pieces': 2, 'target_pieces': 2, ...}
     """
 
-    count_names = ("pairs", "source_pieces", "target_pieces", "unknown_pieces", "lines_beyond", "sources_cut",
-                   "pieces_cut", "read", *DROPPED)
+    count_names = (
+        "pairs",
+        "source_pieces",
+        "target_pieces",
+        "unknown_pieces",
+        "lines_beyond",
+        "sources_cut",
+        "pieces_cut",
+        "read",
+        *DROPPED,
+    )
 
-    def records(self, name: str, documents: Iterator[FoundPair], counts: collections.Counter) -> Iterator[bytes]:
+    def records(
+        self, name: str, documents: Iterator[FoundPair], counts: collections.Counter
+    ) -> Iterator[bytes]:
         for batch in batched(_usable(documents, counts), _TOGETHER):
-            sources, targets = (word_piece.tokenize(texts).to_list() for word_piece, texts
-                                in zip(self.word_pieces, zip(*batch, strict=True), strict=True))
+            sources, targets = (
+                word_piece.tokenize(texts).to_list()
+                for word_piece, texts in zip(
+                    self.word_pieces, zip(*batch, strict=True), strict=True
+                )
+            )
             for texts, source, target in zip(batch, sources, targets, strict=True):
                 source = self._fitting(source, target, counts)
                 if source is not None:
                     yield make_pair_record(source, target, *texts)
 
-    def _fitting(self, source: list[int], target: list[int], counts: collections.Counter) -> list[int] | None:
+    def _fitting(
+        self, source: list[int], target: list[int], counts: collections.Counter
+    ) -> list[int] | None:
         """The source's pieces that fit, None where the pair is left out."""
         room = self.settings["max_source_length"] - 2  # beside [CLS] and [SEP]
         if len(source) > room and not self.settings["cut_sources"]:

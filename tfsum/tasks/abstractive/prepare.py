@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, get_args
 
 from tfsum.data.oracle import greedy_labels
-from tfsum.data.preparation import RecordWriter, Run, batched, check_settings, shard_names, write_records
+from tfsum.data.preparation import (
+    RecordWriter,
+    Run,
+    batched,
+    check_settings,
+    shard_names,
+    write_records,
+)
 from tfsum.data.readers import Corpus, fingerprint, read_columns, read_lines
 from tfsum.data.vocabulary_file import vocabulary_file
 from tfsum.errors import DataError
@@ -65,24 +72,34 @@ def read_pairs(
     elif isinstance(corpus, str | pathlib.Path):
         pairs = _parallel(corpus, target_corpus)
     else:
-        raise DataError(f"{target_corpus}: holds the targets of a file of sources, and the corpus is rows in memory; "
-                        "give a file, or rows with both texts and no target_corpus")
+        raise DataError(
+            f"{target_corpus}: holds the targets of a file of sources, and the corpus is rows in memory; "
+            "give a file, or rows with both texts and no target_corpus"
+        )
     for first, second in pairs:
-        yield unicodedata.normalize("NFC", first).strip(), unicodedata.normalize("NFC", second).strip()
+        yield (
+            unicodedata.normalize("NFC", first).strip(),
+            unicodedata.normalize("NFC", second).strip(),
+        )
 
 
-def _parallel(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path) -> Iterator[tuple[str, str]]:
+def _parallel(
+    corpus: str | pathlib.Path, target_corpus: str | pathlib.Path
+) -> Iterator[tuple[str, str]]:
     both = itertools.zip_longest(read_lines(corpus), read_lines(target_corpus))
     for line, texts in enumerate(both, start=1):
         if None in texts:
             short, long = (corpus, target_corpus) if texts[0] is None else (target_corpus, corpus)
-            raise DataError(f"{short}: ends after line {line - 1} and {long} goes on; expected as many lines in both, "
-                            "the same line of each a pair")
+            raise DataError(
+                f"{short}: ends after line {line - 1} and {long} goes on; expected as many lines in both, "
+                "the same line of each a pair"
+            )
         yield texts
 
 
-def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
-                     window_targets: WindowTargets = "sentences") -> Iterator[tuple[str, str]]:
+def sentence_windows(
+    pairs: Iterable[tuple[str, str]], sentences: int, window_targets: WindowTargets = "sentences"
+) -> Iterator[tuple[str, str]]:
     """Makes many short pairs out of long ones: runs of a source's sentences, each with what it begins with.
 
     With "sentences" the target is the run's own first sentence: a Transformer that begins with nothing learns from
@@ -116,7 +133,9 @@ def sentence_windows(pairs: Iterable[tuple[str, str]], sentences: int,
             split = [sentence.decode() for sentence in split] or [""]
             found = []
             if window_targets != "lines":
-                found += [(i, split[i]) for i in range(0, max(1, len(split) - sentences + step), step)]
+                found += [
+                    (i, split[i]) for i in range(0, max(1, len(split) - sentences + step), step)
+                ]
             if window_targets != "sentences":
                 found += [(_most_like(split, line), line) for line in target.split("\n")]
             for start, target_of_run in found:
@@ -188,9 +207,18 @@ def prepare(
     Example:
         >>> import tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "vocab.txt").write_text("[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\n[MASK]\\nthe\\ncat\\nchat")
+        >>> _ = (folder / "vocab.txt").write_text(
+        ...     "[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\n[MASK]\\nthe\\ncat\\nchat"
+        ... )
         >>> _ = (folder / "pairs.tsv").write_text("the cat\\tchat\\nthe cat\\tchat\\n")
-        >>> counts = prepare(folder / "pairs.tsv", folder / "records", folder, source="1", target="2", progress=False)
+        >>> counts = prepare(
+        ...     folder / "pairs.tsv",
+        ...     folder / "records",
+        ...     folder,
+        ...     source="1",
+        ...     target="2",
+        ...     progress=False,
+        ... )
         >>> counts["pairs"], counts["source_pieces"], counts["duplicates"], counts["dropped"]
         (1, 2, 1, 1)
     """
@@ -207,29 +235,56 @@ def prepare(
         "strip_accents": lowercase if strip_accents is None else strip_accents,
     }
     if shards != 1:
-        settings["shards"] = shards  # one file is what a folder of 0.1.0 holds, whose manifest says nothing of it
+        settings["shards"] = (
+            shards  # one file is what a folder of 0.1.0 holds, whose manifest says nothing of it
+        )
     check_settings(
         settings | {"window_targets": window_targets, "shards": shards, "processes": processes},
-        {"max_source_length": 3, "max_target_length": 2, "target_lines": 1, "window_sentences": 2, "shards": 1,
-         "processes": 1}, {"window_targets": get_args(WindowTargets)})
+        {
+            "max_source_length": 3,
+            "max_target_length": 2,
+            "target_lines": 1,
+            "window_sentences": 2,
+            "shards": 1,
+            "processes": 1,
+        },
+        {"window_targets": get_args(WindowTargets)},
+    )
     vocabularies = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
-    files = {"corpus": corpus, "vocabulary": vocabularies[0], "target_vocabulary": vocabularies[1],
-             "target_corpus": target_corpus}
+    files = {
+        "corpus": corpus,
+        "vocabulary": vocabularies[0],
+        "target_vocabulary": vocabularies[1],
+        "target_corpus": target_corpus,
+    }
     names = ["pairs.tfrecord"] if shards == 1 else shard_names("pairs", shards)
     counts = write_records(
-        out_dir, settings, files, functools.partial(_each_once, corpus, target_corpus, settings),
-        lambda size, left_out: names, functools.partial(_pair_writer, settings, [str(file) for file in vocabularies]),
-        processes=processes, progress=progress, run=run)
+        out_dir,
+        settings,
+        files,
+        functools.partial(_each_once, corpus, target_corpus, settings),
+        lambda size, left_out: names,
+        functools.partial(_pair_writer, settings, [str(file) for file in vocabularies]),
+        processes=processes,
+        progress=progress,
+        run=run,
+    )
     if not counts["pairs"]:
         for name in names:
             (pathlib.Path(out_dir) / name).unlink()
-        raise DataError(f"no pair of the corpus can be used; found {counts}; mend the corpus, name other columns or "
-                        "raise the lengths")
+        raise DataError(
+            f"no pair of the corpus can be used; found {counts}; mend the corpus, name other columns or "
+            "raise the lengths"
+        )
     return counts
 
 
-def _each_once(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path | None, settings: dict[str, Any],
-               left_out: collections.Counter) -> Iterator[FoundPair]:
+def _each_once(
+    corpus: str | pathlib.Path,
+    target_corpus: str | pathlib.Path | None,
+    settings: dict[str, Any],
+    left_out: collections.Counter,
+) -> Iterator[FoundPair]:
     """All pairs, with the reason why one cannot be used; the writer of its shard counts it and drops it."""
     left_out.update(dict.fromkeys(DROPPED, 0))
     pairs = read_pairs(corpus, target_corpus, source=settings["source"], target=settings["target"])
@@ -242,8 +297,15 @@ def _each_once(corpus: str | pathlib.Path, target_corpus: str | pathlib.Path | N
         if beyond:
             target = "\n".join(lines[:most]).strip()
         key = fingerprint(source, target)
-        reason = ("empty_source" if not source else "empty_target" if not target
-                  else "duplicates" if key in seen else None)
+        reason = (
+            "empty_source"
+            if not source
+            else "empty_target"
+            if not target
+            else "duplicates"
+            if key in seen
+            else None
+        )
         if not reason:
             seen.add(key)
         yield FoundPair(source, target, beyond, reason)

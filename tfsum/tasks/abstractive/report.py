@@ -38,14 +38,24 @@ class GenerationReport:
     def to_text(self) -> str:
         """The report as lines: each score with its interval, then the settings."""
         lines = [f"{'BLEU':<12}{_cell(self.bleu, 'score')}"]
-        lines += [f"{metric + ' F':<12}{_cell(scores, 'f')}" for metric, scores in self.rouge.items()]
+        lines += [
+            f"{metric + ' F':<12}{_cell(scores, 'f')}" for metric, scores in self.rouge.items()
+        ]
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
-        return "\n".join([*lines, "", f"BLEU is {self.bleu['signature']}", f"{self.texts} texts; {settings}"])
+        return "\n".join(
+            [*lines, "", f"BLEU is {self.bleu['signature']}", f"{self.texts} texts; {settings}"]
+        )
 
 
 def evaluate_texts(
-    texts: Sequence[str], references: Sequence[str], *, tokenize: str = "13a", english: bool = True,
-    samples: int = 1000, seed: int = 0, **settings: Any
+    texts: Sequence[str],
+    references: Sequence[str],
+    *,
+    tokenize: str = "13a",
+    english: bool = True,
+    samples: int = 1000,
+    seed: int = 0,
+    **settings: Any,
 ) -> GenerationReport:
     """Scores generated texts, one reference each.
 
@@ -65,15 +75,30 @@ def evaluate_texts(
         Error: the numbers of texts and references differ, or there are none.
 
     Example:
-        >>> print(evaluate_texts(["It rained."], ["It rained."], samples=10).to_text().splitlines()[1])
+        >>> print(
+        ...     evaluate_texts(["It rained."], ["It rained."], samples=10).to_text().splitlines()[1]
+        ... )
         rouge1 F    100.00 (100.00, 100.00)
     """
     bleu = score_with_interval(texts, references, samples, tokenize)
     scores = 100 * score_each(texts, references, english)  # (N, metrics, precision recall F)
     means, (low, high) = scores.mean(0), bootstrap_intervals(scores[:, :, 2], samples, seed)
-    rouge = {metric: {"precision": float(means[i, 0]), "recall": float(means[i, 1]), "f": float(means[i, 2]),
-                      "low": float(low[i]), "high": float(high[i])} for i, metric in enumerate(METRICS)}
-    report_settings = {"words": "english" if english else "plain", "samples": samples, "seed": seed, **settings}
+    rouge = {
+        metric: {
+            "precision": float(means[i, 0]),
+            "recall": float(means[i, 1]),
+            "f": float(means[i, 2]),
+            "low": float(low[i]),
+            "high": float(high[i]),
+        }
+        for i, metric in enumerate(METRICS)
+    }
+    report_settings = {
+        "words": "english" if english else "plain",
+        "samples": samples,
+        "seed": seed,
+        **settings,
+    }
     return GenerationReport(len(texts), bleu, rouge, report_settings)
 
 

@@ -45,21 +45,28 @@ class RowSource(tf.Module):
     def read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Texts (B,) to `source` (B, Ts) and, of each text, `coverage`, `known`, and whether it is `not_empty`."""
         pieces, texts = self._tokenize(text), tf.size(text)
-        return {"source": self._frame(pieces), "coverage": self._coverage(pieces),
-                "known": self._known_words.share(pieces, tf.range(texts), texts),
-                "not_empty": pieces.row_lengths() > 0}
+        return {
+            "source": self._frame(pieces),
+            "coverage": self._coverage(pieces),
+            "known": self._known_words.share(pieces, tf.range(texts), texts),
+            "not_empty": pieces.row_lengths() > 0,
+        }
 
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Texts (B,) to pieces (B, P), as training read them."""
         text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
         text = tf.strings.regex_replace(text, f"^{_BLANK}+|{_BLANK}+$", "")
-        return self.word_piece.tokenize(text if self._compose is None else self._compose.compose_texts(text))
+        return self.word_piece.tokenize(
+            text if self._compose is None else self._compose.compose_texts(text)
+        )
 
     def _coverage(self, pieces: tf.RaggedTensor) -> tf.Tensor:
         """The share of each text's bytes, white space not counted, that the model reads of its pieces (B, P): (B,)."""
         rows, starts = row_ids(pieces), tf.cast(pieces.row_starts(), tf.int32)
         place = tf.range(tf.size(rows)) - tf.gather(starts, rows)
-        return share_read(self._bytes, pieces, place < self.max_source_length - 2, rows, tf.size(starts))
+        return share_read(
+            self._bytes, pieces, place < self.max_source_length - 2, rows, tf.size(starts)
+        )
 
     def _frame(self, pieces: tf.RaggedTensor) -> tf.Tensor:
         """Cuts pieces (B, P) to what the model reads, with [CLS] before and [SEP] after: (B, Ts)."""
@@ -92,7 +99,13 @@ class DocumentSource(tf.Module):
         ([[2, 4, 5, 3]], [0.5])
     """
 
-    def __init__(self, word_piece: WordPiece, splitter: SentenceSplitter, window_length: int, max_windows: int) -> None:
+    def __init__(
+        self,
+        word_piece: WordPiece,
+        splitter: SentenceSplitter,
+        window_length: int,
+        max_windows: int,
+    ) -> None:
         super().__init__(name="source")
         _check("max_windows", max_windows, 1)
         self.word_piece, self.splitter = word_piece, splitter
@@ -104,11 +117,19 @@ class DocumentSource(tf.Module):
         """Texts (B,) to `source`, a dict of `source_ids` and `segment_ids` (B, Ts), and as `RowSource.read`."""
         sentences, texts = self.splitter.split(text)["sentences"], tf.size(text)
         pieces, owner = self.word_piece.tokenize(sentences.flat_values), row_ids(sentences)
-        windows = pack_windows(pieces, sentences.row_lengths(), self.window_length, self.word_piece.cls_id,
-                               self.word_piece.sep_id)
-        return {"source": self._rows(windows), "coverage": self._coverage(windows, pieces, owner, texts),
-                "known": self._known_words.share(pieces, owner, tf.cast(texts, tf.int64)),
-                "not_empty": sentences.row_lengths() > 0}
+        windows = pack_windows(
+            pieces,
+            sentences.row_lengths(),
+            self.window_length,
+            self.word_piece.cls_id,
+            self.word_piece.sep_id,
+        )
+        return {
+            "source": self._rows(windows),
+            "coverage": self._coverage(windows, pieces, owner, texts),
+            "known": self._known_words.share(pieces, owner, tf.cast(texts, tf.int64)),
+            "not_empty": sentences.row_lengths() > 0,
+        }
 
     def _rows(self, windows: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """The first windows (W, T) of each text side by side, each padded to its length: (B, Ts)."""
@@ -116,8 +137,12 @@ class DocumentSource(tf.Module):
         read = tf.minimum(per_text, self.max_windows)
         lengths = tf.math.count_nonzero(windows["token_ids"], axis=1, dtype=tf.int32)
         last = tf.cumsum(per_text) - per_text + read - 1  # of the windows of the batch
-        length = tf.where(read > 0, (read - 1) * self.window_length
-                          + tf.gather(tf.concat([lengths, [0]], 0), tf.maximum(last, 0)), 0)
+        length = tf.where(
+            read > 0,
+            (read - 1) * self.window_length
+            + tf.gather(tf.concat([lengths, [0]], 0), tf.maximum(last, 0)),
+            0,
+        )
         longest = tf.reduce_max(tf.concat([length, [1]], 0))
 
         def rows(ids: tf.Tensor) -> tf.Tensor:
@@ -126,22 +151,39 @@ class DocumentSource(tf.Module):
             laid_out = laid_out.to_tensor(0, shape=[None, self.max_windows, self.window_length])
             return tf.reshape(laid_out, [-1, self.max_windows * self.window_length])[:, :longest]
 
-        return {"source_ids": rows(windows["token_ids"]), "segment_ids": rows(windows["segment_ids"])}
+        return {
+            "source_ids": rows(windows["token_ids"]),
+            "segment_ids": rows(windows["segment_ids"]),
+        }
 
-    def _coverage(self, windows: dict[str, tf.Tensor], pieces: tf.RaggedTensor, owner: tf.Tensor,
-                  texts: tf.Tensor) -> tf.Tensor:
+    def _coverage(
+        self,
+        windows: dict[str, tf.Tensor],
+        pieces: tf.RaggedTensor,
+        owner: tf.Tensor,
+        texts: tf.Tensor,
+    ) -> tf.Tensor:
         """The share of each text's bytes, white space not counted, that the model reads: (B,)."""
         per_text = windows["windows_per_document"]
         first = tf.gather(tf.cumsum(per_text, exclusive=True), owner)
         in_window = windows["window_of_sentence"] - first < self.max_windows
-        kept = tf.where(in_window, tf.cast(pieces.row_lengths(), tf.int32) - windows["pieces_cut"], 0)
+        kept = tf.where(
+            in_window, tf.cast(pieces.row_lengths(), tf.int32) - windows["pieces_cut"], 0
+        )
         sentence, starts = row_ids(pieces), tf.cast(pieces.row_starts(), tf.int32)
         place = tf.range(tf.size(sentence)) - tf.gather(starts, sentence)
-        return share_read(self._bytes, pieces, place < tf.gather(kept, sentence), tf.gather(owner, sentence), texts)
+        return share_read(
+            self._bytes,
+            pieces,
+            place < tf.gather(kept, sentence),
+            tf.gather(owner, sentence),
+            texts,
+        )
 
 
-def share_read(sizes: tf.Tensor, pieces: tf.RaggedTensor, read: tf.Tensor, owner: tf.Tensor,
-               texts: tf.Tensor) -> tf.Tensor:
+def share_read(
+    sizes: tf.Tensor, pieces: tf.RaggedTensor, read: tf.Tensor, owner: tf.Tensor, texts: tf.Tensor
+) -> tf.Tensor:
     """The share of each text's bytes that are in the pieces which are read.
 
     Args:
@@ -162,8 +204,12 @@ def share_read(sizes: tf.Tensor, pieces: tf.RaggedTensor, read: tf.Tensor, owner
     """
     size = tf.cast(tf.gather(sizes, pieces.flat_values), tf.float32)
     total = tf.math.unsorted_segment_sum(size, owner, texts)
-    return tf.where(total > 0.0, tf.math.unsorted_segment_sum(tf.where(read, size, 0.0), owner, texts)
-                    / tf.maximum(total, 1.0), 1.0)
+    return tf.where(
+        total > 0.0,
+        tf.math.unsorted_segment_sum(tf.where(read, size, 0.0), owner, texts)
+        / tf.maximum(total, 1.0),
+        1.0,
+    )
 
 
 def _check(name: str, value: int, least: int) -> None:

@@ -38,8 +38,12 @@ class Summaries:
     cut: int
 
 
-def load_summaries(records: Paths, tokenize: Callable[[list[str]], list[list[int]]], line_break: int | None,
-                   max_length: int) -> Summaries:
+def load_summaries(
+    records: Paths,
+    tokenize: Callable[[list[str]], list[list[int]]],
+    line_break: int | None,
+    max_length: int,
+) -> Summaries:
     """Reads the summaries of prepared documents, those without a sentence left out as by `load_windows`.
 
     A summary that is longer is cut, as the original cuts it (nlpyang/PreSumm, `max_tgt_len`): its end token is kept, so
@@ -55,8 +59,14 @@ def load_summaries(records: Paths, tokenize: Callable[[list[str]], list[list[int
         >>> load_summaries("records/train", tokenize, 3, 140).cut  # doctest: +SKIP
         12
     """
-    texts = [summary.decode() for batch in read_records(records, ["sentences", "summary"])
-             for count, summary in zip(batch["sentences"].row_lengths().numpy(), batch["summary"].numpy()) if count]
+    texts = [
+        summary.decode()
+        for batch in read_records(records, ["sentences", "summary"])
+        for count, summary in zip(
+            batch["sentences"].row_lengths().numpy(), batch["summary"].numpy()
+        )
+        if count
+    ]
     pieces, cut = [], 0
     for first in range(0, len(texts), SUMMARIES_AT_ONCE):
         some = texts[first : first + SUMMARIES_AT_ONCE]
@@ -65,11 +75,17 @@ def load_summaries(records: Paths, tokenize: Callable[[list[str]], list[list[int
         for each in lines:
             target: list[int] = []
             for number, _ in enumerate(each):
-                target += ([line_break] if number and line_break is not None else []) + next(tokenized)
+                target += ([line_break] if number and line_break is not None else []) + next(
+                    tokenized
+                )
             cut += len(target) >= max_length
             pieces.append(np.array(target[: max_length - 1], np.int32))
-    return Summaries(np.concatenate([*pieces, np.zeros(0, np.int32)]),
-                     np.array([len(target) for target in pieces], np.int64), texts, cut)
+    return Summaries(
+        np.concatenate([*pieces, np.zeros(0, np.int32)]),
+        np.array([len(target) for target in pieces], np.int64),
+        texts,
+        cut,
+    )
 
 
 class SummaryBatcher(Batcher):
@@ -95,16 +111,30 @@ class SummaryBatcher(Batcher):
     """
 
     row, lower, bucket_width = "document", "window_length or max_windows", 32
-    signature: ClassVar = dict.fromkeys(("source_ids", "segment_ids", "target_ids", "target_labels"),
-                                        tf.TensorSpec((None, None), tf.int32))
+    signature: ClassVar = dict.fromkeys(
+        ("source_ids", "segment_ids", "target_ids", "target_labels"),
+        tf.TensorSpec((None, None), tf.int32),
+    )
 
-    def __init__(self, documents: WindowedDocuments, summaries: Summaries, tokens_per_batch: int,
-                 word_piece: WordPiece, start_id: int, end_id: int) -> None:
-        self._sources: Batcher = DocumentBatcher(documents, tokens_per_batch, cls_id=word_piece.cls_id,
-                                                 sep_id=word_piece.sep_id)
+    def __init__(
+        self,
+        documents: WindowedDocuments,
+        summaries: Summaries,
+        tokens_per_batch: int,
+        word_piece: WordPiece,
+        start_id: int,
+        end_id: int,
+    ) -> None:
+        self._sources: Batcher = DocumentBatcher(
+            documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id
+        )
         self._summaries, self._start_id, self._end_id = summaries, start_id, end_id
         super().__init__(np.maximum(documents.length, summaries.counts + 1), tokens_per_batch)
-        self.counts = {**documents.counts, "target_tokens": int(summaries.counts.sum()), "targets_cut": summaries.cut}
+        self.counts = {
+            **documents.counts,
+            "target_tokens": int(summaries.counts.sum()),
+            "targets_cut": summaries.cut,
+        }
 
     @property
     def kinds(self) -> tuple[np.ndarray, ...]:
@@ -119,8 +149,14 @@ class SummaryBatcher(Batcher):
         return self._sources.length, self._summaries.counts + 1
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
-        source, targets = self._sources.assemble(rows), (self._summaries.pieces, self._summaries.counts, rows)
+        source, targets = (
+            self._sources.assemble(rows),
+            (self._summaries.pieces, self._summaries.counts, rows),
+        )
         width = self.width(self._summaries.counts + 1, rows)
-        return {"source_ids": source["token_ids"], "segment_ids": source["segment_ids"],
-                "target_ids": padded(*targets, before=[self._start_id], width=width),
-                "target_labels": padded(*targets, after=[self._end_id], width=width)}
+        return {
+            "source_ids": source["token_ids"],
+            "segment_ids": source["segment_ids"],
+            "target_ids": padded(*targets, before=[self._start_id], width=width),
+            "target_labels": padded(*targets, after=[self._end_id], width=width),
+        }

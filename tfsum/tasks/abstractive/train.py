@@ -26,8 +26,18 @@ from tfsum.training.run_settings import RunSettings
 
 VOCABULARIES = ("vocabulary", "target_vocabulary", "vocabulary_size", "target_vocabulary_size")
 # What a folder's weights depend on; dropout and the like may differ.
-SHAPE = ("num_encoder_layers", "num_decoder_layers", "d_model", "num_heads", "feed_forward_width", "activation", "norm",
-         "epsilon", "shared_embeddings", "tied_output")
+SHAPE = (
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "d_model",
+    "num_heads",
+    "feed_forward_width",
+    "activation",
+    "norm",
+    "epsilon",
+    "shared_embeddings",
+    "tied_output",
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -82,13 +92,36 @@ def schema() -> dict[str, dict[str, Key]]:
     vocabularies = keys_of(pair_vocabularies)
     other = Key((str, type(None)), None)
     return {
-        "data": {"train": Key((str,)), "train_target": other, "validation": Key((str,)), "validation_target": other,
-                 "records": Key((str,)),
-                 **keys_of(prepare, "corpus", "target_corpus", "out_dir", *VOCABULARIES, *CASE_KEYS, "shards",
-                           "processes", "progress")},
+        "data": {
+            "train": Key((str,)),
+            "train_target": other,
+            "validation": Key((str,)),
+            "validation_target": other,
+            "records": Key((str,)),
+            **keys_of(
+                prepare,
+                "corpus",
+                "target_corpus",
+                "out_dir",
+                *VOCABULARIES,
+                *CASE_KEYS,
+                "shards",
+                "processes",
+                "progress",
+            ),
+        },
         "text": {k: vocabularies[k] for k in (*VOCABULARIES, *CASE_KEYS)},
-        "model": {"start": other, **keys_of(Transformer, "source_vocabulary_size", "target_vocabulary_size",
-                                            "start_id", "end_id", "name")},
+        "model": {
+            "start": other,
+            **keys_of(
+                Transformer,
+                "source_vocabulary_size",
+                "target_vocabulary_size",
+                "start_id",
+                "end_id",
+                "name",
+            ),
+        },
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
     }
@@ -114,25 +147,47 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     data, text = recipe["data"], recipe["text"]
     folder = pathlib.Path(data["records"])
     files = pair_vocabularies(
-        data["train"], folder / "vocabulary", target_corpus=data["train_target"], source=data["source"],
-        target=data["target"], vocabulary=text["vocabulary"], target_vocabulary=text["target_vocabulary"],
-        vocabulary_size=text["vocabulary_size"], target_vocabulary_size=text["target_vocabulary_size"],
-        lowercase=text["lowercase"], strip_accents=text["strip_accents"])
+        data["train"],
+        folder / "vocabulary",
+        target_corpus=data["train_target"],
+        source=data["source"],
+        target=data["target"],
+        vocabulary=text["vocabulary"],
+        target_vocabulary=text["target_vocabulary"],
+        vocabulary_size=text["vocabulary_size"],
+        target_vocabulary_size=text["target_vocabulary_size"],
+        lowercase=text["lowercase"],
+        strip_accents=text["strip_accents"],
+    )
     records = {}
     for split in ("train", "validation"):
         records[split] = folder / split
         counts = prepare(
-            data[split], records[split], files[0], target_vocabulary=files[1], target_corpus=data[f"{split}_target"],
-            source=data["source"], target=data["target"], max_source_length=data["max_source_length"],
-            max_target_length=data["max_target_length"], cut_sources=data["cut_sources"],
+            data[split],
+            records[split],
+            files[0],
+            target_vocabulary=files[1],
+            target_corpus=data[f"{split}_target"],
+            source=data["source"],
+            target=data["target"],
+            max_source_length=data["max_source_length"],
+            max_target_length=data["max_target_length"],
+            cut_sources=data["cut_sources"],
             target_lines=data["target_lines"],
             # Validation uses the original pairs, not windows of them.
             window_sentences=data["window_sentences"] if split == "train" else None,
-            window_targets=data["window_targets"], lowercase=text["lowercase"], strip_accents=text["strip_accents"])
+            window_targets=data["window_targets"],
+            lowercase=text["lowercase"],
+            strip_accents=text["strip_accents"],
+        )
         log(f"{split}: {format_counts(counts)}")
     case = {"lowercase": text["lowercase"], "strip_accents": text["strip_accents"]}
     source, target = (WordPiece.from_file(file, **case) for file in files)
-    settings = {**case, "max_source_length": data["max_source_length"], "cut_sources": data["cut_sources"]}
+    settings = {
+        **case,
+        "max_source_length": data["max_source_length"],
+        "cut_sources": data["cut_sources"],
+    }
     return TrainingData(settings, (source, target), records)
 
 
@@ -140,24 +195,42 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> Transf
     """Builds the model of a recipe, with new weights or those of [model] start."""
     model = recipe["model"]
     built = make_model(
-        *data.tokenizers, num_encoder_layers=model["num_encoder_layers"],
-        num_decoder_layers=model["num_decoder_layers"], d_model=model["d_model"], num_heads=model["num_heads"],
-        feed_forward_width=model["feed_forward_width"], activation=model["activation"], norm=model["norm"],
-        dropout=model["dropout"], attention_dropout=model["attention_dropout"],
-        activation_dropout=model["activation_dropout"], epsilon=model["epsilon"],
-        shared_embeddings=model["shared_embeddings"], tied_output=model["tied_output"],
-        label_smoothing=model["label_smoothing"], max_length=model["max_length"])
+        *data.tokenizers,
+        num_encoder_layers=model["num_encoder_layers"],
+        num_decoder_layers=model["num_decoder_layers"],
+        d_model=model["d_model"],
+        num_heads=model["num_heads"],
+        feed_forward_width=model["feed_forward_width"],
+        activation=model["activation"],
+        norm=model["norm"],
+        dropout=model["dropout"],
+        attention_dropout=model["attention_dropout"],
+        activation_dropout=model["activation_dropout"],
+        epsilon=model["epsilon"],
+        shared_embeddings=model["shared_embeddings"],
+        tied_output=model["tied_output"],
+        label_smoothing=model["label_smoothing"],
+        max_length=model["max_length"],
+    )
     if model["start"] is not None:
         start_from(built, model["start"], *data.tokenizers)
     return built
 
 
-def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: Transformer) -> "PairRun":
+def make_run(
+    recipe: dict[str, dict[str, Any]], data: TrainingData, model: Transformer
+) -> "PairRun":
     """Makes the run of a recipe."""
     source, target = (tokenizer.vocabulary for tokenizer in data.tokenizers)
-    return PairRun(model, data.records["train"], data.records["validation"], [source, target],
-                   {"text": data.text, "recipe": without_folders(recipe)}, TrainSettings(**recipe["train"]),
-                   EvaluateSettings(**recipe["evaluate"]))
+    return PairRun(
+        model,
+        data.records["train"],
+        data.records["validation"],
+        [source, target],
+        {"text": data.text, "recipe": without_folders(recipe)},
+        TrainSettings(**recipe["train"]),
+        EvaluateSettings(**recipe["evaluate"]),
+    )
 
 
 def make_model(source: WordPiece, target: WordPiece, **arguments: Any) -> Transformer:
@@ -175,23 +248,39 @@ def make_model(source: WordPiece, target: WordPiece, **arguments: Any) -> Transf
 
     Example:
         >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
-        >>> model = make_model(word_piece, word_piece, num_encoder_layers=1, num_decoder_layers=1, d_model=8,
-        ...                    num_heads=2, feed_forward_width=16)
+        >>> model = make_model(
+        ...     word_piece,
+        ...     word_piece,
+        ...     num_encoder_layers=1,
+        ...     num_decoder_layers=1,
+        ...     d_model=8,
+        ...     num_heads=2,
+        ...     feed_forward_width=16,
+        ... )
         >>> model.start_id, model.end_id
         (2, 3)
     """
     apart = source.vocabulary != target.vocabulary
     if apart and arguments.get("shared_embeddings", True):
-        raise RecipeError("[model] shared_embeddings is true, and source and target have vocabularies of their own; "
-                          "set it to false, or take one vocabulary for both")
-    model = Transformer(len(source.vocabulary), len(target.vocabulary), start_id=target.cls_id, end_id=target.sep_id,
-                        **arguments)
+        raise RecipeError(
+            "[model] shared_embeddings is true, and source and target have vocabularies of their own; "
+            "set it to false, or take one vocabulary for both"
+        )
+    model = Transformer(
+        len(source.vocabulary),
+        len(target.vocabulary),
+        start_id=target.cls_id,
+        end_id=target.sep_id,
+        **arguments,
+    )
     model.build()
     log(f"{sum(v.shape.num_elements() for v in model.trainable_variables):,} weights")
     return model
 
 
-def start_from(model: Transformer, folder: str | pathlib.Path, source: WordPiece, target: WordPiece) -> None:
+def start_from(
+    model: Transformer, folder: str | pathlib.Path, source: WordPiece, target: WordPiece
+) -> None:
     """Gives a new model the weights of a model folder, to be trained on with other pairs.
 
     Args:
@@ -209,13 +298,19 @@ def start_from(model: Transformer, folder: str | pathlib.Path, source: WordPiece
     folder, stored = pathlib.Path(folder), Transformer.from_pretrained(folder)
     if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
         wanted = ", ".join(f"{name} = {stored.config[name]!r}" for name in others)
-        raise RecipeError(f"[model] start: {folder} is a Transformer of another shape; [model] must have {wanted}")
+        raise RecipeError(
+            f"[model] start: {folder} is a Transformer of another shape; [model] must have {wanted}"
+        )
     file = folder / "target_vocab.txt"
-    for key, tokenizer, path in (("vocabulary", source, folder / "vocab.txt"),
-                                 ("target_vocabulary", target, file if file.is_file() else folder / "vocab.txt")):
+    for key, tokenizer, path in (
+        ("vocabulary", source, folder / "vocab.txt"),
+        ("target_vocabulary", target, file if file.is_file() else folder / "vocab.txt"),
+    ):
         if WordPiece.from_file(path).vocabulary != tokenizer.vocabulary:
-            raise RecipeError(f'[model] start: its weights belong to other word pieces; [text] needs {key} = "{path}" '
-                              f"in place of {key}_size")
+            raise RecipeError(
+                f'[model] start: its weights belong to other word pieces; [text] needs {key} = "{path}" '
+                f"in place of {key}_size"
+            )
     weights = variables_by_path(stored)
     for path, variable in variables_by_path(model).items():
         variable.assign(weights[path])
@@ -239,34 +334,70 @@ class PairRun(Run):
         PosixPath('runs/translator/best')
     """
 
-    def __init__(self, model: Transformer, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
-                 vocabularies: list[list[str]], model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings) -> None:
+    def __init__(
+        self,
+        model: Transformer,
+        train_records: str | pathlib.Path,
+        validation_records: str | pathlib.Path,
+        vocabularies: list[list[str]],
+        model_settings: dict,
+        settings: TrainSettings,
+        evaluate: EvaluateSettings,
+    ) -> None:
         with model.distribute_strategy.scope():
-            schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
-                              settings.steps if settings.decay == "linear" else None)
-            optimizer = Adam(schedule, beta_1=settings.beta_1, beta_2=settings.beta_2, epsilon=settings.epsilon,
-                             global_clipnorm=settings.clip_norm or None, weight_decay=settings.weight_decay or None)
+            schedule = WarmUp(
+                settings.learning_rate,
+                settings.warmup_steps,
+                settings.steps if settings.decay == "linear" else None,
+            )
+            optimizer = Adam(
+                schedule,
+                beta_1=settings.beta_1,
+                beta_2=settings.beta_2,
+                epsilon=settings.epsilon,
+                global_clipnorm=settings.clip_norm or None,
+                weight_decay=settings.weight_decay or None,
+            )
         super().__init__(model, optimizer, settings)
         self.model_settings, self._vocabularies = model_settings, vocabularies
         self._pairs = load_pairs(train_records)
         if settings.shuffle_sources:
             self._pairs = self._pairs.with_shuffled_sources(settings.seed)
-        self._batcher = PairBatcher(self._pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id)
-        batcher = PairBatcher(load_pairs(validation_records), settings.tokens_per_batch, cls_id=model.start_id,
-                              sep_id=model.end_id)
-        references = [target for _, target in itertools.islice(pair_texts(validation_records), evaluate.documents)]
-        self.validation = AnswerValidation(model, batcher, references, Detokenizer(vocabularies[1]), evaluate.metric,
-                                           evaluate.tokenize, evaluate.words)
+        self._batcher = PairBatcher(
+            self._pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id
+        )
+        batcher = PairBatcher(
+            load_pairs(validation_records),
+            settings.tokens_per_batch,
+            cls_id=model.start_id,
+            sep_id=model.end_id,
+        )
+        references = [
+            target
+            for _, target in itertools.islice(pair_texts(validation_records), evaluate.documents)
+        ]
+        self.validation = AnswerValidation(
+            model,
+            batcher,
+            references,
+            Detokenizer(vocabularies[1]),
+            evaluate.metric,
+            evaluate.tokenize,
+            evaluate.words,
+        )
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of one pass over the pairs."""
         report = self._batcher.report()
-        log(f"one pass: {report['pairs']} pairs, {report['batches']} batches, {report['source_tokens']} source and "
-            f"{report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %")
+        log(
+            f"one pass: {report['pairs']} pairs, {report['batches']} batches, {report['source_tokens']} source and "
+            f"{report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %"
+        )
         most = self.model.max_length
         if beyond := int((self._pairs.target_counts + 1 > most).sum()):
-            log(f"{beyond} of these targets have more than {most} tokens, the [model] max_length at which answers stop")
+            log(
+                f"{beyond} of these targets have more than {most} tokens, the [model] max_length at which answers stop"
+            )
         return super().fit()
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
@@ -295,5 +426,9 @@ class PairRun(Run):
         measured = {"validation": self.state["best"], "seconds": round(self.state["seconds"])}
         if "signature" in self.state:
             measured["signature"] = self.state["signature"]
-        self.model.save_pretrained(folder, source, None if source == target else target,
-                                   {**self.model_settings, **measured})
+        self.model.save_pretrained(
+            folder,
+            source,
+            None if source == target else target,
+            {**self.model_settings, **measured},
+        )

@@ -36,9 +36,15 @@ from tfsum.training.run_settings import RunSettings
 
 TOKENS = ("[unused0]", "[unused1]", "[unused2]")
 """Before a summary, after it, and between its sentences (nlpyang/PreSumm, train_abstractive.py)."""
-COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
+COLUMNS = (
+    "id",
+    "text",
+    "summary",
+)  # of the corpus; keys of [data] say what they are called if not so
 OTHER_TOKENS = ("[CLS]", "[SEP]", "[MASK]")  # where a vocabulary has none to spare
-VALIDATED_TOGETHER = 8192  # source tokens at least, where the batches of training are measured by their summaries
+VALIDATED_TOGETHER = (
+    8192  # source tokens at least, where the batches of training are measured by their summaries
+)
 SHAPE = ("num_decoder_layers", "num_heads", "feed_forward_width", "copy")
 
 
@@ -99,16 +105,37 @@ def schema() -> dict[str, dict[str, Key]]:
         >>> sorted(schema())
         ['data', 'evaluate', 'model', 'text', 'train']
     """
-    prepared = keys_of(_prepare(), "corpus", "out_dir", "vocabulary", "labels", "summary_sentences", "temperature",
-                       "window_length", "columns", "progress", *CASE_KEYS)
+    prepared = keys_of(
+        _prepare(),
+        "corpus",
+        "out_dir",
+        "vocabulary",
+        "labels",
+        "summary_sentences",
+        "temperature",
+        "window_length",
+        "columns",
+        "progress",
+        *CASE_KEYS,
+    )
     other, rate = Key((str, type(None)), None), Key((float, int), 0.1)
     return {
-        "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
-                 **dict.fromkeys(COLUMNS, other), **{k: v for k, v in prepared.items() if k != "newline"}},
+        "data": {
+            "train": Key((str,)),
+            "validation": Key((str,)),
+            "records": Key((str,)),
+            **dict.fromkeys(COLUMNS, other),
+            **{k: v for k, v in prepared.items() if k != "newline"},
+        },
         "text": {**CASE_KEYS, "newline": prepared["newline"]},
-        "model": {"encoder": other, "start": other, "freeze_layers": Key((int,), 0), "hidden_dropout_prob": rate,
-                  "attention_probs_dropout_prob": rate,
-                  **keys_of(BertSumAbs, "bert", "start_id", "end_id", "name")},
+        "model": {
+            "encoder": other,
+            "start": other,
+            "freeze_layers": Key((int,), 0),
+            "hidden_dropout_prob": rate,
+            "attention_probs_dropout_prob": rate,
+            **keys_of(BertSumAbs, "bert", "start_id", "end_id", "name"),
+        },
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
     }
@@ -141,28 +168,45 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     """
     data, text, model = (recipe[section] for section in ("data", "text", "model"))
     if (model["encoder"] is None) == (model["start"] is None):
-        raise RecipeError("[model] needs one of encoder, a BERT whose decoder begins untrained, and start, the model "
-                          "folder of a BertSumExt (for its encoder) or of a BertSumAbs")
+        raise RecipeError(
+            "[model] needs one of encoder, a BERT whose decoder begins untrained, and start, the model "
+            "folder of a BertSumExt (for its encoder) or of a BertSumAbs"
+        )
     folder = local_folder(model["encoder"] or model["start"])
     config = open_folder(folder).config if model["encoder"] else read_json(folder / "config.json")
     check_segments(config, "a document, whose sentences take turns,")
     case = text_settings(folder, text["lowercase"], text["strip_accents"])
     window_length = model["window_length"] or config["max_position_embeddings"]
     if data["legacy"] == "bertsum":
-        raise RecipeError("[data] legacy is 'bertsum', which has no abstractive model; expected 'presumm'")
+        raise RecipeError(
+            "[data] legacy is 'bertsum', which has no abstractive model; expected 'presumm'"
+        )
     records = {}
     for split in ("train", "validation"):
         records[split] = pathlib.Path(data["records"]) / split
         counts = _prepare()(
-            data[split], records[split], folder,
+            data[split],
+            records[split],
+            folder,
             columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
-            max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
-            strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
-            processes=data["processes"], legacy=data["legacy"])
+            max_sentences=data["max_sentences"],
+            window_length=window_length,
+            lowercase=bool(case["lowercase"]),
+            strip_accents=case["strip_accents"],
+            newline=text["newline"],
+            shards=data["shards"],
+            processes=data["processes"],
+            legacy=data["legacy"],
+        )
         log(f"{split}: {format_counts(counts)}")
     vocabulary = Vocabulary.from_file(folder / "vocab.txt")
-    settings = {**case, "newline": text["newline"], "window_length": window_length,
-                "max_windows": recipe["train"]["max_windows"], "line_break": target_tokens(vocabulary.words)[2]}
+    settings = {
+        **case,
+        "newline": text["newline"],
+        "window_length": window_length,
+        "max_windows": recipe["train"]["max_windows"],
+        "line_break": target_tokens(vocabulary.words)[2],
+    }
     return TrainingData(folder, settings, records)
 
 
@@ -194,7 +238,10 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
     words = Vocabulary.from_file(data.folder / "vocab.txt").words
     start, end, _ = (words.index(token) for token in target_tokens(words))
     rates = {name: given[name] for name in ("hidden_dropout_prob", "attention_probs_dropout_prob")}
-    arguments = {name: given[name] for name in (*SHAPE, "dropout", "label_smoothing", "max_length", "window_length")}
+    arguments = {
+        name: given[name]
+        for name in (*SHAPE, "dropout", "label_smoothing", "max_length", "window_length")
+    }
     stored = None
     if given["encoder"] is not None:
         bert = Bert.from_pretrained(data.folder, **rates)
@@ -209,8 +256,10 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
     if isinstance(stored, BertSumAbs):
         if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
             wanted = ", ".join(f"{name} = {stored.config[name]!r}" for name in others)
-            raise RecipeError(f"[model] start: {data.folder} is a BertSumAbs of another shape; [model] must have "
-                              f"{wanted}")
+            raise RecipeError(
+                f"[model] start: {data.folder} is a BertSumAbs of another shape; [model] must have "
+                f"{wanted}"
+            )
         weights = stored.writer_variables()
         for path, variable in model.writer_variables().items():
             variable.assign(weights[path])
@@ -226,21 +275,33 @@ def _stored(folder: pathlib.Path) -> BertSumExt | BertSumAbs:
         return BertSumAbs.from_pretrained(folder)
     if "bert_sum_ext" in config:
         return BertSumExt.from_pretrained(folder)
-    raise RecipeError(f"[model] start: {folder} is neither a BertSumExt nor a BertSumAbs; name a BERT as encoder "
-                      "instead")
+    raise RecipeError(
+        f"[model] start: {folder} is neither a BertSumExt nor a BertSumAbs; name a BERT as encoder "
+        "instead"
+    )
 
 
-def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumAbs) -> "SummaryRun":
+def make_run(
+    recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumAbs
+) -> "SummaryRun":
     """Makes the run of a recipe.
 
     Example:
         >>> run = make_run(recipe, data, build_model(recipe, data))  # doctest: +SKIP
     """
-    word_piece = WordPiece.from_file(data.folder / "vocab.txt",
-                                     **{name: data.text[name] for name in ("lowercase", "strip_accents")})
-    return SummaryRun(model, data.records, word_piece, {"text": data.text, "recipe": without_folders(recipe)},
-                      TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]),
-                      legacy=recipe["data"]["legacy"] is not None)
+    word_piece = WordPiece.from_file(
+        data.folder / "vocab.txt",
+        **{name: data.text[name] for name in ("lowercase", "strip_accents")},
+    )
+    return SummaryRun(
+        model,
+        data.records,
+        word_piece,
+        {"text": data.text, "recipe": without_folders(recipe)},
+        TrainSettings(**recipe["train"]),
+        EvaluateSettings(**recipe["evaluate"]),
+        legacy=recipe["data"]["legacy"] is not None,
+    )
 
 
 class SummaryRun(Run):
@@ -261,16 +322,33 @@ class SummaryRun(Run):
         PosixPath('runs/news_abs/best')
     """
 
-    def __init__(self, model: BertSumAbs, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings,
-                 legacy: bool = False) -> None:
+    def __init__(
+        self,
+        model: BertSumAbs,
+        records: dict[str, pathlib.Path],
+        word_piece: WordPiece,
+        model_settings: dict,
+        settings: TrainSettings,
+        evaluate: EvaluateSettings,
+        legacy: bool = False,
+    ) -> None:
         with model.distribute_strategy.scope():
             last = settings.steps if settings.decay == "linear" else None
-            rates = {"bert": WarmUp(settings.encoder_learning_rate, settings.encoder_warmup_steps, last)}
-            optimizer = Adam(WarmUp(settings.learning_rate, settings.warmup_steps, last), groups=rates,
-                             global_clipnorm=settings.clip_norm or None, weight_decay=settings.weight_decay or None)
+            rates = {
+                "bert": WarmUp(settings.encoder_learning_rate, settings.encoder_warmup_steps, last)
+            }
+            optimizer = Adam(
+                WarmUp(settings.learning_rate, settings.warmup_steps, last),
+                groups=rates,
+                global_clipnorm=settings.clip_norm or None,
+                weight_decay=settings.weight_decay or None,
+            )
         super().__init__(model, optimizer, settings)
-        self.model_settings, self._word_piece, self._records = model_settings, word_piece, records["train"]
+        self.model_settings, self._word_piece, self._records = (
+            model_settings,
+            word_piece,
+            records["train"],
+        )
         line_break = model_settings["text"]["line_break"]
         line_break_id = word_piece.vocabulary.index(line_break)
         budget = settings.tokens_per_batch
@@ -278,55 +356,97 @@ class SummaryRun(Run):
             self._batcher: Batcher = self._original_batches(records["train"], line_break_id)
             budget = max(budget, VALIDATED_TOGETHER)
         else:
-            self._batcher = self._batches_of(*self._training_data(records["train"], line_break_id), budget)
+            self._batcher = self._batches_of(
+                *self._training_data(records["train"], line_break_id), budget
+            )
         summaries = self._read_summaries(records["validation"], line_break_id)
         self.validation = AnswerValidation(
-            model, self._batches_of(self._windows(records["validation"]), summaries, budget),
-            summaries.texts[: evaluate.documents], Detokenizer(word_piece.vocabulary, line_break=line_break),
-            evaluate.metric, words=evaluate.words)
+            model,
+            self._batches_of(self._windows(records["validation"]), summaries, budget),
+            summaries.texts[: evaluate.documents],
+            Detokenizer(word_piece.vocabulary, line_break=line_break),
+            evaluate.metric,
+            words=evaluate.words,
+        )
 
     @functools.cached_property
     def _names(self) -> str:
         """The pieces of names and numbers of the training documents, see `tfsum.text.name_pieces`."""
-        sentences = (sentence.decode("utf-8", "replace") for batch in read_records(self._records, ["sentences"])
-                     for sentence in batch["sentences"].flat_values.numpy())
+        sentences = (
+            sentence.decode("utf-8", "replace")
+            for batch in read_records(self._records, ["sentences"])
+            for sentence in batch["sentences"].flat_values.numpy()
+        )
         return pack_flags(name_pieces(sentences, self._word_piece))
 
-    def _training_data(self, records: pathlib.Path, line_break: int) -> tuple[WindowedDocuments, Summaries]:
+    def _training_data(
+        self, records: pathlib.Path, line_break: int
+    ) -> tuple[WindowedDocuments, Summaries]:
         """Documents with their summaries, or windows with the sentences that are taken out of them."""
         settings, word_piece = self.settings, self._word_piece
         if not settings.gap_sentences:
             return self._windows(records), self._read_summaries(records, line_break)
-        gaps = GapSentences(number=settings.gap_sentences, mask_id=word_piece.vocabulary.index("[MASK]"),
-                            kept=settings.gap_kept, line_break=line_break, seed=settings.seed)
+        gaps = GapSentences(
+            number=settings.gap_sentences,
+            mask_id=word_piece.vocabulary.index("[MASK]"),
+            kept=settings.gap_kept,
+            line_break=line_break,
+            seed=settings.seed,
+        )
         return load_gap_sentences(records, self.model.window_length, self.model.max_length, gaps)
 
     def _windows(self, records: pathlib.Path) -> WindowedDocuments:
         return load_windows(records, self.model.window_length, self.settings.max_windows)
 
     def _read_summaries(self, records: pathlib.Path, line_break: int) -> Summaries:
-        return load_summaries(records, lambda texts: self._word_piece.tokenize(texts).to_list(), line_break,
-                              self.model.max_length)
+        return load_summaries(
+            records,
+            lambda texts: self._word_piece.tokenize(texts).to_list(),
+            line_break,
+            self.model.max_length,
+        )
 
-    def _batches_of(self, documents: WindowedDocuments, summaries: Summaries, budget: int) -> SummaryBatcher:
-        return SummaryBatcher(documents, summaries, budget, self._word_piece, self.model.start_id, self.model.end_id)
+    def _batches_of(
+        self, documents: WindowedDocuments, summaries: Summaries, budget: int
+    ) -> SummaryBatcher:
+        return SummaryBatcher(
+            documents, summaries, budget, self._word_piece, self.model.start_id, self.model.end_id
+        )
 
     def _original_batches(self, records: pathlib.Path, line_break: int) -> OriginalSummaryBatcher:
         model, settings, word_piece = self.model, self.settings, self._word_piece
         ids = {piece: i for i, piece in enumerate(word_piece.vocabulary)}
-        summaries = load_summaries(records, lambda texts: [pieces_between_blanks(text, ids) for text in texts],
-                                   line_break, LONGEST_TARGET - 1)
-        sources = OriginalBatcher(records, "presumm", model.window_length, settings.tokens_per_batch,
-                                  cls_id=word_piece.cls_id, sep_id=word_piece.sep_id)
-        return OriginalSummaryBatcher(sources, summaries, settings.tokens_per_batch, settings.micro_batches,
-                                      model.start_id, model.end_id)
+        summaries = load_summaries(
+            records,
+            lambda texts: [pieces_between_blanks(text, ids) for text in texts],
+            line_break,
+            LONGEST_TARGET - 1,
+        )
+        sources = OriginalBatcher(
+            records,
+            "presumm",
+            model.window_length,
+            settings.tokens_per_batch,
+            cls_id=word_piece.cls_id,
+            sep_id=word_piece.sep_id,
+        )
+        return OriginalSummaryBatcher(
+            sources,
+            summaries,
+            settings.tokens_per_batch,
+            settings.micro_batches,
+            model.start_id,
+            model.end_id,
+        )
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of a pass."""
         report = self._batcher.report()
-        log(f"one pass: {report['documents']} documents, {report['batches']} batches, {report['target_tokens']} target "
+        log(
+            f"one pass: {report['documents']} documents, {report['batches']} batches, {report['target_tokens']} target "
             f"tokens, padding {100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond "
-            f"max_windows, {report['targets_cut']} summaries cut to max_length")
+            f"max_windows, {report['targets_cut']} summaries cut to max_length"
+        )
         return super().fit()
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
@@ -347,6 +467,13 @@ class SummaryRun(Run):
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores."""
-        self.model.save_pretrained(folder, self._word_piece.vocabulary, {
-            **self.model_settings, "names": self._names, "validation": self.state["best"],
-            "seconds": round(self.state["seconds"])})
+        self.model.save_pretrained(
+            folder,
+            self._word_piece.vocabulary,
+            {
+                **self.model_settings,
+                "names": self._names,
+                "validation": self.state["best"],
+                "seconds": round(self.state["seconds"]),
+            },
+        )

@@ -29,8 +29,16 @@ class AnswerValidation:
         {'loss': 2.31, 'bleu': 34.8}
     """
 
-    def __init__(self, model: EncoderDecoder, batcher: Batcher, references: list[str], detokenizer: Detokenizer,
-                 metric: str = "bleu", tokenize: str = "13a", words: str = "english") -> None:
+    def __init__(
+        self,
+        model: EncoderDecoder,
+        batcher: Batcher,
+        references: list[str],
+        detokenizer: Detokenizer,
+        metric: str = "bleu",
+        tokenize: str = "13a",
+        words: str = "english",
+    ) -> None:
         self.metric = metric
         self.signature: str | None = None
         self._tokenize, self._english = tokenize, words == "english"
@@ -38,18 +46,27 @@ class AnswerValidation:
         # Not Keras's `evaluate` and `predict`, which under a strategy deal the batches out to the replicas.
         self._workers = Workers(model.distribute_strategy)
         self._losses = tf.function(
-            lambda batch: (model.summed_loss(batch, None, training=False), model.loss_weight(batch, None)),
-            input_signature=[batcher.signature], autograph=False)
+            lambda batch: (
+                model.summed_loss(batch, None, training=False),
+                model.loss_weight(batch, None),
+            ),
+            input_signature=[batcher.signature],
+            autograph=False,
+        )
         self._names = model.source_names
-        self._answers = tf.function(lambda source: detokenizer.detokenize(model.predict_step(source)),
-                                    input_signature=[{name: batcher.signature[name] for name in self._names}],
-                                    autograph=False)
+        self._answers = tf.function(
+            lambda source: detokenizer.detokenize(model.predict_step(source)),
+            input_signature=[{name: batcher.signature[name] for name in self._names}],
+            autograph=False,
+        )
 
     def scores(self) -> dict[str, float]:
         """The loss of a target token, and the metric's points (0 to 100) of greedy answers."""
         scores = {"loss": self.loss()}
         if self.metric == "bleu":
-            scores["bleu"], self.signature = score_translations(self.answers(), self._references, self._tokenize)
+            scores["bleu"], self.signature = score_translations(
+                self.answers(), self._references, self._tokenize
+            )
         elif self.metric == "rouge":
             scores |= score_summaries(self.answers(), self._references, self._english)
         return scores
@@ -81,4 +98,7 @@ class AnswerValidation:
     def _answers_of(self, rows: np.ndarray) -> list[str]:
         """The greedy answers to some sources, one batch."""
         batch = self._batcher.assemble(rows)
-        return [text.decode() for text in self._answers({name: batch[name] for name in self._names}).numpy()]
+        return [
+            text.decode()
+            for text in self._answers({name: batch[name] for name in self._names}).numpy()
+        ]

@@ -40,27 +40,51 @@ def pair_vocabularies(
         Error: files and sizes are mixed or both missing, or `folder` holds a vocabulary learned otherwise.
 
     Example:
-        >>> pair_vocabularies("train.tsv", "records/vocabulary", vocabulary_size=8000)  # doctest: +SKIP
+        >>> pair_vocabularies(
+        ...     "train.tsv", "records/vocabulary", vocabulary_size=8000
+        ... )  # doctest: +SKIP
         (PosixPath('records/vocabulary/vocab.txt'), PosixPath('records/vocabulary/vocab.txt'))
     """
     files, sizes = (vocabulary, target_vocabulary), (vocabulary_size, target_vocabulary_size)
-    if (files[0] is None) == (sizes[0] is None) or (files[1] and sizes[0]) or (files[0] and sizes[1]):
-        raise Error(f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size {sizes[0]}, "
-                    f"target_vocabulary_size {sizes[1]}: expected files or sizes, the target's only where it has "
-                    "a vocabulary of its own")
+    if (
+        (files[0] is None) == (sizes[0] is None)
+        or (files[1] and sizes[0])
+        or (files[0] and sizes[1])
+    ):
+        raise Error(
+            f"[text] vocabulary {files[0]!r}, target_vocabulary {files[1]!r}, vocabulary_size {sizes[0]}, "
+            f"target_vocabulary_size {sizes[1]}: expected files or sizes, the target's only where it has "
+            "a vocabulary of its own"
+        )
     if files[0]:
         found = [vocabulary_file(file) for file in files if file is not None]
         return found[0], found[-1]
     pieces = [size for size in sizes if size is not None]
     case = {"lowercase": lowercase, "strip_accents": strip_accents}
-    settings = {"source": source, "target": target, "sizes": pieces, "lowercase": lowercase,
-                "strip_accents": lowercase if strip_accents is None else strip_accents}
+    settings = {
+        "source": source,
+        "target": target,
+        "sizes": pieces,
+        "lowercase": lowercase,
+        "strip_accents": lowercase if strip_accents is None else strip_accents,
+    }
 
     def texts(*sides: int) -> RereadTexts:
-        return RereadTexts(lambda: (pair[side] for pair in read_pairs(corpus, target_corpus, source=source,
-                                                                      target=target) for side in sides))
+        return RereadTexts(
+            lambda: (
+                pair[side]
+                for pair in read_pairs(corpus, target_corpus, source=source, target=target)
+                for side in sides
+            )
+        )
 
-    both = {"vocab.txt": texts(0, 1)} if len(pieces) == 1 else {"vocab.txt": texts(0), "target_vocab.txt": texts(1)}
+    both = (
+        {"vocab.txt": texts(0, 1)}
+        if len(pieces) == 1
+        else {"vocab.txt": texts(0), "target_vocab.txt": texts(1)}
+    )
     wanted = {name: (some, size) for (name, some), size in zip(both.items(), pieces, strict=True)}
-    found = learned_vocabularies(folder, settings, {"corpus": corpus, "target_corpus": target_corpus}, wanted, **case)
+    found = learned_vocabularies(
+        folder, settings, {"corpus": corpus, "target_corpus": target_corpus}, wanted, **case
+    )
     return found[0], found[-1]

@@ -29,7 +29,15 @@ class PackedTexts:
         counts: what was read and what was cut.
 
     Example:
-        >>> len(PackedTexts(np.array([2, 5, 3]), np.zeros(3, int), np.array([3]), np.array([1]), {"texts": 1}))
+        >>> len(
+        ...     PackedTexts(
+        ...         np.array([2, 5, 3]),
+        ...         np.zeros(3, int),
+        ...         np.array([3]),
+        ...         np.array([1]),
+        ...         {"texts": 1},
+        ...     )
+        ... )
         1
     """
 
@@ -43,8 +51,9 @@ class PackedTexts:
         return len(self.length)
 
 
-def pack_texts(texts: LabelledTexts, label_names: Sequence[str], word_piece: WordPiece,
-               max_length: int) -> PackedTexts:
+def pack_texts(
+    texts: LabelledTexts, label_names: Sequence[str], word_piece: WordPiece, max_length: int
+) -> PackedTexts:
     """Tokenizes texts and lays them out as the exported model does (`tfsum.text.packing.pack`).
 
     Args:
@@ -67,17 +76,29 @@ def pack_texts(texts: LabelledTexts, label_names: Sequence[str], word_piece: Wor
         ([2, 4, 3, 2, 5, 1, 3], [3, 4], [1, 0])
     """
     labels, parts = texts.label_ids(label_names), []
-    counts = collections.Counter(texts=len(texts), tokens=0, unknown_pieces=0, empty=0, texts_cut=0, pieces_cut=0)
+    counts = collections.Counter(
+        texts=len(texts), tokens=0, unknown_pieces=0, empty=0, texts_cut=0, pieces_cut=0
+    )
     for first in range(0, len(texts), _TOGETHER):
         some = slice(first, first + _TOGETHER)
         pair = None if texts.pairs is None else word_piece.tokenize(texts.pairs[some])
-        rows = pack(word_piece.tokenize(texts.texts[some]), max_length, word_piece.cls_id, word_piece.sep_id, pair)
+        rows = pack(
+            word_piece.tokenize(texts.texts[some]),
+            max_length,
+            word_piece.cls_id,
+            word_piece.sep_id,
+            pair,
+        )
         rows = {name: value.numpy() for name, value in rows.items()}
         mask, cut = rows["mask"], rows["pieces_cut"] + rows.get("pair_pieces_cut", 0)
         parts.append((rows["token_ids"][mask], rows["segment_ids"][mask], mask.sum(1)))
-        counts.update(tokens=int(mask.sum()), unknown_pieces=int((parts[-1][0] == word_piece.unk_id).sum()),
-                      empty=int((mask.sum(1) + cut == (2 if pair is None else 3)).sum()),
-                      texts_cut=int((cut > 0).sum()), pieces_cut=int(cut.sum()))
+        counts.update(
+            tokens=int(mask.sum()),
+            unknown_pieces=int((parts[-1][0] == word_piece.unk_id).sum()),
+            empty=int((mask.sum(1) + cut == (2 if pair is None else 3)).sum()),
+            texts_cut=int((cut > 0).sum()),
+            pieces_cut=int(cut.sum()),
+        )
     token_ids, segment_ids, length = (np.concatenate(column) for column in zip(*parts, strict=True))
     return PackedTexts(token_ids, segment_ids, length, labels, dict(counts))
 
@@ -102,7 +123,8 @@ class TextBatcher(Batcher):
     row, lower = "text", "max_length"
     signature: ClassVar = {
         **dict.fromkeys(("token_ids", "segment_ids"), tf.TensorSpec((None, None), tf.int32)),
-        "labels": tf.TensorSpec((None,), tf.int32)}
+        "labels": tf.TensorSpec((None,), tf.int32),
+    }
 
     def __init__(self, texts: PackedTexts, tokens_per_batch: int) -> None:
         super().__init__(texts.length, tokens_per_batch)
@@ -111,6 +133,8 @@ class TextBatcher(Batcher):
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
         texts = self._texts
         width = self.width(texts.length, rows)
-        return {"token_ids": padded(texts.token_ids, texts.length, rows, width=width),
-                "segment_ids": padded(texts.segment_ids, texts.length, rows, width=width),
-                "labels": texts.labels[rows]}
+        return {
+            "token_ids": padded(texts.token_ids, texts.length, rows, width=width),
+            "segment_ids": padded(texts.segment_ids, texts.length, rows, width=width),
+            "labels": texts.labels[rows],
+        }

@@ -40,8 +40,13 @@ def classified_of(given: dict, written: bool) -> Classified:
 
     Example:
         >>> import numpy as np
-        >>> given = {"labels": [b"fire", b"none"], "probability": np.array([0.75, 0.25]), "label": b"fire",
-        ...          "coverage": 1.0, "known": 1.0}
+        >>> given = {
+        ...     "labels": [b"fire", b"none"],
+        ...     "probability": np.array([0.75, 0.25]),
+        ...     "label": b"fire",
+        ...     "coverage": 1.0,
+        ...     "known": 1.0,
+        ... }
         >>> classified_of(given, written=True).probabilities
         {'fire': 0.75, 'none': 0.25}
     """
@@ -52,8 +57,12 @@ def classified_of(given: dict, written: bool) -> Classified:
     if not written:
         found.append("there is no word in the text")
     if known < KNOWN_AT_ALL:
-        found.append(f"the model knows {known:.0%} of the words of the text: it seems to be in a language or script "
-                     "that the model was not trained on, and the answer means little")
+        found.append(
+            f"the model knows {known:.0%} of the words of the text: it seems to be in a language or script "
+            "that the model was not trained on, and the answer means little"
+        )
     if coverage < 1:
-        found.append(f"the model read {coverage:.1%} of the text: what is beyond its length was cut")
+        found.append(
+            f"the model read {coverage:.1%} of the text: what is beyond its length was cut"
+        )
     return Classified(label, probabilities[label], probabilities, coverage, found)

@@ -24,7 +24,9 @@ class Classifier(ExportedModel):
     ) -> Classified: ...
 
     @overload
-    def __call__(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[Classified]: ...
+    def __call__(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None
+    ) -> list[Classified]: ...
 
     def __call__(
         self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
@@ -46,8 +48,13 @@ class Classifier(ExportedModel):
         texts, takes_pairs = check_texts(texts), self.description["text"]["pair"]
         pairs = [] if pairs is None else check_texts(pairs)
         if len(pairs) != (len(texts) if takes_pairs else 0):
-            raise Error(f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
-                        + ("a second text for each" if takes_pairs else "one text alone"))
+            raise Error(
+                f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
+                + ("a second text for each" if takes_pairs else "one text alone")
+            )
         columns = {"text": texts, "text_pair": pairs} if takes_pairs else {"text": texts}
         answers = self._ask("serving_default", columns)
-        return [classified_of(given, any(map(str.strip, row))) for given, *row in zip(answers, *columns.values())]
+        return [
+            classified_of(given, any(map(str.strip, row)))
+            for given, *row in zip(answers, *columns.values())
+        ]

@@ -10,9 +10,17 @@ from tfsum.tasks.classification.prepare import read_labelled
 from tfsum.tasks.classification.report import ClassificationReport, evaluate_labels
 
 
-def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None, label: str | None = None,
-             text_pair: str | None = None, limit: int | None = None, samples: int = 1000,
-             seed: int = 0) -> ClassificationReport:
+def evaluate(
+    classifier: Classifier,
+    corpus: Corpus,
+    *,
+    text: str | None = None,
+    label: str | None = None,
+    text_pair: str | None = None,
+    limit: int | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> ClassificationReport:
     """Scores a classifier.
 
     Args:
@@ -31,9 +39,14 @@ def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None,
     known: dict[str, Any] = {"text": "text", "label": "label", "text_pair": None}
     if classifier.description["text"]["pair"]:
         known["text_pair"] = "text_pair"
-    known |= {name: column for name, column in classifier.description.get("recipe", {}).get("data", {}).items()
-              if name in known}
-    texts = read_labelled(corpus, text or known["text"], label or known["label"], text_pair or known["text_pair"])
+    known |= {
+        name: column
+        for name, column in classifier.description.get("recipe", {}).get("data", {}).items()
+        if name in known
+    }
+    texts = read_labelled(
+        corpus, text or known["text"], label or known["label"], text_pair or known["text_pair"]
+    )
     texts, names = texts.first(limit), classifier.description["labels"]
     labels = texts.label_ids(names)  # unknown labels are an error before the work, not after it
     answers: list[Classified] = []
@@ -41,7 +54,14 @@ def evaluate(classifier: Classifier, corpus: Corpus, *, text: str | None = None,
         pairs = None if texts.pairs is None else [texts.pairs[i] for i in group]
         answers += classifier([texts.texts[i] for i in group], pairs)
     if cut := sum(answer.coverage < 1 for answer in answers):
-        print(f"tfsum: {corpus_name(corpus)}: {cut} of {len(texts)} texts were cut to what the model reads",
-              file=sys.stderr)
-    return evaluate_labels({"model": [names.index(answer.label) for answer in answers]}, labels, names,
-                           samples=samples, seed=seed)
+        print(
+            f"tfsum: {corpus_name(corpus)}: {cut} of {len(texts)} texts were cut to what the model reads",
+            file=sys.stderr,
+        )
+    return evaluate_labels(
+        {"model": [names.index(answer.label) for answer in answers]},
+        labels,
+        names,
+        samples=samples,
+        seed=seed,
+    )

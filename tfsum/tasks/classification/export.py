@@ -13,8 +13,14 @@ from tfsum.text.word_piece import WordPiece
 TEXT_SETTINGS = {"pair": False}
 
 
-def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, ops: str = "core",
-                 pair: bool | None = None, max_length: int | None = None, storage: str = "float32") -> pathlib.Path:
+def export_model(
+    folder: str | pathlib.Path,
+    destination: str | pathlib.Path,
+    ops: str = "core",
+    pair: bool | None = None,
+    max_length: int | None = None,
+    storage: str = "float32",
+) -> pathlib.Path:
     """Writes a BertClassifier as a SavedModel that takes raw strings, and verifies it before it gets its name.
 
     Args:
@@ -35,13 +41,26 @@ def export_model(folder: str | pathlib.Path, destination: str | pathlib.Path, op
     text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertClassifier.from_pretrained(source)
     word_piece = WordPiece.from_file(
-        source / "vocab.txt", ops=ops, **{name: text[name] for name in ("lowercase", "strip_accents")})
+        source / "vocab.txt",
+        ops=ops,
+        **{name: text[name] for name in ("lowercase", "strip_accents")},
+    )
     if len(word_piece.vocabulary) > model.bert.config["vocab_size"]:
-        raise ExportError(f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
-                          f"{model.bert.config['vocab_size']} rows for them; take the vocabulary that it was trained "
-                          "with")
+        raise ExportError(
+            f"{source}/vocab.txt: {len(word_piece.vocabulary)} word pieces, and the model has "
+            f"{model.bert.config['vocab_size']} rows for them; take the vocabulary that it was trained "
+            "with"
+        )
     text["pair"] = text["pair"] if pair is None else pair
-    text["max_length"] = max_length or text.get("max_length") or model.bert.config["max_position_embeddings"]
+    text["max_length"] = (
+        max_length or text.get("max_length") or model.bert.config["max_position_embeddings"]
+    )
     module = TextClassifier(model, word_piece, text["max_length"], text["pair"], storage)
-    return write_export(task("classification"), module, source, destination, settings,
-                        {"ops": ops, "storage": storage, "text": text, "labels": module.label_names})
+    return write_export(
+        task("classification"),
+        module,
+        source,
+        destination,
+        settings,
+        {"ops": ops, "storage": storage, "text": text, "labels": module.label_names},
+    )

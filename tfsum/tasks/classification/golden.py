@@ -23,7 +23,10 @@ def requests(description: dict) -> list[dict]:
 def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
     given = model.signatures["serving_default"](
-        **{name: tf.constant([request[name] for request in requests], tf.string) for name in requests[0]}
+        **{
+            name: tf.constant([request[name] for request in requests], tf.string)
+            for name in requests[0]
+        }
     )
     given = {name: given[name].numpy().tolist() for name in ("label", "probability", "coverage")}
     rows = [dict(zip(given, row)) for row in zip(*given.values(), strict=True)]

@@ -14,7 +14,9 @@ from tfsum.text.known_words import known_words
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
 
-TOKENS_AT_ONCE = 4096  # padding included; attention weights of 8 rows of 512 and 12 heads are 100 MB
+TOKENS_AT_ONCE = (
+    4096  # padding included; attention weights of 8 rows of 512 and 12 heads are 100 MB
+)
 
 
 class TextClassifier(tf.Module):
@@ -32,37 +34,62 @@ class TextClassifier(tf.Module):
 
     Example:
         >>> import tfsum
-        >>> model = tfsum.BertClassifier({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
-        ...                               "num_attention_heads": 2, "intermediate_size": 16}, ["no", "yes"])
+        >>> model = tfsum.BertClassifier(
+        ...     {
+        ...         "vocab_size": 5,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     ["no", "yes"],
+        ... )
         >>> model.build()
-        >>> module = TextClassifier(model, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]), max_length=16)
+        >>> module = TextClassifier(
+        ...     model, WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"]), max_length=16
+        ... )
         >>> module.serve(tf.constant(["rain"]))["labels"].numpy().tolist()
         [[b'no', b'yes']]
     """
 
-    def __init__(self, model: BertClassifier, word_piece: WordPiece, max_length: int, pair: bool = False,
-                 storage: str = "float32") -> None:
+    def __init__(
+        self,
+        model: BertClassifier,
+        word_piece: WordPiece,
+        max_length: int,
+        pair: bool = False,
+        storage: str = "float32",
+    ) -> None:
         super().__init__(name="text_classifier")
         longest = model.bert.config["max_position_embeddings"]
         if not 3 <= max_length <= longest:
-            raise ExportError(f"max_length is {max_length}; expected 3 to {longest}, the positions of the encoder")
+            raise ExportError(
+                f"max_length is {max_length}; expected 3 to {longest}, the positions of the encoder"
+            )
         self.word_piece, self.max_length, self.pair = word_piece, max_length, pair
         self.label_names = list(model.label_names)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id)
         self.weights = StoredWeights(model, storage)
         names = ("text", "text_pair") if pair else ("text",)
-        self.serve = tf.function(self._classify, autograph=False,
-                                 input_signature=[tf.TensorSpec([None], tf.string, n) for n in names])
+        self.serve = tf.function(
+            self._classify,
+            autograph=False,
+            input_signature=[tf.TensorSpec([None], tf.string, n) for n in names],
+        )
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
         return {"serving_default": self.serve}
 
-    def _classify(self, text: tf.Tensor, text_pair: tf.Tensor | None = None) -> dict[str, tf.Tensor]:
+    def _classify(
+        self, text: tf.Tensor, text_pair: tf.Tensor | None = None
+    ) -> dict[str, tf.Tensor]:
         """Labels texts (B,), or pairs of texts, with the probability of every label in the order of `labels`."""
         pieces, pair = self.word_piece.tokenize(text), None
         if text_pair is not None:
-            tf.debugging.assert_equal(tf.shape(text_pair), tf.shape(text), "text_pair: expected one for each text")
+            tf.debugging.assert_equal(
+                tf.shape(text_pair), tf.shape(text), "text_pair: expected one for each text"
+            )
             pair = self.word_piece.tokenize(text_pair)
         rows = pack(pieces, self.max_length, self.word_piece.cls_id, self.word_piece.sep_id, pair)
         probability = self._probabilities(rows)
@@ -94,9 +121,14 @@ class TextClassifier(tf.Module):
 
         def score(rows: tf.Tensor) -> list[tf.Tensor]:
             longest = tf.reduce_max(tf.gather(lengths, rows))
-            given = {name: tf.gather(packed[name], rows)[:, :longest] for name in ("token_ids", "segment_ids")}
+            given = {
+                name: tf.gather(packed[name], rows)[:, :longest]
+                for name in ("token_ids", "segment_ids")
+            }
             with self.weights.model(values) as model:
                 return [tf.nn.softmax(model(given, training=False))]
 
-        (found,) = in_groups(score, order, group, [tf.TensorSpec([None, len(self.label_names)], tf.float32)])
+        (found,) = in_groups(
+            score, order, group, [tf.TensorSpec([None, len(self.label_names)], tf.float32)]
+        )
         return tf.gather(found, tf.argsort(order, stable=True))

@@ -57,9 +57,11 @@ class LabelledTexts:
             shown = ", ".join(f"{label!r} ({count})" for label, count in strange.most_common(10))
             alone = first == 0 and strange.total() == 1
             header = " (a header line? then columns have names, no numbers)" if alone else ""
-            raise DataError(f"{self.source}: {strange.total()} of {len(self)} texts have labels outside the list, the "
-                            f"first is text {first + 1}: {shown}{header}; expected {', '.join(map(repr, names))}: mend "
-                            "the file, name another column, or list the labels")
+            raise DataError(
+                f"{self.source}: {strange.total()} of {len(self)} texts have labels outside the list, the "
+                f"first is text {first + 1}: {shown}{header}; expected {', '.join(map(repr, names))}: mend "
+                "the file, name another column, or list the labels"
+            )
         return np.array([place[label] for label in self.labels], np.int32)
 
     def held_out(self, share: float) -> tuple["LabelledTexts", "LabelledTexts"]:
@@ -70,10 +72,18 @@ class LabelledTexts:
         Raises:
             DataError: one of the sides is empty.
         """
-        held = np.array([_place(text, pair) < share for text, pair in zip(self.texts, self.pairs or self.texts)], bool)
+        held = np.array(
+            [
+                _place(text, pair) < share
+                for text, pair in zip(self.texts, self.pairs or self.texts)
+            ],
+            bool,
+        )
         if held.all() or not held.any():
-            raise DataError(f"{self.source}: a share of {share} holds out {held.sum()} of {len(self)} texts; expected "
-                            "some on both sides: change data.validation_share, or name a file in data.validation")
+            raise DataError(
+                f"{self.source}: a share of {share} holds out {held.sum()} of {len(self)} texts; expected "
+                "some on both sides: change data.validation_share, or name a file in data.validation"
+            )
         return self._only(~held), self._only(held)
 
     def first(self, limit: int | None) -> "LabelledTexts":
@@ -88,8 +98,9 @@ class LabelledTexts:
         return LabelledTexts(self.source, pick(self.texts), pairs, pick(self.labels))
 
 
-def read_labelled(path: Corpus, text: str = "text", label: str = "label",
-                  text_pair: str | None = None) -> LabelledTexts:
+def read_labelled(
+    path: Corpus, text: str = "text", label: str = "label", text_pair: str | None = None
+) -> LabelledTexts:
     """Reads a corpus of labelled texts.
 
     Args:
@@ -105,7 +116,9 @@ def read_labelled(path: Corpus, text: str = "text", label: str = "label",
         The texts with their labels.
 
     Example:
-        >>> read_labelled([{"text": "a fire", "label": "yes"}, {"text": "a song", "label": "no"}]).labels
+        >>> read_labelled(
+        ...     [{"text": "a fire", "label": "yes"}, {"text": "a song", "label": "no"}]
+        ... ).labels
         ['yes', 'no']
     """
     columns = (text, label) if text_pair is None else (text, label, text_pair)
@@ -115,8 +128,10 @@ def read_labelled(path: Corpus, text: str = "text", label: str = "label",
     texts, labels, *pairs = (list(column) for column in zip(*rows, strict=True))
     labels = [name.strip() for name in labels]
     if "" in labels:
-        raise DataError(f"{path}: text {labels.index('') + 1} has an empty label, and {labels.count('')} texts do; "
-                        "fill them in, or leave these texts out")
+        raise DataError(
+            f"{path}: text {labels.index('') + 1} has an empty label, and {labels.count('')} texts do; "
+            "fill them in, or leave these texts out"
+        )
     return LabelledTexts(path, texts, pairs[0] if pairs else None, labels)
 
 
@@ -127,8 +142,13 @@ def _place(text: str, pair: str) -> float:
     return int.from_bytes(digest, "little") / 2**64
 
 
-def read_splits(train: str, validation: str | None = None, validation_share: float = 0.1,
-                labels: list | None = None, **columns: Any) -> tuple[dict[str, LabelledTexts], tuple[str, ...]]:
+def read_splits(
+    train: str,
+    validation: str | None = None,
+    validation_share: float = 0.1,
+    labels: list | None = None,
+    **columns: Any,
+) -> tuple[dict[str, LabelledTexts], tuple[str, ...]]:
     """Reads the texts to train on and those to choose the best model by.
 
     Args:

@@ -52,14 +52,22 @@ class ClassificationReport:
         lines = comparison_lines(self.systems, metrics, "value", self.baseline)
         for name, scores in self.systems.items():
             lines += ["", f"labels of {name}: precision, recall, F1, texts"]
-            lines += [f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f}  {row['texts']}"
-                      for label, row in scores["labels"].items()]
+            lines += [
+                f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f}  {row['texts']}"
+                for label, row in scores["labels"].items()
+            ]
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         return "\n".join([*lines, "", f"{self.texts} texts; {settings}"])
 
 
-def evaluate_labels(systems: Mapping[str, ArrayLike], labels: ArrayLike, label_names: Sequence[str],
-                    baseline: str | None = None, samples: int = 1000, seed: int = 0) -> ClassificationReport:
+def evaluate_labels(
+    systems: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    label_names: Sequence[str],
+    baseline: str | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> ClassificationReport:
     """Scores the answers of systems.
 
     Args:
@@ -85,22 +93,37 @@ def evaluate_labels(systems: Mapping[str, ArrayLike], labels: ArrayLike, label_n
     answered = {name: np.asarray(answers) for name, answers in systems.items()}
     for name, answers in answered.items():
         if len(answers) != len(true) or not len(true):
-            raise Error(f"evaluate: {name!r} has {len(answers)} answers for {len(true)} texts; expected one each")
+            raise Error(
+                f"evaluate: {name!r} has {len(answers)} answers for {len(true)} texts; expected one each"
+            )
     if baseline is not None and baseline not in systems:
-        raise Error(f"evaluate: baseline {baseline!r} is none of the systems ({', '.join(systems)})")
-    outcomes = np.stack([_outcomes(answers, true, classes) for answers in answered.values()], axis=1)
+        raise Error(
+            f"evaluate: baseline {baseline!r} is none of the systems ({', '.join(systems)})"
+        )
+    outcomes = np.stack(
+        [_outcomes(answers, true, classes) for answers in answered.values()], axis=1
+    )
     place = None if baseline is None else list(systems).index(baseline)
 
     def statistic(means: np.ndarray) -> np.ndarray:
         values = _scores(means)
-        return np.stack([values] if place is None else [values, values - values[..., [place], :]], axis=-2)
+        return np.stack(
+            [values] if place is None else [values, values - values[..., [place], :]], axis=-2
+        )
 
     found = statistic(outcomes.mean(0))  # (systems, the scores and their differences, metrics)
     ends = np.stack([found, *bootstrap_intervals(outcomes, samples, seed, statistic=statistic)])
     return ClassificationReport(
-        len(true), list(label_names), baseline, {"samples": samples, "seed": seed},
-        {name: _table(ends[:, i]) | {"labels": _by_label(outcomes[:, i].mean(0), len(true), label_names)}
-         for i, name in enumerate(systems)})
+        len(true),
+        list(label_names),
+        baseline,
+        {"samples": samples, "seed": seed},
+        {
+            name: _table(ends[:, i])
+            | {"labels": _by_label(outcomes[:, i].mean(0), len(true), label_names)}
+            for i, name in enumerate(systems)
+        },
+    )
 
 
 def _outcomes(answers: np.ndarray, labels: np.ndarray, classes: int) -> np.ndarray:
@@ -121,15 +144,26 @@ def _scores(means: np.ndarray) -> np.ndarray:
 
 def _table(ends: np.ndarray) -> dict[str, dict[str, float]]:
     """The metrics of one system from its values, lower and upper ends (3, 1 or 2 of KEYS, metrics)."""
-    return {metric: {key: float(ends[i, k, j]) for k, keys in enumerate(KEYS[:ends.shape[1]])
-                     for i, key in enumerate(keys)}
-            for j, metric in enumerate(METRICS[:ends.shape[2]])}
+    return {
+        metric: {
+            key: float(ends[i, k, j])
+            for k, keys in enumerate(KEYS[: ends.shape[1]])
+            for i, key in enumerate(keys)
+        }
+        for j, metric in enumerate(METRICS[: ends.shape[2]])
+    }
 
 
 def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict[str, dict]:
     def percent(part: float, whole: float) -> float:
         return 100 * float(part / whole) if whole > 0 else 0.0
 
-    return {name: {"precision": percent(right, answered), "recall": percent(right, true),
-                   "f1": percent(2 * right, answered + true), "texts": round(float(true) * texts)}
-            for name, (right, answered, true) in zip(label_names, means)}
+    return {
+        name: {
+            "precision": percent(right, answered),
+            "recall": percent(right, true),
+            "f1": percent(2 * right, answered + true),
+            "texts": round(float(true) * texts),
+        }
+        for name, (right, answered, true) in zip(label_names, means)
+    }

@@ -81,23 +81,39 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     """Reads the texts of a recipe and tokenizes them, in memory."""
     data, text = recipe["data"], recipe["text"]
     texts, label_names = read_splits(
-        data["train"], data["validation"], data["validation_share"], data["labels"], text=data["text"],
-        label=data["label"], text_pair=data["text_pair"])
+        data["train"],
+        data["validation"],
+        data["validation_share"],
+        data["labels"],
+        text=data["text"],
+        label=data["label"],
+        text_pair=data["text_pair"],
+    )
     encoder = local_folder(recipe["model"]["encoder"])
     config, pair = open_folder(encoder).config, data["text_pair"] is not None
     if text["max_length"] > config["max_position_embeddings"]:
-        raise RecipeError(f"[text] max_length is {text['max_length']}; the encoder has positions for "
-                          f"{config['max_position_embeddings']} tokens")
+        raise RecipeError(
+            f"[text] max_length is {text['max_length']}; the encoder has positions for "
+            f"{config['max_position_embeddings']} tokens"
+        )
     if pair:
         check_segments(config, "a pair of texts ([data] text_pair)")
     case = text_settings(encoder, text["lowercase"], text["strip_accents"])
     word_piece = WordPiece.from_file(encoder / "vocab.txt", **case)
-    packed = {name: pack_texts(part, label_names, word_piece, text["max_length"]) for name, part in texts.items()}
+    packed = {
+        name: pack_texts(part, label_names, word_piece, text["max_length"])
+        for name, part in texts.items()
+    }
     for name, part in packed.items():
-        of_label = {f"of label {label!r}": int((part.labels == i).sum()) for i, label in enumerate(label_names)}
+        of_label = {
+            f"of label {label!r}": int((part.labels == i).sum())
+            for i, label in enumerate(label_names)
+        }
         log(f"{name}: {format_counts(part.counts | of_label)}")
     if absent := [label for i, label in enumerate(label_names) if i not in packed["train"].labels]:
-        log(f"warning: no training text has label {', '.join(map(repr, absent))}; the model will hardly predict it")
+        log(
+            f"warning: no training text has label {', '.join(map(repr, absent))}; the model will hardly predict it"
+        )
     settings = {**case, "max_length": text["max_length"], "pair": pair}
     return TrainingData(label_names, settings, word_piece.vocabulary, packed)
 
@@ -105,19 +121,40 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
 def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertClassifier:
     """Builds the model of a recipe around its encoder."""
     model = recipe["model"]
-    return make_model(model["encoder"], data.label_names, model["pretrained"], model["freeze_layers"],
-                      model["hidden_dropout_prob"], model["attention_probs_dropout_prob"], model["classifier_dropout"])
+    return make_model(
+        model["encoder"],
+        data.label_names,
+        model["pretrained"],
+        model["freeze_layers"],
+        model["hidden_dropout_prob"],
+        model["attention_probs_dropout_prob"],
+        model["classifier_dropout"],
+    )
 
 
-def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertClassifier) -> "ClassificationRun":
+def make_run(
+    recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertClassifier
+) -> "ClassificationRun":
     """Makes the run of a recipe."""
-    return ClassificationRun(model, data.packed["train"], data.packed["validation"], data.vocabulary,
-                             {"text": data.text, "recipe": without_folders(recipe)}, TrainSettings(**recipe["train"]))
+    return ClassificationRun(
+        model,
+        data.packed["train"],
+        data.packed["validation"],
+        data.vocabulary,
+        {"text": data.text, "recipe": without_folders(recipe)},
+        TrainSettings(**recipe["train"]),
+    )
 
 
-def make_model(encoder: str, label_names: Sequence[str], pretrained: bool = True, freeze_layers: int = 0,
-               hidden_dropout_prob: float = 0.1, attention_probs_dropout_prob: float = 0.1,
-               classifier_dropout: float = 0.1) -> BertClassifier:
+def make_model(
+    encoder: str,
+    label_names: Sequence[str],
+    pretrained: bool = True,
+    freeze_layers: int = 0,
+    hidden_dropout_prob: float = 0.1,
+    attention_probs_dropout_prob: float = 0.1,
+    classifier_dropout: float = 0.1,
+) -> BertClassifier:
     """Builds a BertClassifier around an encoder.
 
     Args:
@@ -144,8 +181,10 @@ def make_model(encoder: str, label_names: Sequence[str], pretrained: bool = True
         >>> model.label_names
         ('no', 'yes')
     """
-    dropout = {"hidden_dropout_prob": hidden_dropout_prob,
-               "attention_probs_dropout_prob": attention_probs_dropout_prob}
+    dropout = {
+        "hidden_dropout_prob": hidden_dropout_prob,
+        "attention_probs_dropout_prob": attention_probs_dropout_prob,
+    }
     stored = open_folder(encoder)
     bert = load_bert(Bert, stored, dropout) if pretrained else Bert(**{**stored.config, **dropout})
     model = BertClassifier(bert, label_names, classifier_dropout)
@@ -171,13 +210,24 @@ class ClassificationRun(Run):
         PosixPath('runs/tweets/best')
     """
 
-    def __init__(self, model: BertClassifier, train: PackedTexts, validation: PackedTexts, vocabulary: list[str],
-                 model_settings: dict, settings: TrainSettings) -> None:
+    def __init__(
+        self,
+        model: BertClassifier,
+        train: PackedTexts,
+        validation: PackedTexts,
+        vocabulary: list[str],
+        model_settings: dict,
+        settings: TrainSettings,
+    ) -> None:
         factor = encoder_factor(settings.encoder_learning_rate, settings.learning_rate)
         with model.distribute_strategy.scope():
-            optimizer = Adam(WarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
-                             {"bert": factor, "pooler": 1.0}, epsilon=1e-6,
-                             global_clipnorm=settings.clip_norm or None, weight_decay=settings.weight_decay or None)
+            optimizer = Adam(
+                WarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
+                {"bert": factor, "pooler": 1.0},
+                epsilon=1e-6,
+                global_clipnorm=settings.clip_norm or None,
+                weight_decay=settings.weight_decay or None,
+            )
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, settings)
         self.model_settings, self._vocabulary = model_settings, vocabulary
@@ -196,7 +246,9 @@ class ClassificationRun(Run):
     def measure(self) -> dict[str, float]:
         """Accuracy and F1 on the validation texts, in points."""
         answers = self._validation.probabilities().argmax(1)
-        self._report = evaluate_labels({"model": answers}, self._validation.labels, self.model.label_names)
+        self._report = evaluate_labels(
+            {"model": answers}, self._validation.labels, self.model.label_names
+        )
         scores = self._report.systems["model"]
         return {name: scores[name]["value"] for name in scores if name != "labels"}
 
@@ -207,6 +259,17 @@ class ClassificationRun(Run):
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores and their intervals."""
         report = cast(ClassificationReport, self._report)
-        validation = {"step": self.state["best"]["step"], "texts": report.texts, **report.systems["model"]}
-        self.model.save_pretrained(folder, self._vocabulary, {
-            **self.model_settings, "validation": validation, "seconds": round(self.state["seconds"])})
+        validation = {
+            "step": self.state["best"]["step"],
+            "texts": report.texts,
+            **report.systems["model"],
+        }
+        self.model.save_pretrained(
+            folder,
+            self._vocabulary,
+            {
+                **self.model_settings,
+                "validation": validation,
+                "seconds": round(self.state["seconds"]),
+            },
+        )

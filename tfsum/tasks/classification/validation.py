@@ -20,7 +20,9 @@ class ClassificationValidation:
         labels: (N,) int, the true labels.
 
     Example:
-        >>> validation = ClassificationValidation(model, texts, tokens_per_batch=4096)  # doctest: +SKIP
+        >>> validation = ClassificationValidation(
+        ...     model, texts, tokens_per_batch=4096
+        ... )  # doctest: +SKIP
         >>> validation.probabilities().argmax(1)  # doctest: +SKIP
         array([1, 0, 0])
     """
@@ -31,12 +33,16 @@ class ClassificationValidation:
         self._batcher = TextBatcher(texts, tokens_per_batch)
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
         self._workers = Workers(model.distribute_strategy)
-        self._predict = tf.function(model.predict_step, input_signature=[self._batcher.signature], autograph=False)
+        self._predict = tf.function(
+            model.predict_step, input_signature=[self._batcher.signature], autograph=False
+        )
 
     def probabilities(self) -> np.ndarray:
         """The model's probabilities of each text's labels, float32 (N, C)."""
         found, batches = np.zeros(self._shape, np.float32), self._batcher.plan()
-        answers = self._workers.map(lambda rows: self._predict(self._batcher.assemble(rows)).numpy().tolist(), batches)
+        answers = self._workers.map(
+            lambda rows: self._predict(self._batcher.assemble(rows)).numpy().tolist(), batches
+        )
         for rows, values in zip(batches, answers):
             found[rows] = values
         return found

@@ -45,7 +45,9 @@ def random_pick(documents: Documents, sentences: int = 3, seed: int = 0) -> list
     return [_draw(document, sentences, seed) for document in documents]
 
 
-def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: int = 3) -> list[list[str]]:
+def oracle(
+    documents: Documents, labels: Sequence[Sequence[float]], sentences: int = 3
+) -> list[list[str]]:
     """The labelled sentences, the upper bound of the training labels.
 
     Args:
@@ -76,7 +78,9 @@ def oracle(documents: Documents, labels: Sequence[Sequence[float]], sentences: i
 
 
 def _draw(document: Sequence[str], sentences: int, seed: int) -> list[str]:
-    digest = hashlib.blake2b("\n".join(document).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    digest = hashlib.blake2b(
+        "\n".join(document).encode("utf-8", "surrogatepass"), digest_size=8
+    ).digest()
     random = np.random.default_rng([seed, int.from_bytes(digest, "little")])
     picked = random.permutation(len(document))[:sentences]
     return [document[i] for i in sorted(picked.tolist())]

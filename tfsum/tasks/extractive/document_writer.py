@@ -11,7 +11,10 @@ from tfsum.data.records import make_record
 from tfsum.text.sentence_splitter import SentenceSplitter
 
 LABELS: dict[str, Callable[..., list[float]]] = {
-    "greedy": greedy_labels, "combination": combination_labels, "soft": soft_labels}
+    "greedy": greedy_labels,
+    "combination": combination_labels,
+    "soft": soft_labels,
+}
 _SPLIT_TOGETHER = 32  # documents that go through the sentence splitter in one call
 
 
@@ -20,27 +23,50 @@ class DocumentWriter(RecordWriter):
 
     Example:
         >>> writer = DocumentWriter(settings, ["vocab.txt"])  # doctest: +SKIP
-        >>> writer.write("documents.tfrecord", [{"id": "1", "text": text, "summary": summary}])  # doctest: +SKIP
+        >>> writer.write(
+        ...     "documents.tfrecord", [{"id": "1", "text": text, "summary": summary}]
+        ... )  # doctest: +SKIP
         {'documents': 1, 'sentences': 12, ...}
     """
 
-    count_names = ("documents", "sentences", "pieces", "labelled_sentences", "empty", "sentences_beyond", "relabelled",
-                   "cut", "pieces_cut", "without_overlap")
+    count_names = (
+        "documents",
+        "sentences",
+        "pieces",
+        "labelled_sentences",
+        "empty",
+        "sentences_beyond",
+        "relabelled",
+        "cut",
+        "pieces_cut",
+        "without_overlap",
+    )
 
     def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
         super().__init__(settings, vocabularies)
         self._splitter = SentenceSplitter(newline=settings["newline"])
-        options: dict[str, Any] = {"temperature": settings["temperature"]} if settings["labels"] == "soft" else {}
+        options: dict[str, Any] = (
+            {"temperature": settings["temperature"]} if settings["labels"] == "soft" else {}
+        )
         if settings["legacy"]:
             options["legacy"] = True
         self._labelled = settings["labels"] == "corpus"
-        self._label: Callable[..., list[float]] | None = None if self._labelled else functools.partial(
-            LABELS[settings["labels"]], size=settings["summary_sentences"], **options)
+        self._label: Callable[..., list[float]] | None = (
+            None
+            if self._labelled
+            else functools.partial(
+                LABELS[settings["labels"]], size=settings["summary_sentences"], **options
+            )
+        )
 
-    def records(self, name: str, documents: Iterator[dict[str, Any]], counts: collections.Counter) -> Iterator[bytes]:
+    def records(
+        self, name: str, documents: Iterator[dict[str, Any]], counts: collections.Counter
+    ) -> Iterator[bytes]:
         if self._labelled:
             for document in documents:
-                yield from self._records_of(document, [text.encode() for text in document["sentences"]], counts)
+                yield from self._records_of(
+                    document, [text.encode() for text in document["sentences"]], counts
+                )
             return
         for batch in batched(documents, _SPLIT_TOGETHER):
             found = self._splitter.split([document["text"] for document in batch])["sentences"]
@@ -50,8 +76,9 @@ class DocumentWriter(RecordWriter):
                 else:
                     counts["empty"] += 1
 
-    def _records_of(self, document: dict[str, Any], sentences: list[bytes],
-                    counts: collections.Counter) -> Iterator[bytes]:
+    def _records_of(
+        self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter
+    ) -> Iterator[bytes]:
         """The record of a document; none where it is left out."""
         kept = sentences[: self.settings["max_sentences"]]
         counts["sentences_beyond"] += len(sentences) - len(kept)

@@ -11,14 +11,18 @@ from tfsum.export.stored_weights import StoredWeights
 from tfsum.text.repeat import repeat
 
 WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
-SENTENCES_IN_HEAD = 512  # the head's attention is quadratic too: a longer document goes through it in even blocks
+SENTENCES_IN_HEAD = (
+    512  # the head's attention is quadratic too: a longer document goes through it in even blocks
+)
 BLOCKS_AT_ONCE = 8
 # Rows are padded to multiples of these, so that a server meets a few hundred shapes and not one for each text: oneDNN
 # keeps compiled code for each product of a new shape, 0.4 GB after a thousand texts.
 LENGTHS, SENTENCES = 16, 8
 
 
-def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width: int, longest: int) -> tf.Tensor:
+def sentence_vectors(
+    weights: StoredWeights, values: dict, windows: dict, width: int, longest: int
+) -> tf.Tensor:
     """Encodes packed windows.
 
     Args:
@@ -42,11 +46,17 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
     def encode(rows: tf.Tensor) -> tf.Tensor:
         length = tf.minimum(_rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS), longest)
         begins = tf.gather(starts, rows)
-        sentences = _rounded_up(tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32)), SENTENCES)
+        sentences = _rounded_up(
+            tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32)), SENTENCES
+        )
         begins = _columns(begins, sentences, -1)
-        ids, segments = (_columns(tf.gather(part, rows), length, 0) for part in (token_ids, segment_ids))
+        ids, segments = (
+            _columns(tf.gather(part, rows), length, 0) for part in (token_ids, segment_ids)
+        )
         with weights.model(values) as model:
-            sequence, *_ = model.bert.encode(ids, segments, training=False)  # a row is one window: nothing to cut
+            sequence, *_ = model.bert.encode(
+                ids, segments, training=False
+            )  # a row is one window: nothing to cut
             vectors = model.pool_sentences(sequence, ids, begins)
         return (tf.boolean_mask(vectors, begins >= 0),)
 
@@ -59,7 +69,11 @@ def sentence_vectors(weights: StoredWeights, values: dict, windows: dict, width:
 
 
 def score_documents(
-    weights: StoredWeights, values: dict, vectors: tf.Tensor, per_document: tf.Tensor, padded: bool = True
+    weights: StoredWeights,
+    values: dict,
+    vectors: tf.Tensor,
+    per_document: tf.Tensor,
+    padded: bool = True,
 ) -> tf.Tensor:
     """Scores all sentences, those of a document together.
 
@@ -75,7 +89,9 @@ def score_documents(
         float32 logits (N,).
 
     Example:
-        >>> logits = score_documents(weights, weights.read(), vectors, tf.constant([3, 5]))  # doctest: +SKIP
+        >>> logits = score_documents(
+        ...     weights, weights.read(), vectors, tf.constant([3, 5])
+        ... )  # doctest: +SKIP
     """
     first, size, place = _even_blocks(tf.cast(per_document, tf.int32))
 
@@ -86,7 +102,10 @@ def score_documents(
         index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + here, 0)
         with weights.model(values) as model:
             logits = model.score_sentences(
-                tf.gather(vectors, index), real, first_position=tf.gather(place, rows), training=False
+                tf.gather(vectors, index),
+                real,
+                first_position=tf.gather(place, rows),
+                training=False,
             )
         return (tf.boolean_mask(logits, real),)
 
@@ -113,7 +132,9 @@ def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tens
     blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
     owner = repeat(tf.range(tf.size(blocks)), blocks)
     number = tf.range(tf.size(owner)) - tf.gather(tf.cumsum(blocks, exclusive=True), owner)
-    share = tf.cast(tf.gather(per_document, owner), tf.int64)  # in int32 a product of them would overflow
+    share = tf.cast(
+        tf.gather(per_document, owner), tf.int64
+    )  # in int32 a product of them would overflow
     parts, number = tf.cast(tf.gather(blocks, owner), tf.int64), tf.cast(number, tf.int64)
     place = tf.cast(share * number // parts, tf.int32)
     end = tf.cast(share * (number + 1) // parts, tf.int32)

@@ -16,9 +16,19 @@ from tfsum.text.sentence_splitter import SentenceSplitter
 Selection = Literal["model", "bertsum", "bertsum_recall"]
 
 
-def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, words: str = "english",
-             limit: int | None = None, samples: int = 1000, seed: int = 0, text: str = "text",
-             summary: str = "summary", selection: Selection = "model") -> Report:
+def evaluate(
+    summarizer: Summarizer,
+    corpus: Corpus,
+    *,
+    sentences: int = 3,
+    words: str = "english",
+    limit: int | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+    text: str = "text",
+    summary: str = "summary",
+    selection: Selection = "model",
+) -> Report:
     """Scores an extractive model.
 
     Args:
@@ -42,13 +52,22 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
         Error: `selection` is none of these.
     """
     if selection not in get_args(Selection):
-        raise Error(f"evaluate: selection is {selection!r}; expected one of {', '.join(get_args(Selection))}")
+        raise Error(
+            f"evaluate: selection is {selection!r}; expected one of {', '.join(get_args(Selection))}"
+        )
     documents = _documents(corpus, limit, text, summary)
     if selection != "model":
-        systems = _original_systems(summarizer, documents, None if selection == "bertsum_recall" else sentences,
-                                    sentences)
-        report = score_systems(systems, [document["summary"] for document in documents], sentences=sentences,
-                               english=words == "english", samples=samples, seed=seed)
+        systems = _original_systems(
+            summarizer, documents, None if selection == "bertsum_recall" else sentences, sentences
+        )
+        report = score_systems(
+            systems,
+            [document["summary"] for document in documents],
+            sentences=sentences,
+            english=words == "english",
+            samples=samples,
+            seed=seed,
+        )
         report.settings["selection"] = selection
         return report
     splitter = SentenceSplitter(summarizer.description["text"]["newline"])
@@ -69,8 +88,9 @@ def evaluate(summarizer: Summarizer, corpus: Corpus, *, sentences: int = 3, word
     )
 
 
-def _original_systems(summarizer: Summarizer, documents: list[dict[str, str]], most: int | None,
-                      size: int) -> dict[str, list[list[str]]]:
+def _original_systems(
+    summarizer: Summarizer, documents: list[dict[str, str]], most: int | None, size: int
+) -> dict[str, list[list[str]]]:
     """The sentences that the originals' test chooses for the model, lead and the oracle; `most` None cuts them."""
     systems: dict[str, list[list[str]]] = {"model": [], "lead": [], "oracle": []}
     for group in groups(documents):
@@ -78,12 +98,18 @@ def _original_systems(summarizer: Summarizer, documents: list[dict[str, str]], m
             scored = summarizer.score(document["text"])
             texts, reference = scored.sentences, document["summary"].split("\n")
             labels = greedy_labels(texts, reference, size, legacy=True)
-            chosen = {"model": original_choice(texts, by_score(scored.scores, len(texts)), most=most),
-                      "lead": original_choice(texts, range(len(texts)), most=most),
-                      "oracle": original_choice(texts, [i for i, label in enumerate(labels) if label], most=None)}
+            chosen = {
+                "model": original_choice(texts, by_score(scored.scores, len(texts)), most=most),
+                "lead": original_choice(texts, range(len(texts)), most=most),
+                "oracle": original_choice(
+                    texts, [i for i, label in enumerate(labels) if label], most=None
+                ),
+            }
             for name, numbers in chosen.items():
                 summary = [texts[i] for i in numbers]
-                systems[name].append(cut_to_reference(summary, reference) if most is None else summary)
+                systems[name].append(
+                    cut_to_reference(summary, reference) if most is None else summary
+                )
     return systems
 
 
@@ -99,8 +125,13 @@ def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> li
     name = corpus_name(corpus)
     left_out = {reason: counts[reason] for reason in ("empty", "without_summary") if counts[reason]}
     if left_out:
-        print(f"tfsum: {name}: left out " + ", ".join(f"{n} {k}" for k, n in left_out.items()), file=sys.stderr)
+        print(
+            f"tfsum: {name}: left out " + ", ".join(f"{n} {k}" for k, n in left_out.items()),
+            file=sys.stderr,
+        )
     if not documents:
-        raise DataError(f"{name}: no document has a text and a summary in its fields {text} and {summary}; name the "
-                        "fields that hold them (text, summary)")
+        raise DataError(
+            f"{name}: no document has a text and a summary in its fields {text} and {summary}; name the "
+            "fields that hold them (text, summary)"
+        )
     return documents

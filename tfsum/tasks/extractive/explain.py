@@ -7,8 +7,9 @@ from tfsum.tasks.extractive.summarizer import Summarizer, Summary
 from tfsum.visualization.html_page import escape, facts, page
 
 
-def explain_page(summarizer: Summarizer, text: str, title: str, *, sentences: int = 3,
-                 newline: str | None = None) -> str:
+def explain_page(
+    summarizer: Summarizer, text: str, title: str, *, sentences: int = 3, newline: str | None = None
+) -> str:
     """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
     return html_report(explain(text, summarizer, sentences, newline), title)
 
@@ -39,7 +40,9 @@ class Explanation:
     rule: str
 
 
-def explain(text: str, summarizer: Summarizer, sentences: int = 3, newline: str | None = None) -> Explanation:
+def explain(
+    text: str, summarizer: Summarizer, sentences: int = 3, newline: str | None = None
+) -> Explanation:
     """Gets a model's summary of a text and the scores of all sentences.
 
     Args:
@@ -63,13 +66,21 @@ def explain(text: str, summarizer: Summarizer, sentences: int = 3, newline: str 
     given: dict[str, Any] = {} if newline is None else {"newline": newline}
     summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
     place = {offsets: i for i, offsets in enumerate(every.offsets)}
-    return Explanation(text, every, summary, [place[offsets] for offsets in summary.offsets],
-                       "/".join(summarizer.path.resolve().parts[-2:]), _rule(sentences, summarizer.description))
+    return Explanation(
+        text,
+        every,
+        summary,
+        [place[offsets] for offsets in summary.offsets],
+        "/".join(summarizer.path.resolve().parts[-2:]),
+        _rule(sentences, summarizer.description),
+    )
 
 
 def _rule(sentences: int, description: dict) -> str:
     """How the exported model selects sentences, in words."""
-    rank = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}[description["selection"]]
+    rank = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}[
+        description["selection"]
+    ]
     blocked = ", none that repeats a trigram of the others" if description["block_trigrams"] else ""
     return f"at most {sentences} by {rank}{blocked}"
 
@@ -86,7 +97,10 @@ def html_report(explanation: Explanation, title: str) -> str:
 
     Example:
         >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
-        >>> html_report(Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score"), "a text")[:15]
+        >>> html_report(
+        ...     Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score"),
+        ...     "a text",
+        ... )[:15]
         '<!doctype html>'
     """
     parts = (_facts, _summary, _text, _table)
@@ -95,15 +109,21 @@ def html_report(explanation: Explanation, title: str) -> str:
 
 def _facts(explanation: Explanation) -> str:
     every, summary = explanation.every, explanation.summary
-    rows = {"model": explanation.model, "characters": f"{len(explanation.text):,}",
-            "sentences": f"{len(every.sentences):,}, of which {len(summary.sentences)} are chosen",
-            "chosen": explanation.rule, "coverage": f"{summary.coverage:.1%} of the text was read"}
+    rows = {
+        "model": explanation.model,
+        "characters": f"{len(explanation.text):,}",
+        "sentences": f"{len(every.sentences):,}, of which {len(summary.sentences)} are chosen",
+        "chosen": explanation.rule,
+        "coverage": f"{summary.coverage:.1%} of the text was read",
+    }
     return facts(rows, summary.warnings)
 
 
 def _summary(explanation: Explanation) -> str:
-    items = "".join(f'<li dir="auto"><a href="#s{i + 1}">{escape(explanation.every.sentences[i])}</a></li>'
-                    for i in explanation.chosen)
+    items = "".join(
+        f'<li dir="auto"><a href="#s{i + 1}">{escape(explanation.every.sentences[i])}</a></li>'
+        for i in explanation.chosen
+    )
     return f"<h2>Summary</h2>\n<ul>{items}</ul>"
 
 
@@ -114,22 +134,32 @@ def _text(explanation: Explanation) -> str:
     parts, done = [], 0
     for i, ((start, end), score) in enumerate(zip(every.offsets, every.scores)):
         tag = "mark" if i in chosen else "span"
-        parts.append(f'{escape(text[done:start])}<{tag} class="sentence" id="s{i + 1}" '
-                     f'style="--shade:{score / highest:.3f}" title="sentence {i + 1}: score {score:.3f}">'
-                     f'{escape(text[start:end])}</{tag}>')
+        parts.append(
+            f'{escape(text[done:start])}<{tag} class="sentence" id="s{i + 1}" '
+            f'style="--shade:{score / highest:.3f}" title="sentence {i + 1}: score {score:.3f}">'
+            f"{escape(text[start:end])}</{tag}>"
+        )
         done = end
     parts.append(escape(text[done:]))
-    return (f"<h2>Text</h2>\n<p>The darker, the higher the score (at most {highest:.3f}); the summary is bold and "
-            "underlined.</p>\n"
-            f'<div class="text" dir="auto">{"".join(parts)}</div>')
+    return (
+        f"<h2>Text</h2>\n<p>The darker, the higher the score (at most {highest:.3f}); the summary is bold and "
+        "underlined.</p>\n"
+        f'<div class="text" dir="auto">{"".join(parts)}</div>'
+    )
 
 
 def _table(explanation: Explanation) -> str:
     """A row for each sentence; offsets are characters of the text."""
     every, chosen = explanation.every, set(explanation.chosen)
-    rows = [f'<tr><td class="number"><a href="#s{i + 1}">{i + 1}</a></td><td>{"✓" if i in chosen else ""}</td>'
-            f'<td class="number">{score:.3f} <meter min="0" max="1" value="{score:.3f}"></meter></td>'
-            f'<td class="number">{start:,} to {end:,}</td><td dir="auto">{escape(sentence)}</td></tr>'
-            for i, (sentence, score, (start, end)) in enumerate(zip(every.sentences, every.scores, every.offsets))]
-    head = "".join(f"<th>{name}</th>" for name in ("sentence", "chosen", "score", "characters", "text"))
+    rows = [
+        f'<tr><td class="number"><a href="#s{i + 1}">{i + 1}</a></td><td>{"✓" if i in chosen else ""}</td>'
+        f'<td class="number">{score:.3f} <meter min="0" max="1" value="{score:.3f}"></meter></td>'
+        f'<td class="number">{start:,} to {end:,}</td><td dir="auto">{escape(sentence)}</td></tr>'
+        for i, (sentence, score, (start, end)) in enumerate(
+            zip(every.sentences, every.scores, every.offsets)
+        )
+    ]
+    head = "".join(
+        f"<th>{name}</th>" for name in ("sentence", "chosen", "score", "characters", "text")
+    )
     return f"<h2>Sentences</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{chr(10).join(rows)}</tbody></table>"

@@ -57,15 +57,25 @@ def export_model(
         "max_sentences": max_sentences,
         "sentences": sentences,
         "selection": selection or evaluated.get("selection", "score"),
-        "block_trigrams": bool(evaluated.get("block_trigrams", True)) if block_trigrams is None else block_trigrams,
+        "block_trigrams": bool(evaluated.get("block_trigrams", True))
+        if block_trigrams is None
+        else block_trigrams,
     }
     module = build(source, settings, ops, choice, storage)
     text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
-    return write_export(task("extractive"), module, source, destination, settings,
-                        {"ops": ops, "storage": storage, "text": text, **choice})
+    return write_export(
+        task("extractive"),
+        module,
+        source,
+        destination,
+        settings,
+        {"ops": ops, "storage": storage, "text": text, **choice},
+    )
 
 
-def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage: str) -> ExtractiveSummarizer:
+def build(
+    source: pathlib.Path, settings: dict, ops: str, choice: dict, storage: str
+) -> ExtractiveSummarizer:
     """Makes the module of a model folder; `choice` holds the arguments of the selection.
 
     Args:
@@ -79,12 +89,17 @@ def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage:
 
     Example:
         >>> source = pathlib.Path("runs/news/best")
-        >>> module = build(source, read_settings(source), "core", {"sentences": 3}, "float32")  # doctest: +SKIP
+        >>> module = build(
+        ...     source, read_settings(source), "core", {"sentences": 3}, "float32"
+        ... )  # doctest: +SKIP
     """
     text = {**TEXT_SETTINGS, **settings["text"]}
     model = BertSumExt.from_pretrained(str(source))
     word_piece = WordPiece.from_file(
-        str(source / "vocab.txt"), lowercase=text["lowercase"], strip_accents=text["strip_accents"], ops=ops
+        str(source / "vocab.txt"),
+        lowercase=text["lowercase"],
+        strip_accents=text["strip_accents"],
+        ops=ops,
     )
     rows = model.bert.config["vocab_size"]
     if len(word_piece.vocabulary) > rows:
@@ -98,6 +113,11 @@ def build(source: pathlib.Path, settings: dict, ops: str, choice: dict, storage:
             f"{source}/tfsum.json: window_length is {window}; the model reads {model.window_length}"
         )
     return ExtractiveSummarizer(
-        model, word_piece, SentenceSplitter(text["newline"]), window, storage=storage,
-        frequent=settings.get("frequent", {}).get("words"), **choice
+        model,
+        word_piece,
+        SentenceSplitter(text["newline"]),
+        window,
+        storage=storage,
+        frequent=settings.get("frequent", {}).get("words"),
+        **choice,
     )

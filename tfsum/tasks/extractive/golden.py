@@ -53,4 +53,8 @@ def _answer(given: dict, every: dict, i: int) -> dict:
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
     """The warm-up requests of some texts: (signature, inputs) each."""
     options = {"max_sentences": [3] * len(texts), "block_trigrams": [True] * len(texts)}
-    return [("serving_default", {"text": texts}), ("summarize", {"text": texts, **options}), ("score", {"text": texts})]
+    return [
+        ("serving_default", {"text": texts}),
+        ("summarize", {"text": texts, **options}),
+        ("score", {"text": texts}),
+    ]

@@ -16,8 +16,14 @@ SHAPE = ("head", "pooling", "length_input", "legacy")
 LAYERS = ("head_layers", "head_num_heads", "head_feed_forward_width")
 
 
-def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, hidden_dropout_prob: float = 0.1,
-               attention_probs_dropout_prob: float = 0.1, **head: Any) -> BertSumExt:
+def make_model(
+    encoder: str,
+    freeze_layers: int = 0,
+    round_words: bool = False,
+    hidden_dropout_prob: float = 0.1,
+    attention_probs_dropout_prob: float = 0.1,
+    **head: Any,
+) -> BertSumExt:
     """Builds a BertSumExt around a trained encoder.
 
     Args:
@@ -45,15 +51,24 @@ def make_model(encoder: str, freeze_layers: int = 0, round_words: bool = False, 
         'classifier'
     """
     check_rounding(round_words, freeze_layers)
-    bert = Bert.from_pretrained(local_folder(encoder), hidden_dropout_prob=hidden_dropout_prob,
-                                attention_probs_dropout_prob=attention_probs_dropout_prob)
+    bert = Bert.from_pretrained(
+        local_folder(encoder),
+        hidden_dropout_prob=hidden_dropout_prob,
+        attention_probs_dropout_prob=attention_probs_dropout_prob,
+    )
     model = BertSumExt(bert, **head)
     model.build()
     return _frozen(model, freeze_layers, round_words)
 
 
-def start_model(folder: str, freeze_layers: int, round_words: bool, hidden_dropout_prob: float,
-                attention_probs_dropout_prob: float, **head: Any) -> BertSumExt:
+def start_model(
+    folder: str,
+    freeze_layers: int,
+    round_words: bool,
+    hidden_dropout_prob: float,
+    attention_probs_dropout_prob: float,
+    **head: Any,
+) -> BertSumExt:
     """Builds a BertSumExt with the weights of another, such as a checkpoint of BertSum that was converted.
 
     Args:
@@ -67,20 +82,34 @@ def start_model(folder: str, freeze_layers: int, round_words: bool, hidden_dropo
         >>> model = start_model("bertsum", 0, False, 0.1, 0.1, head="classifier")  # doctest: +SKIP
     """
     if "bert_sum_ext" not in read_json(pathlib.Path(folder) / "config.json"):
-        raise RecipeError(f"[model] start: {folder} is no BertSumExt; name a BERT as encoder instead")
+        raise RecipeError(
+            f"[model] start: {folder} is no BertSumExt; name a BERT as encoder instead"
+        )
     stored = BertSumExt.from_pretrained(folder)
-    model = random_model(folder, 0, False, hidden_dropout_prob, attention_probs_dropout_prob, **head)
+    model = random_model(
+        folder, 0, False, hidden_dropout_prob, attention_probs_dropout_prob, **head
+    )
     names = SHAPE + (LAYERS if stored.config["head"] == "transformer" else ())
     if others := [name for name in names if stored.config[name] != model.config[name]]:
         wanted = ", ".join(f"{name} = {json.dumps(stored.config[name])}" for name in others)
-        raise RecipeError(f"[model] start: {folder} has another head or pooling; [model] must have {wanted}")
-    for new, old in zip(model.bert.weights + _above(model), stored.bert.weights + _above(stored), strict=True):
+        raise RecipeError(
+            f"[model] start: {folder} has another head or pooling; [model] must have {wanted}"
+        )
+    for new, old in zip(
+        model.bert.weights + _above(model), stored.bert.weights + _above(stored), strict=True
+    ):
         new.assign(old)
     return _frozen(model, freeze_layers, round_words)
 
 
-def random_model(folder: str, freeze_layers: int, round_words: bool, hidden_dropout_prob: float,
-                 attention_probs_dropout_prob: float, **head: Any) -> BertSumExt:
+def random_model(
+    folder: str,
+    freeze_layers: int,
+    round_words: bool,
+    hidden_dropout_prob: float,
+    attention_probs_dropout_prob: float,
+    **head: Any,
+) -> BertSumExt:
     """Builds a BertSumExt whose encoder has random weights, as the encoder `baseline` of the original's program has.
 
     Args:
@@ -92,9 +121,14 @@ def random_model(folder: str, freeze_layers: int, round_words: bool, hidden_drop
         CheckpointError: there is no config.json, or it is not that of a BERT.
 
     Example:
-        >>> model = random_model("a_small_bert", 0, False, 0.1, 0.1, head="classifier")  # doctest: +SKIP
+        >>> model = random_model(
+        ...     "a_small_bert", 0, False, 0.1, 0.1, head="classifier"
+        ... )  # doctest: +SKIP
     """
-    rates = {"hidden_dropout_prob": hidden_dropout_prob, "attention_probs_dropout_prob": attention_probs_dropout_prob}
+    rates = {
+        "hidden_dropout_prob": hidden_dropout_prob,
+        "attention_probs_dropout_prob": attention_probs_dropout_prob,
+    }
     model = BertSumExt({**read_bert_config(folder), **rates}, **head)
     model.build()
     return _frozen(model, freeze_layers, round_words)
@@ -140,11 +174,15 @@ def check_origin(model: dict[str, Any]) -> None:
         >>> check_origin({"encoder": "a_bert", "start": None, "pretrained": None})
     """
     if (model["encoder"] is None) == (model["start"] is None):
-        raise RecipeError("[model] needs one of encoder, a BERT whose head begins untrained, and start, the model "
-                          "folder of a BertSumExt")
+        raise RecipeError(
+            "[model] needs one of encoder, a BERT whose head begins untrained, and start, the model "
+            "folder of a BertSumExt"
+        )
     if model["start"] and model["pretrained"] is False:
-        raise RecipeError("[model] pretrained is false and start is given: a model that training starts from has its "
-                          "weights; leave one of them out")
+        raise RecipeError(
+            "[model] pretrained is false and start is given: a model that training starts from has its "
+            "weights; leave one of them out"
+        )
 
 
 def check_rounding(round_words: bool, freeze_layers: int) -> None:
@@ -160,5 +198,7 @@ def check_rounding(round_words: bool, freeze_layers: int) -> None:
         >>> check_rounding(round_words=True, freeze_layers=1)
     """
     if round_words and not freeze_layers:
-        raise RecipeError("[model] round_words is true and freeze_layers 0: embeddings that are trained do not stay "
-                          "rounded; freeze 1 layer or more, or leave round_words out")
+        raise RecipeError(
+            "[model] round_words is true and freeze_layers 0: embeddings that are trained do not stay "
+            "rounded; freeze 1 layer or more, or leave round_words out"
+        )

@@ -46,8 +46,16 @@ class ExtractiveSummarizer(tf.Module):
 
     Example:
         >>> import tfsum
-        >>> model = tfsum.BertSumExt({"vocab_size": 5, "hidden_size": 8, "num_hidden_layers": 1,
-        ...                           "num_attention_heads": 2, "intermediate_size": 16}, head="classifier")
+        >>> model = tfsum.BertSumExt(
+        ...     {
+        ...         "vocab_size": 5,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     head="classifier",
+        ... )
         >>> model.build()
         >>> words = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
         >>> module = ExtractiveSummarizer(model, words, SentenceSplitter(), window_length=32)
@@ -80,7 +88,9 @@ class ExtractiveSummarizer(tf.Module):
         self.window_length, self.max_sentences = window_length, max_sentences
         self.head_reads_padding = model.config["legacy"]
         self.default_sentences, self.default_block = sentences, block_trigrams
-        self.words = tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
+        self.words = (
+            tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
+        )
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = known_words(word_piece.vocabulary, word_piece.unk_id, frequent)
@@ -98,7 +108,9 @@ class ExtractiveSummarizer(tf.Module):
     def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) with the defaults of the export."""
         rows = tf.shape(text)
-        return self._summarize(text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block))
+        return self._summarize(
+            text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block)
+        )
 
     @tf.function(
         input_signature=[
@@ -108,11 +120,15 @@ class ExtractiveSummarizer(tf.Module):
         ],
         autograph=False,
     )
-    def summarize(self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
+    def summarize(
+        self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) by at most `max_sentences` (B,) each, with or without `block_trigrams` (B,)."""
         rows = tf.shape(text)
         for name, given in (("max_sentences", max_sentences), ("block_trigrams", block_trigrams)):
-            tf.debugging.assert_equal(tf.shape(given), rows, f"{name}: expected one value for each text")
+            tf.debugging.assert_equal(
+                tf.shape(given), rows, f"{name}: expected one value for each text"
+            )
         return self._summarize(text, max_sentences, block_trigrams)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
@@ -122,7 +138,9 @@ class ExtractiveSummarizer(tf.Module):
         per_document = tf.cast(read["count"], tf.int64)
 
         def rows(values: tf.Tensor, fill: float) -> tf.Tensor:
-            return tf.RaggedTensor.from_row_lengths(values, per_document, validate=False).to_tensor(fill)
+            return tf.RaggedTensor.from_row_lengths(values, per_document, validate=False).to_tensor(
+                fill
+            )
 
         return {
             "start": rows(read["start"], -1),
@@ -146,7 +164,9 @@ class ExtractiveSummarizer(tf.Module):
         """Scores sentences of documents that are already packed; 0 where there is none."""
         real = sentence_starts >= 0
         with self.weights.model(self.weights.read()) as model:
-            vectors = model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)
+            vectors = model.sentence_vectors(
+                token_ids, segment_ids, sentence_starts, training=False
+            )
             logits = model.score_sentences(vectors, real, training=False)
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
 
@@ -162,7 +182,9 @@ class ExtractiveSummarizer(tf.Module):
         )
         values = self.weights.read()
         vectors = sentence_vectors(self.weights, values, windows, self.width, self.window_length)
-        logits = score_documents(self.weights, values, vectors, per_document, padded=not self.head_reads_padding)
+        logits = score_documents(
+            self.weights, values, vectors, per_document, padded=not self.head_reads_padding
+        )
         owner = row_ids(sentences)
         documents = tf.size(text, tf.int64)
         return {
@@ -172,26 +194,49 @@ class ExtractiveSummarizer(tf.Module):
             "end": split["end"].flat_values,
             "logits": logits,
             "count": tf.cast(per_document, tf.int32),
-            "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], owner, documents),
+            "coverage": _coverage(
+                sentences.flat_values, pieces, windows["pieces_cut"], owner, documents
+            ),
             **self.known_words.shares(pieces, owner, documents),
-            **({"newline": tf.where(split["wrapped"], "paragraph", "sentence"), "unpunctuated": split["unpunctuated"]}
-               if self.splitter.newline == "auto" else {}),
+            **(
+                {
+                    "newline": tf.where(split["wrapped"], "paragraph", "sentence"),
+                    "unpunctuated": split["unpunctuated"],
+                }
+                if self.splitter.newline == "auto"
+                else {}
+            ),
         }
 
     def _about(self, read: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """What every answer says of its document (B,)."""
-        return {name: read[name] for name in ("coverage", "known", "frequent", "newline", "unpunctuated")
-                if name in read}
+        return {
+            name: read[name]
+            for name in ("coverage", "known", "frequent", "newline", "unpunctuated")
+            if name in read
+        }
 
-    def _summarize(self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor) -> dict[str, tf.Tensor]:
+    def _summarize(
+        self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         read = self._read(text)
         splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
-        texts = tf.RaggedTensor.from_row_splits(read["sentences"], tf.cast(splits, tf.int64), validate=False)
+        texts = tf.RaggedTensor.from_row_splits(
+            read["sentences"], tf.cast(splits, tf.int64), validate=False
+        )
         by_rouge = self.words is not None
         chosen, count = select_sentences(
-            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]), texts, most,
-            block_trigrams, self.max_sentences, texts.with_values(read["pieces"]) if by_rouge else None, self.words)
-        padding = tf.size(read["logits"])  # the index after the last sentence, where `pick` appends the fill
+            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]),
+            texts,
+            most,
+            block_trigrams,
+            self.max_sentences,
+            texts.with_values(read["pieces"]) if by_rouge else None,
+            self.words,
+        )
+        padding = tf.size(
+            read["logits"]
+        )  # the index after the last sentence, where `pick` appends the fill
         flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, padding)
 
         def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
@@ -213,16 +258,25 @@ class ExtractiveSummarizer(tf.Module):
 
 def _one_line(summary: tf.Tensor) -> tf.Tensor:
     """Summaries (B,) without the line breaks of hard-wrapped texts."""
-    return tf.strings.regex_replace(tf.strings.regex_replace(summary, HYPHENATED, r"\1"), LINE_BREAK, SEPARATOR)
+    return tf.strings.regex_replace(
+        tf.strings.regex_replace(summary, HYPHENATED, r"\1"), LINE_BREAK, SEPARATOR
+    )
 
 
-def _coverage(sentences: tf.Tensor, pieces: tf.RaggedTensor, pieces_cut: tf.Tensor, owner: tf.Tensor,
-              documents: tf.Tensor) -> tf.Tensor:
+def _coverage(
+    sentences: tf.Tensor,
+    pieces: tf.RaggedTensor,
+    pieces_cut: tf.Tensor,
+    owner: tf.Tensor,
+    documents: tf.Tensor,
+) -> tf.Tensor:
     """Share of each document's non-space bytes that the model read: float32 (B,), 1 where there are none.
 
     Only a sentence longer than a window is cut; its bytes count as read in the share of its pieces that are.
     """
-    size = tf.cast(tf.strings.length(tf.strings.regex_replace(sentences, f"{SPACE}+", "")), tf.float64)
+    size = tf.cast(
+        tf.strings.length(tf.strings.regex_replace(sentences, f"{SPACE}+", "")), tf.float64
+    )
     all_pieces = tf.maximum(tf.cast(pieces.row_lengths(), tf.float64), 1.0)
     unread = size * tf.cast(pieces_cut, tf.float64) / all_pieces
 

@@ -22,8 +22,12 @@ def by_score(scores: Sequence[float], sentences: int) -> list[int]:
     return [*order, *range(len(scores), sentences)]
 
 
-def original_choice(sentences: Sequence[str], order: Iterable[int], block_trigrams: bool = True,
-                    most: int | None = 3) -> list[int]:
+def original_choice(
+    sentences: Sequence[str],
+    order: Iterable[int],
+    block_trigrams: bool = True,
+    most: int | None = 3,
+) -> list[int]:
     """Chooses sentences of a document.
 
     The lead baseline of the original has the order 0, 1, 2..., and its oracle the labelled sentences and no limit.

@@ -27,28 +27,47 @@ class OriginalWriter(DocumentWriter):
 
     Example:
         >>> writer = OriginalWriter(settings, ["vocab.txt"])  # doctest: +SKIP
-        >>> writer.write("documents.tfrecord", [{"id": "1", "text": text, "summary": summary}])  # doctest: +SKIP
+        >>> writer.write(
+        ...     "documents.tfrecord", [{"id": "1", "text": text, "summary": summary}]
+        ... )  # doctest: +SKIP
         {'documents': 1, 'sentences': 12, ...}
     """
 
-    count_names = ("documents", "sentences", "pieces", "labelled_sentences", "empty", "short_documents",
-                   "short_sentences", "sentences_beyond", "labels_lost", "without_overlap")
+    count_names = (
+        "documents",
+        "sentences",
+        "pieces",
+        "labelled_sentences",
+        "empty",
+        "short_documents",
+        "short_sentences",
+        "sentences_beyond",
+        "labels_lost",
+        "without_overlap",
+    )
 
     def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
         super().__init__(settings, vocabularies)
         self._presumm = settings["legacy"] == "presumm"
         self._ids = {piece: i for i, piece in enumerate(self.word_pieces[0].vocabulary)}
-        if self._presumm and (missing := [token for token in TARGET_TOKENS if token not in self._ids]):
-            raise DataError(f"{vocabularies[0]}: has no {', '.join(missing)}, which PreSumm puts into summaries; take "
-                            "BERT's own vocabulary, or legacy 'bertsum'")
+        if self._presumm and (
+            missing := [token for token in TARGET_TOKENS if token not in self._ids]
+        ):
+            raise DataError(
+                f"{vocabularies[0]}: has no {', '.join(missing)}, which PreSumm puts into summaries; take "
+                "BERT's own vocabulary, or legacy 'bertsum'"
+            )
 
-    def _records_of(self, document: dict[str, Any], sentences: list[bytes],
-                    counts: collections.Counter) -> Iterator[bytes]:
+    def _records_of(
+        self, document: dict[str, Any], sentences: list[bytes], counts: collections.Counter
+    ) -> Iterator[bytes]:
         texts = [sentence.decode("utf-8", "replace") for sentence in sentences]
         labels = self._labels(document, texts)
         lower = self._presumm and self.settings["lowercase"]
         summary = document["summary"].lower() if lower else document["summary"]
-        example = self._example([text.lower() if lower else text for text in texts], summary, labels)
+        example = self._example(
+            [text.lower() if lower else text for text in texts], summary, labels
+        )
         if example.too_short:
             counts["short_documents"] += 1
             return
@@ -72,9 +91,16 @@ class OriginalWriter(DocumentWriter):
     def _example(self, texts: list[str], summary: str, labels: list[float]) -> Example:
         tokens, word_piece = [text.split() for text in texts], self.word_pieces[0]
         if self._presumm:
-            return presumm_example(tokens, [line.split() for line in summary.split("\n")], labels, self._ids)
-        return bertsum_example(tokens, labels, lambda lines: word_piece.tokenize(lines).to_list(), word_piece.cls_id,
-                               word_piece.sep_id)
+            return presumm_example(
+                tokens, [line.split() for line in summary.split("\n")], labels, self._ids
+            )
+        return bertsum_example(
+            tokens,
+            labels,
+            lambda lines: word_piece.tokenize(lines).to_list(),
+            word_piece.cls_id,
+            word_piece.sep_id,
+        )
 
     def _pieces_of(self, example: Example) -> list[list[int]]:
         """The pieces of each sentence, without its [CLS] and [SEP]."""

@@ -74,8 +74,12 @@ def prepare(
         >>> folder = pathlib.Path(tempfile.mkdtemp())
         >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "it", "rained", "."]
         >>> _ = (folder / "vocab.txt").write_text("\\n".join(pieces))
-        >>> _ = (folder / "corpus.jsonl").write_text(json.dumps({"text": "It rained. It is over.", "summary": "rain"}))
-        >>> counts = prepare(folder / "corpus.jsonl", folder / "records", folder, shards=1, progress=False)
+        >>> _ = (folder / "corpus.jsonl").write_text(
+        ...     json.dumps({"text": "It rained. It is over.", "summary": "rain"})
+        ... )
+        >>> counts = prepare(
+        ...     folder / "corpus.jsonl", folder / "records", folder, shards=1, progress=False
+        ... )
         >>> counts["documents"], counts["sentences"], counts["dropped"]
         (1, 2, 0)
     """
@@ -94,36 +98,70 @@ def prepare(
     }
     check_settings(
         settings | {"processes": processes},
-        {"summary_sentences": 1, "max_sentences": 1, "window_length": 3, "shards": 1, "processes": 1},
-        {"labels": ("greedy", "combination", "soft", "corpus"), "legacy": (None, *get_args(Program))})
+        {
+            "summary_sentences": 1,
+            "max_sentences": 1,
+            "window_length": 3,
+            "shards": 1,
+            "processes": 1,
+        },
+        {
+            "labels": ("greedy", "combination", "soft", "corpus"),
+            "legacy": (None, *get_args(Program)),
+        },
+    )
     if legacy and (labels == "soft" or newline != "line"):
-        raise Error(f"prepare: legacy is {legacy!r} with labels {labels!r} and newline {newline!r}; expected labels "
-                    "'greedy', 'combination' or 'corpus', and newline 'line': the original reads a sentence a line")
+        raise Error(
+            f"prepare: legacy is {legacy!r} with labels {labels!r} and newline {newline!r}; expected labels "
+            "'greedy', 'combination' or 'corpus', and newline 'line': the original reads a sentence a line"
+        )
     vocabulary = vocabulary_file(vocabulary)
 
     def names_for(size: int, left_out: collections.Counter) -> list[str]:
         if not size:
             counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
-            raise DataError(f"{corpus}: no document with a text and a summary (left out: {counts}); fill them in, or "
-                            "name the right columns")
+            raise DataError(
+                f"{corpus}: no document with a text and a summary (left out: {counts}); fill them in, or "
+                "name the right columns"
+            )
         return shard_names("documents", shards)
 
     return write_records(
-        out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
-        functools.partial(_usable, corpus, columns, labels == "corpus"), names_for,
-        functools.partial(_document_writer, settings, str(vocabulary)), processes=processes, progress=progress, run=run)
+        out_dir,
+        settings,
+        {"corpus": corpus, "vocabulary": vocabulary},
+        functools.partial(_usable, corpus, columns, labels == "corpus"),
+        names_for,
+        functools.partial(_document_writer, settings, str(vocabulary)),
+        processes=processes,
+        progress=progress,
+        run=run,
+    )
 
 
-def _usable(corpus: str | pathlib.Path, columns: dict[str, Any] | None, labelled: bool,
-            left_out: collections.Counter) -> Iterator[dict[str, Any]]:
+def _usable(
+    corpus: str | pathlib.Path,
+    columns: dict[str, Any] | None,
+    labelled: bool,
+    left_out: collections.Counter,
+) -> Iterator[dict[str, Any]]:
     """The documents with a text and a summary or labels, each once; the others are counted by the first reason."""
     left_out.update(empty=0, without_summary=0, duplicates=0)
     seen: set[bytes] = set()
-    for document in read_corpus(corpus, **{**({"labels": "labels"} if labelled else {}), **(columns or {})}):
+    for document in read_corpus(
+        corpus, **{**({"labels": "labels"} if labelled else {}), **(columns or {})}
+    ):
         key = fingerprint(document["text"], document["summary"])
         wanted = labelled or document["summary"].strip()
-        reason = ("empty" if not document["text"].strip() else "without_summary" if not wanted
-                  else "duplicates" if key in seen else None)
+        reason = (
+            "empty"
+            if not document["text"].strip()
+            else "without_summary"
+            if not wanted
+            else "duplicates"
+            if key in seen
+            else None
+        )
         if reason:
             left_out[reason] += 1
         else:

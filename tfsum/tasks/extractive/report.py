@@ -28,7 +28,9 @@ class Report:
             `difference_high`; and name -> `sentences`, mean number.
 
     Example:
-        >>> report = score_systems({"model": [["It rained."]]}, ["It rained."], baseline="model", samples=10)
+        >>> report = score_systems(
+        ...     {"model": [["It rained."]]}, ["It rained."], baseline="model", samples=10
+        ... )
         >>> report.systems["model"]["rouge1"]["f"]
         100.0
     """
@@ -44,7 +46,9 @@ class Report:
 
     def to_text(self) -> str:
         """The report as a table: F with its interval for each metric, then the difference to the baseline."""
-        lines = comparison_lines(self.systems, METRICS, "f", self.baseline, unit=" F", count="sentences")
+        lines = comparison_lines(
+            self.systems, METRICS, "f", self.baseline, unit=" F", count="sentences"
+        )
         settings = ", ".join(f"{name} {value}" for name, value in self.settings.items())
         return "\n".join([*lines, "", f"{self.documents} documents; {settings}"])
 
@@ -84,8 +88,13 @@ def score_systems(
 
     Example:
         >>> documents = [["It snowed.", "It rained."]]
-        >>> report = score_systems({"model": [["It rained."]]}, ["It rained."], documents=documents, sentences=1,
-        ...                        samples=10)
+        >>> report = score_systems(
+        ...     {"model": [["It rained."]]},
+        ...     ["It rained."],
+        ...     documents=documents,
+        ...     sentences=1,
+        ...     samples=10,
+        ... )
         >>> sorted(report.systems)
         ['lead', 'model', 'random']
     """
@@ -94,7 +103,9 @@ def score_systems(
         added = _baselines(documents, references, label, sentences, seed)
         taken = sorted(set(systems) & set(added))
         if taken:
-            raise Error(f"evaluate: the name {taken[0]!r} is a baseline's; give the system another name")
+            raise Error(
+                f"evaluate: the name {taken[0]!r} is a baseline's; give the system another name"
+            )
         systems |= added
     if baseline not in systems:
         raise Error(
@@ -102,7 +113,9 @@ def score_systems(
             "give it as a system, or give the documents"
         )
     _check_sizes(systems, references)
-    scores = {name: score_each(summaries, references, english) for name, summaries in systems.items()}
+    scores = {
+        name: score_each(summaries, references, english) for name, summaries in systems.items()
+    }
     settings = {
         "sentences": sentences,
         "words": "english" if english else "plain",
@@ -130,12 +143,18 @@ def _baselines(
 def _check_sizes(systems: Mapping[str, Summaries], references: Sequence) -> None:
     for name, summaries in systems.items():
         if len(summaries) != len(references):
-            raise Error(f"evaluate: {name!r} has {len(summaries)} summaries for {len(references)} references")
+            raise Error(
+                f"evaluate: {name!r} has {len(summaries)} summaries for {len(references)} references"
+            )
 
 
-def _table(scores: dict[str, np.ndarray], baseline: str, samples: int, seed: int) -> dict[str, dict]:
+def _table(
+    scores: dict[str, np.ndarray], baseline: str, samples: int, seed: int
+) -> dict[str, dict]:
     """Means, intervals and paired differences of (D, metrics, P R F) scores of each system."""
-    f = 100 * np.stack([values[:, :, 2] for values in scores.values()], axis=1)  # (D, systems, metrics)
+    f = 100 * np.stack(
+        [values[:, :, 2] for values in scores.values()], axis=1
+    )  # (D, systems, metrics)
     paired = f - 100 * scores[baseline][:, None, :, 2]
     columns = np.stack([f, paired], axis=-1)
     (means, (low, high)) = columns.mean(0), bootstrap_intervals(columns, samples, seed)

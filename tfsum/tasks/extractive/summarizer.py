@@ -24,16 +24,27 @@ class Summarizer(ExportedModel):
 
     @overload
     def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
-        self, texts: str, sentences: int = 3, block_trigrams: bool | None = None, newline: str | None = None
+        self,
+        texts: str,
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
     ) -> Summary: ...
 
     @overload
     def __call__(
-        self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool | None = None, newline: str | None = None
+        self,
+        texts: Sequence[str],
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
     ) -> list[Summary]: ...
 
     def __call__(
-        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool | None = None,
+        self,
+        texts: str | Sequence[str],
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> Summary | list[Summary]:
         """Summarizes texts.
@@ -55,8 +66,12 @@ class Summarizer(ExportedModel):
         if isinstance(texts, str):
             return self([texts], sentences, block_trigrams, newline)[0]
         texts = self._check(texts, sentences)
-        block = self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
-        return self._answers("summarize", texts, newline, max_sentences=sentences, block_trigrams=block)
+        block = (
+            self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
+        )
+        return self._answers(
+            "summarize", texts, newline, max_sentences=sentences, block_trigrams=block
+        )
 
     def score(self, text: str, newline: str | None = None) -> Summary:
         """Scores every sentence of a text: a `Summary` of all of them.
@@ -70,19 +85,27 @@ class Summarizer(ExportedModel):
         """
         return self._answers("score", check_texts([text]), newline)[0]
 
-    def _answers(self, signature: str, texts: list[str], newline: str | None, **options: Any) -> list[Summary]:
+    def _answers(
+        self, signature: str, texts: list[str], newline: str | None, **options: Any
+    ) -> list[Summary]:
         encoded, exported = [as_bytes(text) for text in texts], self.description["text"]["newline"]
         taken: Sequence[str | None] = [None] * len(texts)  # as the answer says
         if newline is not None and newline != exported:
             encoded, taken = rewrite_newlines(encoded, newline, exported)
         rows = self._ask(signature, {"text": encoded}, **options)
         expected = self.description.get("frequent", {}).get("share", 0.0)
-        return [summary_of(text, row, found or _newline(row, exported), expected)
-                for text, row, found in zip(texts, rows, taken)]
+        return [
+            summary_of(text, row, found or _newline(row, exported), expected)
+            for text, row, found in zip(texts, rows, taken)
+        ]
 
     def _check(self, texts: Any, sentences: int) -> list[str]:
         limit = self.description["max_sentences"]
-        if isinstance(sentences, bool) or not isinstance(sentences, int) or not 1 <= sentences <= limit:
+        if (
+            isinstance(sentences, bool)
+            or not isinstance(sentences, int)
+            or not 1 <= sentences <= limit
+        ):
             raise Error(
                 f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this model was "
                 "exported with; export it with a larger max_sentences for more"

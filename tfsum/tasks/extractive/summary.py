@@ -51,8 +51,14 @@ def summary_of(text: str, given: dict, newline: str, expected: float = 0.0) -> S
 
     Example:
         >>> import numpy as np
-        >>> given = {"count": 1, "start": np.array([0]), "end": np.array([10]), "score": np.array([0.5]),
-        ...          "coverage": 1.0, "known": 1.0}
+        >>> given = {
+        ...     "count": 1,
+        ...     "start": np.array([0]),
+        ...     "end": np.array([10]),
+        ...     "score": np.array([0.5]),
+        ...     "coverage": 1.0,
+        ...     "known": 1.0,
+        ... }
         >>> summary_of("It rained.", given, "sentence").sentences
         ['It rained.']
     """
@@ -63,7 +69,9 @@ def summary_of(text: str, given: dict, newline: str, expected: float = 0.0) -> S
     ]
     sentences = [text[start:end] for start, end in offsets]
     return Summary(
-        " ".join(sentence if newline == "sentence" else one_line(sentence) for sentence in sentences),
+        " ".join(
+            sentence if newline == "sentence" else one_line(sentence) for sentence in sentences
+        ),
         sentences,
         given["score"][:count].tolist(),
         offsets,
@@ -83,14 +91,28 @@ def _warnings(text: str, given: dict, expected: float) -> list[str]:
     known, coverage, found = float(given["known"]), float(given["coverage"]), []
     if not given["count"]:
         found.append("there is no sentence in the text")
-    few = expected and float(given.get("frequent", 1.0)) < FEW * expected and len(text.split()) >= WORDS_TO_JUDGE
+    few = (
+        expected
+        and float(given.get("frequent", 1.0)) < FEW * expected
+        and len(text.split()) >= WORDS_TO_JUDGE
+    )
     if few or known < KNOWN_ENOUGH:
-        what = (f"only {float(given['frequent']):.0%} of the words are frequent ones of the training corpus, which has "
-                f"{expected:.0%}" if few else f"only {known:.0%} of the words are in the model's vocabulary")
-        found.append(f"{what}: the text seems to be in a language that the model was not trained on, and the choice "
-                     "of sentences means little")
+        what = (
+            f"only {float(given['frequent']):.0%} of the words are frequent ones of the training corpus, which has "
+            f"{expected:.0%}"
+            if few
+            else f"only {known:.0%} of the words are in the model's vocabulary"
+        )
+        found.append(
+            f"{what}: the text seems to be in a language that the model was not trained on, and the choice "
+            "of sentences means little"
+        )
     if given.get("unpunctuated", False):
-        found.append("the text has hardly any full stop, so it was split by conjunctions and by length")
+        found.append(
+            "the text has hardly any full stop, so it was split by conjunctions and by length"
+        )
     if coverage < 1:
-        found.append(f"the model read {coverage:.1%} of the text: sentences longer than its window were cut")
+        found.append(
+            f"the model read {coverage:.1%} of the text: sentences longer than its window were cut"
+        )
     return found

@@ -38,7 +38,11 @@ from tfsum.training.recipe_writer import without_folders
 from tfsum.training.run import Run
 from tfsum.training.run_settings import RunSettings
 
-COLUMNS = ("id", "text", "summary")  # of the corpus; keys of [data] say what they are called if not so
+COLUMNS = (
+    "id",
+    "text",
+    "summary",
+)  # of the corpus; keys of [data] say what they are called if not so
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -90,16 +94,32 @@ class EvaluateSettings:
 
 def schema() -> dict[str, dict[str, Key]]:
     """The schema of a recipe: section -> key -> `Key`."""
-    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "window_length", "columns", "progress", *CASE_KEYS)
+    prepared = keys_of(
+        prepare,
+        "corpus",
+        "out_dir",
+        "vocabulary",
+        "window_length",
+        "columns",
+        "progress",
+        *CASE_KEYS,
+    )
     return {
-        "data": {"train": Key((str,)), "validation": Key((str,)), "records": Key((str,)),
-                 **{field: Key((str, type(None)), None) for field in COLUMNS},
-                 **{k: v for k, v in prepared.items() if k != "newline"}},
+        "data": {
+            "train": Key((str,)),
+            "validation": Key((str,)),
+            "records": Key((str,)),
+            **{field: Key((str, type(None)), None) for field in COLUMNS},
+            **{k: v for k, v in prepared.items() if k != "newline"},
+        },
         "text": {**CASE_KEYS, "newline": prepared["newline"]},
-        "model": {**keys_of(make_model), **keys_of(BertSumExt, "bert", "name"),
-                  **dict.fromkeys(("encoder", "start"), Key((str, type(None)), None)),
-                  # Unset rather than false and true: the runs of 0.1.0 have no such keys, and are resumed.
-                  **dict.fromkeys(("legacy", "pretrained"), Key((bool, type(None)), None))},
+        "model": {
+            **keys_of(make_model),
+            **keys_of(BertSumExt, "bert", "name"),
+            **dict.fromkeys(("encoder", "start"), Key((str, type(None)), None)),
+            # Unset rather than false and true: the runs of 0.1.0 have no such keys, and are resumed.
+            **dict.fromkeys(("legacy", "pretrained"), Key((bool, type(None)), None)),
+        },
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
     }
@@ -126,7 +146,9 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     check_rounding(model["round_words"], model["freeze_layers"])
     check_origin(model)
     encoder = local_folder(model["encoder"] or model["start"])
-    config = open_folder(encoder).config if is_pretrained(model) else read_json(encoder / "config.json")
+    config = (
+        open_folder(encoder).config if is_pretrained(model) else read_json(encoder / "config.json")
+    )
     check_segments(config, "a document, whose sentences take turns,")
     case = text_settings(encoder, text["lowercase"], text["strip_accents"])
     window_length = model["window_length"] or config["max_position_embeddings"]
@@ -134,16 +156,27 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     for split in ("train", "validation"):
         records[split] = pathlib.Path(data["records"]) / split
         counts = prepare(
-            data[split], records[split], encoder,
+            data[split],
+            records[split],
+            encoder,
             # Validation needs no soft labels, and its oracle is the report's.
-            labels=data["labels"] if split == "train" else "greedy", legacy=data["legacy"],
+            labels=data["labels"] if split == "train" else "greedy",
+            legacy=data["legacy"],
             columns={field: data[field] for field in COLUMNS if data[field] is not None} or None,
-            summary_sentences=data["summary_sentences"], temperature=data["temperature"],
-            max_sentences=data["max_sentences"], window_length=window_length, lowercase=bool(case["lowercase"]),
-            strip_accents=case["strip_accents"], newline=text["newline"], shards=data["shards"],
-            processes=data["processes"])
+            summary_sentences=data["summary_sentences"],
+            temperature=data["temperature"],
+            max_sentences=data["max_sentences"],
+            window_length=window_length,
+            lowercase=bool(case["lowercase"]),
+            strip_accents=case["strip_accents"],
+            newline=text["newline"],
+            shards=data["shards"],
+            processes=data["processes"],
+        )
         log(f"{split}: {format_counts(counts)}")
-    return TrainingData(encoder, {**case, "newline": text["newline"], "window_length": window_length}, records)
+    return TrainingData(
+        encoder, {**case, "newline": text["newline"], "window_length": window_length}, records
+    )
 
 
 def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSumExt:
@@ -151,22 +184,41 @@ def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertSu
     model = recipe["model"]
     make = make_model if is_pretrained(model) else start_model if model["start"] else random_model
     return make(
-        str(data.encoder), model["freeze_layers"], model["round_words"], model["hidden_dropout_prob"],
-        model["attention_probs_dropout_prob"], head=model["head"], pooling=model["pooling"],
-        length_input=model["length_input"], window_length=model["window_length"], head_layers=model["head_layers"],
-        head_num_heads=model["head_num_heads"], head_feed_forward_width=model["head_feed_forward_width"],
-        head_dropout=model["head_dropout"], legacy=bool(model["legacy"]), loss_reduction=model["loss_reduction"])
+        str(data.encoder),
+        model["freeze_layers"],
+        model["round_words"],
+        model["hidden_dropout_prob"],
+        model["attention_probs_dropout_prob"],
+        head=model["head"],
+        pooling=model["pooling"],
+        length_input=model["length_input"],
+        window_length=model["window_length"],
+        head_layers=model["head_layers"],
+        head_num_heads=model["head_num_heads"],
+        head_feed_forward_width=model["head_feed_forward_width"],
+        head_dropout=model["head_dropout"],
+        legacy=bool(model["legacy"]),
+        loss_reduction=model["loss_reduction"],
+    )
 
 
-def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt) -> "ExtractiveRun":
+def make_run(
+    recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertSumExt
+) -> "ExtractiveRun":
     """Makes the run of a recipe."""
-    (pieces, _), = load_columns(data.records["train"], "pieces")
+    ((pieces, _),) = load_columns(data.records["train"], "pieces")
     vocabulary = Vocabulary.from_file(data.encoder / "vocab.txt")
     frequent = frequent_words(pieces, vocabulary.words, vocabulary.unk_id)
-    return ExtractiveRun(model, data.records["train"], data.records["validation"], data.encoder,
-                         {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
-                         TrainSettings(**recipe["train"]), EvaluateSettings(**recipe["evaluate"]),
-                         recipe["data"]["legacy"])
+    return ExtractiveRun(
+        model,
+        data.records["train"],
+        data.records["validation"],
+        data.encoder,
+        {"text": data.text, "frequent": frequent, "recipe": without_folders(recipe)},
+        TrainSettings(**recipe["train"]),
+        EvaluateSettings(**recipe["evaluate"]),
+        recipe["data"]["legacy"],
+    )
 
 
 class ExtractiveRun(Run):
@@ -191,18 +243,35 @@ class ExtractiveRun(Run):
         PosixPath('runs/news/best')
     """
 
-    def __init__(self, model: BertSumExt, train_records: str | pathlib.Path, validation_records: str | pathlib.Path,
-                 vocabulary: str | pathlib.Path, model_settings: dict, settings: TrainSettings,
-                 evaluate: EvaluateSettings, legacy: Program | None = None) -> None:
+    def __init__(
+        self,
+        model: BertSumExt,
+        train_records: str | pathlib.Path,
+        validation_records: str | pathlib.Path,
+        vocabulary: str | pathlib.Path,
+        model_settings: dict,
+        settings: TrainSettings,
+        evaluate: EvaluateSettings,
+        legacy: Program | None = None,
+    ) -> None:
         if legacy and settings.max_windows > 1:
-            raise RecipeError(f"[train] max_windows is {settings.max_windows} and [data] legacy {legacy!r}; expected "
-                              "max_windows 1, since the original reads one window")
+            raise RecipeError(
+                f"[train] max_windows is {settings.max_windows} and [data] legacy {legacy!r}; expected "
+                "max_windows 1, since the original reads one window"
+            )
         with model.distribute_strategy.scope():
-            schedule = WarmUp(settings.learning_rate, settings.warmup_steps,
-                              settings.steps if settings.decay == "linear" else None)
+            schedule = WarmUp(
+                settings.learning_rate,
+                settings.warmup_steps,
+                settings.steps if settings.decay == "linear" else None,
+            )
             factor = encoder_factor(settings.encoder_learning_rate, settings.learning_rate)
-            optimizer = Adam(schedule, {"bert": factor}, global_clipnorm=settings.clip_norm or None,
-                             weight_decay=settings.weight_decay or None)
+            optimizer = Adam(
+                schedule,
+                {"bert": factor},
+                global_clipnorm=settings.clip_norm or None,
+                weight_decay=settings.weight_decay or None,
+            )
         super().__init__(model, optimizer, settings)
         self.model_settings = model_settings
         self._word_piece = WordPiece.from_file(pathlib.Path(vocabulary) / "vocab.txt")
@@ -210,15 +279,25 @@ class ExtractiveRun(Run):
         # Read once for each of the two numbers of windows; the first is not needed after the second is read.
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
         self.validation = ExtractiveValidation(
-            model, validation_records, settings.max_windows, self._word_piece, settings.tokens_per_batch,
-            evaluate.sentences, evaluate.selection, evaluate.block_trigrams, evaluate.documents)
+            model,
+            validation_records,
+            settings.max_windows,
+            self._word_piece,
+            settings.tokens_per_batch,
+            evaluate.sentences,
+            evaluate.selection,
+            evaluate.block_trigrams,
+            evaluate.documents,
+        )
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs the size of a pass and the scores of the lead baseline."""
         report = self._batcher(self.settings.max_windows).report()
-        log(f"one pass: {report['documents']} documents, {report['batches']} batches, padding "
+        log(
+            f"one pass: {report['documents']} documents, {report['batches']} batches, padding "
             f"{100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond max_windows, "
-            f"{report['sentences_cut']} cut")
+            f"{report['sentences_cut']} cut"
+        )
         self.state["lead"] = self.validation.lead()
         log(f"lead: {format_scores(self.state['lead'])}")
         return super().fit()
@@ -226,9 +305,15 @@ class ExtractiveRun(Run):
     def _make_batcher(self, max_windows: int) -> Batcher:
         """The batches of the training documents, so many windows of each."""
         ids = {"cls_id": self._word_piece.cls_id, "sep_id": self._word_piece.sep_id}
-        records, length, budget = self._train_records, self.model.window_length, self.settings.tokens_per_batch
+        records, length, budget = (
+            self._train_records,
+            self.model.window_length,
+            self.settings.tokens_per_batch,
+        )
         if self._legacy:
-            return OriginalBatcher(records, self._legacy, length, budget, self.settings.micro_batches, **ids)
+            return OriginalBatcher(
+                records, self._legacy, length, budget, self.settings.micro_batches, **ids
+            )
         return DocumentBatcher(load_windows(records, length, max_windows), budget, **ids)
 
     def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
@@ -247,9 +332,16 @@ class ExtractiveRun(Run):
     def rows(self, step: int) -> list[str]:
         """The ids of the documents of a step."""
         windows, since = self._phase(step - 1)
-        ids = [name.decode() for batch in read_records(self._train_records, ["id", "sentences"])
-               for name, sentences in zip(batch["id"].numpy(), batch["sentences"].to_list()) if sentences]
-        return [f"document {ids[number - 1]}" for number in self.batch_rows(self._batcher(windows), step - since)]
+        ids = [
+            name.decode()
+            for batch in read_records(self._train_records, ["id", "sentences"])
+            for name, sentences in zip(batch["id"].numpy(), batch["sentences"].to_list())
+            if sentences
+        ]
+        return [
+            f"document {ids[number - 1]}"
+            for number in self.batch_rows(self._batcher(windows), step - since)
+        ]
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""
@@ -261,6 +353,13 @@ class ExtractiveRun(Run):
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores beside lead's."""
-        self.model.save_pretrained(folder, self._word_piece.vocabulary, {
-            **self.model_settings, "validation": self.state["best"], "lead": self.state["lead"],
-            "seconds": round(self.state["seconds"])})
+        self.model.save_pretrained(
+            folder,
+            self._word_piece.vocabulary,
+            {
+                **self.model_settings,
+                "validation": self.state["best"],
+                "lead": self.state["lead"],
+                "seconds": round(self.state["seconds"]),
+            },
+        )

@@ -31,32 +31,57 @@ class ExtractiveValidation:
         documents: number of documents read, from the first; None is all.
 
     Example:
-        >>> validation = ExtractiveValidation(model, "records/validation", 1, word_piece, 8192)  # doctest: +SKIP
+        >>> validation = ExtractiveValidation(
+        ...     model, "records/validation", 1, word_piece, 8192
+        ... )  # doctest: +SKIP
         >>> validation.rouge(validation.probabilities())  # doctest: +SKIP
         {'rouge1': 41.2, 'rouge2': 19.0, 'rougeLsum': 37.7}
     """
 
-    def __init__(self, model: BertSumExt, records: Paths, max_windows: int, word_piece: WordPiece,
-                 tokens_per_batch: int, sentences: int = 3, selection: str = "score", block_trigrams: bool = True,
-                 documents: int | None = None) -> None:
+    def __init__(
+        self,
+        model: BertSumExt,
+        records: Paths,
+        max_windows: int,
+        word_piece: WordPiece,
+        tokens_per_batch: int,
+        sentences: int = 3,
+        selection: str = "score",
+        block_trigrams: bool = True,
+        documents: int | None = None,
+    ) -> None:
         if selection not in SELECTIONS:
-            raise RecipeError(f"selection is {selection!r}; expected one of {', '.join(SELECTIONS)}")
+            raise RecipeError(
+                f"selection is {selection!r}; expected one of {', '.join(SELECTIONS)}"
+            )
         self._documents = load_windows(records, model.window_length, max_windows)
         self._texts, self._references = _texts(records)
         if len(self._texts) != len(self._documents):
-            raise DataError(f"{records}: {len(self._texts)} texts for {len(self._documents)} documents; prepare again")
-        self._batcher = DocumentBatcher(self._documents, tokens_per_batch, cls_id=word_piece.cls_id,
-                                        sep_id=word_piece.sep_id)
-        self._words, self._count = is_word(word_piece.vocabulary), min(documents or len(self._texts), len(self._texts))
+            raise DataError(
+                f"{records}: {len(self._texts)} texts for {len(self._documents)} documents; prepare again"
+            )
+        self._batcher = DocumentBatcher(
+            self._documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id
+        )
+        self._words, self._count = (
+            is_word(word_piece.vocabulary),
+            min(documents or len(self._texts), len(self._texts)),
+        )
         self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
         self._workers = Workers(model.distribute_strategy)
-        self._predict = tf.function(model.predict_step, input_signature=[self._batcher.signature], autograph=False)
+        self._predict = tf.function(
+            model.predict_step, input_signature=[self._batcher.signature], autograph=False
+        )
 
     def probabilities(self) -> list[np.ndarray]:
         """The model's score of every sentence that it reads, a float array (S,) a document."""
         scores = [np.zeros(0, np.float32)] * self._count
-        batches = [rows for rows in (plan[plan < self._count] for plan in self._batcher.plan()) if len(rows)]
+        batches = [
+            rows
+            for rows in (plan[plan < self._count] for plan in self._batcher.plan())
+            if len(rows)
+        ]
         for rows, found in zip(batches, self._workers.map(self._scores_of, batches)):
             for row, values in zip(rows, found):
                 scores[row] = np.array(values, np.float32)
@@ -66,26 +91,48 @@ class ExtractiveValidation:
         """The scores of the sentences of some documents, one batch."""
         batch = self._batcher.assemble(rows)
         counts = (batch["sentence_starts"] >= 0).sum(1)
-        return [values[:count].tolist() for values, count in zip(self._predict(batch).numpy(), counts)]
+        return [
+            values[:count].tolist() for values, count in zip(self._predict(batch).numpy(), counts)
+        ]
 
     def rouge(self, scores: list[np.ndarray]) -> dict[str, float]:
         """ROUGE F (in points, 0 to 100) of the sentences chosen by these scores: rouge1, rouge2, rougeLsum."""
-        every, lengths, texts = self._documents, [len(s) for s in scores], self._texts[: len(scores)]
+        every, lengths, texts = (
+            self._documents,
+            [len(s) for s in scores],
+            self._texts[: len(scores)],
+        )
         pieces = None
         if self.selection == "expected_rouge":
-            first, counts = (a[: every.first_sentence[len(scores)]] for a in (every.first_piece, every.piece_counts))
+            first, counts = (
+                a[: every.first_sentence[len(scores)]]
+                for a in (every.first_piece, every.piece_counts)
+            )
             row, place = ragged_places(counts)
-            pieces = tf.RaggedTensor.from_nested_row_lengths(every.pieces[first[row] + place], [lengths, counts])
+            pieces = tf.RaggedTensor.from_nested_row_lengths(
+                every.pieces[first[row] + place], [lengths, counts]
+            )
         chosen, _ = select_sentences(
-            tf.RaggedTensor.from_row_lengths(np.concatenate(scores), lengths), tf.ragged.constant(texts, ragged_rank=1),
-            tf.fill([len(scores)], self.sentences), tf.fill([len(scores)], self.block_trigrams), self.sentences,
-            pieces, self._words)
-        chosen = [[text[i].decode(errors="replace") for i in row if i >= 0] for text, row in zip(texts, chosen.numpy())]
+            tf.RaggedTensor.from_row_lengths(np.concatenate(scores), lengths),
+            tf.ragged.constant(texts, ragged_rank=1),
+            tf.fill([len(scores)], self.sentences),
+            tf.fill([len(scores)], self.block_trigrams),
+            self.sentences,
+            pieces,
+            self._words,
+        )
+        chosen = [
+            [text[i].decode(errors="replace") for i in row if i >= 0]
+            for text, row in zip(texts, chosen.numpy())
+        ]
         return score_summaries(chosen, self._references[: self._count])
 
     def lead(self) -> dict[str, float]:
         """ROUGE F of the first sentences of each document."""
-        first = [[text.decode(errors="replace") for text in texts[: self.sentences]] for texts in self._texts]
+        first = [
+            [text.decode(errors="replace") for text in texts[: self.sentences]]
+            for texts in self._texts
+        ]
         return score_summaries(first[: self._count], self._references[: self._count])
 
 

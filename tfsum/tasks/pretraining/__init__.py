@@ -1,6 +1,10 @@
 """Pretraining a BERT on documents by masked words and next sentences (Devlin et al. 2019, section 3.1)."""
 
-MODEL_KIND, EXPORT_KIND, VERB = "bert_for_pretraining", None, None  # an encoder is trained further, not served
+MODEL_KIND, EXPORT_KIND, VERB = (
+    "bert_for_pretraining",
+    None,
+    None,
+)  # an encoder is trained further, not served
 
 
 def owns(config: dict) -> bool:

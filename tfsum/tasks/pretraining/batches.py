@@ -24,7 +24,9 @@ class SentencePairs:
         labels: (N,) int32 next-sentence labels: 0 is next, 1 is not, -1 is one segment alone.
 
     Example:
-        >>> pairs = SentencePairs(np.array([5, 6, 7, 8]), np.array([3, 1]), np.array([2, 1]), np.array([1, -1]))
+        >>> pairs = SentencePairs(
+        ...     np.array([5, 6, 7, 8]), np.array([3, 1]), np.array([2, 1]), np.array([1, -1])
+        ... )
         >>> len(pairs), pairs.length.tolist(), pairs.start.tolist(), pairs.some(1).pieces.tolist()
         (2, [6, 3], [0, 3], [5, 6, 7])
     """
@@ -53,7 +55,9 @@ class SentencePairs:
             return self
         kept = np.arange(number) * len(self) // number
         pieces = [self.pieces[self.start[i] : self.start[i] + self.counts[i]] for i in kept]
-        return SentencePairs(np.concatenate(pieces), self.counts[kept], self.first_counts[kept], self.labels[kept])
+        return SentencePairs(
+            np.concatenate(pieces), self.counts[kept], self.first_counts[kept], self.labels[kept]
+        )
 
 
 def load_sentence_pairs(paths: Paths) -> SentencePairs:
@@ -101,7 +105,9 @@ class SentencePairBatcher(Batcher):
         >>> batch = batcher.assemble(np.array([0]))  # not masked yet
         >>> batch["token_ids"].tolist(), batch["segment_ids"].tolist()
         ([[2, 5, 6, 3, 7, 3]], [[0, 0, 0, 0, 1, 1]])
-        >>> sorted(next(batcher.dataset(training=False).as_numpy_iterator()))  # doctest: +NORMALIZE_WHITESPACE
+        >>> sorted(
+        ...     next(batcher.dataset(training=False).as_numpy_iterator())
+        ... )  # doctest: +NORMALIZE_WHITESPACE
         ['masked_lm_ids', 'masked_lm_positions', 'masked_lm_weights', 'next_sentence_labels', 'segment_ids',
          'token_ids']
     """
@@ -110,10 +116,20 @@ class SentencePairBatcher(Batcher):
     signature: ClassVar = {
         **dict.fromkeys(("token_ids", "segment_ids"), tf.TensorSpec((None, None), tf.int32)),
         "next_sentence_labels": tf.TensorSpec((None,), tf.int32),
-        "record": tf.TensorSpec((None,), tf.int64), "epoch": tf.TensorSpec((), tf.int64)}
+        "record": tf.TensorSpec((None,), tf.int64),
+        "epoch": tf.TensorSpec((), tf.int64),
+    }
 
-    def __init__(self, pairs: SentencePairs, tokens_per_batch: int, *, masking: Masking, cls_id: int, sep_id: int,
-                 static_masks: bool = False) -> None:
+    def __init__(
+        self,
+        pairs: SentencePairs,
+        tokens_per_batch: int,
+        *,
+        masking: Masking,
+        cls_id: int,
+        sep_id: int,
+        static_masks: bool = False,
+    ) -> None:
         super().__init__(pairs.length, tokens_per_batch)
         self._pairs, self._masking, self._static_masks = pairs, masking, static_masks
         self._cls_id, self._sep_id, self.counts = cls_id, sep_id, {"pairs": len(pairs)}
@@ -123,15 +139,21 @@ class SentencePairBatcher(Batcher):
         counts, first, length = pairs.counts[rows], pairs.first_counts[rows], pairs.length[rows]
         row, place = ragged_places(counts)
         token_ids = np.zeros((len(rows), self.width(pairs.length, rows)), np.int32)
-        token_ids[row, place + 1 + (place >= first[row])] = pairs.pieces[pairs.start[rows][row] + place]
+        token_ids[row, place + 1 + (place >= first[row])] = pairs.pieces[
+            pairs.start[rows][row] + place
+        ]
         token_ids[:, 0] = self._cls_id
         token_ids[np.arange(len(rows)), first + 1] = self._sep_id
         token_ids[np.arange(len(rows)), length - 1] = self._sep_id
         positions = np.arange(token_ids.shape[1])
         second = (positions > first[:, None] + 1) & (positions < length[:, None])
-        return {"token_ids": token_ids, "segment_ids": second.astype(np.int32),
-                "next_sentence_labels": pairs.labels[rows], "record": rows.astype(np.int64),
-                "epoch": 0 if self._static_masks else epoch}
+        return {
+            "token_ids": token_ids,
+            "segment_ids": second.astype(np.int32),
+            "next_sentence_labels": pairs.labels[rows],
+            "record": rows.astype(np.int64),
+            "epoch": 0 if self._static_masks else epoch,
+        }
 
     def transform(self, batches: tf.data.Dataset) -> tf.data.Dataset:
         def mask(batch: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:

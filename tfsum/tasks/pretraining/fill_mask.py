@@ -32,8 +32,12 @@ class Guess:
     probability: float
 
 
-def fill_mask(text: str, model: str | os.PathLike | BertForPretraining, k: int = 5,
-              word_piece: WordPiece | None = None) -> list[list[Guess]]:
+def fill_mask(
+    text: str,
+    model: str | os.PathLike | BertForPretraining,
+    k: int = 5,
+    word_piece: WordPiece | None = None,
+) -> list[list[Guess]]:
     """Predicts the pieces behind every [MASK] of a text.
 
     Each mask is predicted independently, with all masks in place, as in pretraining.
@@ -56,8 +60,15 @@ def fill_mask(text: str, model: str | os.PathLike | BertForPretraining, k: int =
     Example:
         >>> from tfsum.text.word_piece import WordPiece
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain"]
-        >>> model = BertForPretraining({"vocab_size": 6, "hidden_size": 8, "num_hidden_layers": 1,
-        ...                             "num_attention_heads": 2, "intermediate_size": 16})
+        >>> model = BertForPretraining(
+        ...     {
+        ...         "vocab_size": 6,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     }
+        ... )
         >>> (guesses,) = fill_mask("rain [MASK]", model, k=2, word_piece=WordPiece(words))
         >>> len(guesses)
         2
@@ -66,30 +77,47 @@ def fill_mask(text: str, model: str | os.PathLike | BertForPretraining, k: int =
         raise Error(f"fill_mask: the text is {type(text).__name__}; expected one str")
     parts = text.split(MASK)
     if len(parts) < 2:
-        raise Error(f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be guessed")
+        raise Error(
+            f"fill_mask: the text {text[:60]!r} has no {MASK}; write {MASK} where a word is to be guessed"
+        )
     if isinstance(model, str | os.PathLike):
         model, word_piece = _load(model)
     elif not isinstance(model, BertForPretraining):
-        raise Error(f"fill_mask: the model is a {type(model).__name__}; expected a model folder with a "
-                    "masked-language-model head, or a BertForPretraining")
+        raise Error(
+            f"fill_mask: the model is a {type(model).__name__}; expected a model folder with a "
+            "masked-language-model head, or a BertForPretraining"
+        )
     elif word_piece is None:
-        raise Error("fill_mask: a model without its folder needs its tokenizer: fill_mask(text, model, "
-                    "word_piece=WordPiece.from_file(...))")
+        raise Error(
+            "fill_mask: a model without its folder needs its tokenizer: fill_mask(text, model, "
+            "word_piece=WordPiece.from_file(...))"
+        )
     if word_piece.mask_id is None:
-        raise CheckpointError(f"fill_mask: the vocabulary has no {MASK}; the model was not pretrained on masked words")
+        raise CheckpointError(
+            f"fill_mask: the vocabulary has no {MASK}; the model was not pretrained on masked words"
+        )
     vocabulary = word_piece.vocabulary
     if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= len(vocabulary):
-        raise Error(f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word pieces")
+        raise Error(
+            f"fill_mask: k is {k!r}; expected a whole number from 1 to {len(vocabulary)}, the word pieces"
+        )
     ids = np.array([masked_ids(parts, word_piece)], np.int32)
     if ids.shape[1] > (longest := model.bert.config["max_position_embeddings"]):
-        raise Error(f"fill_mask: {ids.shape[1]} tokens in a row, and the model has positions for {longest}; cut the "
-                    "text around what is to be guessed")
+        raise Error(
+            f"fill_mask: {ids.shape[1]} tokens in a row, and the model has positions for {longest}; cut the "
+            "text around what is to be guessed"
+        )
     places = np.flatnonzero(ids[0] == word_piece.mask_id)[None]
-    logits = np.asarray(model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"])[0]
+    logits = np.asarray(
+        model({"token_ids": ids, "masked_lm_positions": places}, training=False)["masked_lm_logits"]
+    )[0]
     shifted = np.exp(logits - logits.max(-1, keepdims=True, initial=-np.inf))
     probabilities = shifted / shifted.sum(-1, keepdims=True)
     best = np.argsort(-probabilities, axis=-1, kind="stable")[:, :k]
-    return [[Guess(vocabulary[i], float(row[i])) for i in order] for row, order in zip(probabilities, best)]
+    return [
+        [Guess(vocabulary[i], float(row[i])) for i in order]
+        for row, order in zip(probabilities, best)
+    ]
 
 
 def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
@@ -108,14 +136,19 @@ def masked_ids(parts: list[str], word_piece: WordPiece) -> list[int]:
 
     Example:
         >>> from tfsum.text.word_piece import WordPiece
-        >>> masked_ids(["rain ", ""], WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "."]))
+        >>> masked_ids(
+        ...     ["rain ", ""],
+        ...     WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "."]),
+        ... )
         [2, 5, 4, 3]
     """
     before, *later = (part.rstrip() for part in parts)
-    first, stop, *rest = word_piece.tokenize([before, ".", *(f".{part}" for part in later)]).to_list()
+    first, stop, *rest = word_piece.tokenize(
+        [before, ".", *(f".{part}" for part in later)]
+    ).to_list()
     ids = [word_piece.cls_id, *first]
     for pieces in rest:
-        ids += [word_piece.mask_id, *pieces[len(stop):]]
+        ids += [word_piece.mask_id, *pieces[len(stop) :]]
     return [*ids, word_piece.sep_id]
 
 
@@ -126,12 +159,18 @@ def _load(folder: str | os.PathLike) -> tuple[BertForPretraining, WordPiece]:
 
     stored = open_folder(folder)
     if stored.name("cls.predictions.bias", False)[0] not in stored.tensors:
-        raise CheckpointError(f"{stored.source}: has no masked-language-model head (cls.predictions), it holds "
-                              f"{stored.parts()}; a bare encoder has none: use the pretrained model with its heads, or "
-                              "pretrain it")
+        raise CheckpointError(
+            f"{stored.source}: has no masked-language-model head (cls.predictions), it holds "
+            f"{stored.parts()}; a bare encoder has none: use the pretrained model with its heads, or "
+            "pretrain it"
+        )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*has no pooler")  # the predictions do not use it
+        warnings.filterwarnings(
+            "ignore", message=".*has no pooler"
+        )  # the predictions do not use it
         model = BertForPretraining.from_stored(stored, warn=False)
     place = pathlib.Path(stored.source)
-    place = place if place.is_dir() else place.parent  # the source of a Google folder is a prefix in it
+    place = (
+        place if place.is_dir() else place.parent
+    )  # the source of a Google folder is a prefix in it
     return model, WordPiece.from_file(place / "vocab.txt", **read_text_settings(place))

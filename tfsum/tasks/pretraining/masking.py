@@ -11,7 +11,10 @@ import tensorflow as tf
 from tfsum.errors import Error
 from tfsum.text.word_piece import Vocabulary
 
-MASKED, KEPT = 0.8, 0.1  # shares of the chosen tokens; the others become a random piece (Devlin et al. 2019, 3.1)
+MASKED, KEPT = (
+    0.8,
+    0.1,
+)  # shares of the chosen tokens; the others become a random piece (Devlin et al. 2019, 3.1)
 _DRAWS = 3  # numbers a position: the order of its word, what becomes of it, which random piece
 _LAST = 2**63 - 1
 
@@ -38,28 +41,45 @@ class Masking:
 
     Example:
         >>> masking = Masking(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "rain", "snow"])
-        >>> masked = masking(tf.constant([[2, 5, 6, 5, 3]]), tf.constant(0, tf.int64), tf.constant([7], tf.int64))
+        >>> masked = masking(
+        ...     tf.constant([[2, 5, 6, 5, 3]]), tf.constant(0, tf.int64), tf.constant([7], tf.int64)
+        ... )
         >>> masked["masked_lm_positions"].shape.as_list()
         [1, 1]
     """
 
-    def __init__(self, vocabulary: Sequence[str], share: float = 0.15, max_predictions: int = 20,
-                 whole_words: bool = False, seed: int = 0) -> None:
+    def __init__(
+        self,
+        vocabulary: Sequence[str],
+        share: float = 0.15,
+        max_predictions: int = 20,
+        whole_words: bool = False,
+        seed: int = 0,
+    ) -> None:
         if not 0 < share <= 1 or max_predictions < 1:
-            raise Error(f"Masking: share is {share} and max_predictions {max_predictions}; expected more than 0 and at "
-                        "most 1, and 1 or more")
+            raise Error(
+                f"Masking: share is {share} and max_predictions {max_predictions}; expected more than 0 and at "
+                "most 1, and 1 or more"
+            )
         words = Vocabulary(vocabulary)
         if words.mask_id is None:
-            raise Error("Masking: the vocabulary has no [MASK], the piece that replaces a hidden token; add a line "
-                        "[MASK]")
+            raise Error(
+                "Masking: the vocabulary has no [MASK], the piece that replaces a hidden token; add a line "
+                "[MASK]"
+            )
         self._share, self._most, self._seed = share, max_predictions, seed
         self._special = [words.pad_id, words.cls_id, words.sep_id]
         self._mask_id = words.mask_id
         self._inside = [whole_words and word.startswith("##") for word in words.words]
-        self._ordinary = [i for i, word in enumerate(words.words) if not (word[0] == "[" and word[-1] == "]")
-                          or len(word) < 3]
+        self._ordinary = [
+            i
+            for i, word in enumerate(words.words)
+            if not (word[0] == "[" and word[-1] == "]") or len(word) < 3
+        ]
 
-    def __call__(self, token_ids: tf.Tensor, epoch: tf.Tensor, record: tf.Tensor) -> dict[str, tf.Tensor]:
+    def __call__(
+        self, token_ids: tf.Tensor, epoch: tf.Tensor, record: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
         """Masks a batch.
 
         Args:
@@ -76,33 +96,47 @@ class Masking:
         chosen = self._chosen(token_ids, random[..., 0])
         masked = tf.where(chosen, self._hidden(token_ids, random), token_ids)
         counts = tf.reduce_sum(tf.cast(chosen, tf.int32), 1)
-        width = tf.maximum(tf.reduce_max(counts), 1)  # also of no row, a device's share of a small batch
+        width = tf.maximum(
+            tf.reduce_max(counts), 1
+        )  # also of no row, a device's share of a small batch
         # A stable sort of "not chosen" brings the chosen positions to the front and leaves them in order.
         positions = tf.argsort(tf.cast(~chosen, tf.int32), axis=1, stable=True)[:, :width]
         real = tf.range(width) < counts[:, None]
         positions = tf.where(real, positions, 0)
         labels = tf.where(real, tf.gather(token_ids, positions, batch_dims=1), 0)
-        return {"token_ids": masked, "masked_lm_positions": positions, "masked_lm_ids": labels,
-                "masked_lm_weights": tf.cast(real, tf.float32)}
+        return {
+            "token_ids": masked,
+            "masked_lm_positions": positions,
+            "masked_lm_ids": labels,
+            "masked_lm_weights": tf.cast(real, tf.float32),
+        }
 
     def _random(self, token_ids: tf.Tensor, epoch: tf.Tensor, record: tf.Tensor) -> tf.Tensor:
         """(B, T, 3) uint64 random numbers of each position."""
         key = mix(mix(tf.constant(self._seed % 2**64, tf.uint64)) + tf.cast(epoch, tf.uint64))
         key = mix(key + tf.cast(record, tf.uint64))
         places = tf.range(tf.shape(token_ids, tf.int64)[1] * _DRAWS)
-        return tf.reshape(stream(key[:, None], places), tf.concat([tf.shape(token_ids), [_DRAWS]], 0))
+        return tf.reshape(
+            stream(key[:, None], places), tf.concat([tf.shape(token_ids), [_DRAWS]], 0)
+        )
 
     def _chosen(self, token_ids: tf.Tensor, random: tf.Tensor) -> tf.Tensor:
         """The tokens to be predicted: bool (B, T)."""
         candidate = tf.reduce_all(token_ids[..., None] != tf.constant(self._special), -1)
         # A piece inside a word joins the word before it, unless a special token is between them.
-        joins = tf.gather(tf.constant(self._inside), token_ids) & candidate & tf.roll(candidate, 1, 1)
-        word = tf.cumsum(tf.cast(candidate & ~joins, tf.int32), 1) - 1  # (B, T), each token's; -1 before the first
+        joins = (
+            tf.gather(tf.constant(self._inside), token_ids) & candidate & tf.roll(candidate, 1, 1)
+        )
+        word = (
+            tf.cumsum(tf.cast(candidate & ~joins, tf.int32), 1) - 1
+        )  # (B, T), each token's; -1 before the first
         sizes = _sizes(word, candidate)
         order = tf.cast(tf.bitwise.right_shift(random, tf.constant(1, tf.uint64)), tf.int64)
         shuffled = tf.argsort(tf.where(sizes > 0, order, _LAST), axis=1)
         taken = _take(tf.gather(sizes, shuffled, batch_dims=1), self._number(token_ids))
-        taken = tf.gather(taken, tf.argsort(shuffled, axis=1), batch_dims=1)  # back into the order of the words
+        taken = tf.gather(
+            taken, tf.argsort(shuffled, axis=1), batch_dims=1
+        )  # back into the order of the words
         return tf.gather(taken, tf.maximum(word, 0), batch_dims=1) & candidate
 
     def _number(self, token_ids: tf.Tensor) -> tf.Tensor:
@@ -117,9 +151,13 @@ class Masking:
         fate = tf.cast(tf.bitwise.right_shift(random[..., 1], shift), tf.float64) / 2**32
         # The upper half of a number times the count, halved again: evenly from 0 to below the count.
         place = tf.bitwise.right_shift(
-            tf.bitwise.right_shift(random[..., 2], shift) * tf.cast(len(self._ordinary), tf.uint64), shift)
+            tf.bitwise.right_shift(random[..., 2], shift) * tf.cast(len(self._ordinary), tf.uint64),
+            shift,
+        )
         piece = tf.gather(tf.constant(self._ordinary), tf.cast(place, tf.int32))
-        return tf.where(fate < MASKED, self._mask_id, tf.where(fate < MASKED + KEPT, token_ids, piece))
+        return tf.where(
+            fate < MASKED, self._mask_id, tf.where(fate < MASKED + KEPT, token_ids, piece)
+        )
 
 
 def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
@@ -127,7 +165,9 @@ def _sizes(word: tf.Tensor, candidate: tf.Tensor) -> tf.Tensor:
     shape = tf.shape(word)
     place = tf.maximum(word, 0) + tf.range(shape[0])[:, None] * shape[1]
     pieces = tf.reshape(tf.cast(candidate, tf.int32), [-1])
-    return tf.reshape(tf.math.unsorted_segment_sum(pieces, tf.reshape(place, [-1]), shape[0] * shape[1]), shape)
+    return tf.reshape(
+        tf.math.unsorted_segment_sum(pieces, tf.reshape(place, [-1]), shape[0] * shape[1]), shape
+    )
 
 
 def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
@@ -144,7 +184,11 @@ def _take(sizes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
 
     def body(k: tf.Tensor, left: tf.Tensor, taken: tf.Tensor) -> tuple[tf.Tensor, ...]:
         takes = (sizes[:, k] <= left) & (sizes[:, k] > 0)
-        return k + 1, left - tf.where(takes, sizes[:, k], 0), taken | (takes[:, None] & (columns == k))
+        return (
+            k + 1,
+            left - tf.where(takes, sizes[:, k], 0),
+            taken | (takes[:, None] & (columns == k)),
+        )
 
     def more(k: tf.Tensor, left: tf.Tensor, taken: tf.Tensor) -> tf.Tensor:
         return (k < tf.shape(sizes)[1]) & tf.reduce_any(left > 0)
@@ -168,7 +212,9 @@ def mix(numbers: tf.Tensor) -> tf.Tensor:
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         shifted = tf.bitwise.right_shift(numbers, tf.constant(shift, tf.uint64))
         numbers = tf.bitwise.bitwise_xor(numbers, shifted) * tf.constant(factor, tf.uint64)
-    return tf.bitwise.bitwise_xor(numbers, tf.bitwise.right_shift(numbers, tf.constant(31, tf.uint64)))
+    return tf.bitwise.bitwise_xor(
+        numbers, tf.bitwise.right_shift(numbers, tf.constant(31, tf.uint64))
+    )
 
 
 _GOLDEN = 0x9E3779B97F4A7C15  # 2**64 divided by the golden ratio

@@ -72,8 +72,13 @@ class Pair:
     kind: str
 
 
-def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, rng: random.Random,
-               counts: collections.Counter) -> Iterator[Pair]:
+def draw_pairs(
+    documents: Sequence[Document],
+    index: int,
+    options: PairOptions,
+    rng: random.Random,
+    counts: collections.Counter,
+) -> Iterator[Pair]:
     """Draws the segment pairs of one pass over a document.
 
     Args:
@@ -95,7 +100,9 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
     Example:
         >>> documents = [[[5], [6], [7], [8]], [[9], [10]]]
         >>> counts = collections.Counter()
-        >>> pairs = list(draw_pairs(documents, 0, PairOptions(max_length=16), random.Random(0), counts))
+        >>> pairs = list(
+        ...     draw_pairs(documents, 0, PairOptions(max_length=16), random.Random(0), counts)
+        ... )
         >>> all(pair.kind in LABELS for pair in pairs), counts["pieces_cut"]
         (True, 0)
     """
@@ -116,11 +123,15 @@ def draw_pairs(documents: Sequence[Document], index: int, options: PairOptions, 
         if not pairs:
             kind = "one_segment"
         elif end - start == 1 or rng.random() < 0.5:
-            second, kind = _false_second(documents, index, (start, middle), target - len(first), options, rng)
+            second, kind = _false_second(
+                documents, index, (start, middle), target - len(first), options, rng
+            )
             end = middle  # the sentences of the true second segment are used again
         else:
             second, kind = _joined(document[middle:end]), "next"
-        cut = truncate_pair(first, second, options.max_pieces, None if options.next_sentence == "even" else rng)
+        cut = truncate_pair(
+            first, second, options.max_pieces, None if options.next_sentence == "even" else rng
+        )
         counts.update({kind: 1, "pieces_cut": cut, "pairs_cut": int(cut > 0)})
         yield Pair(first, second, kind)
         start = end
@@ -137,9 +148,11 @@ def one_document(source: str) -> str:
         >>> one_document("books.txt")[:29]
         'books.txt: found one document'
     """
-    return (f"{source}: found one document, expected two or more: a false next sentence comes from another document; "
-            "add documents (those of a text file are parted by an empty line), or take next_sentence 'none' for masked "
-            "words alone")
+    return (
+        f"{source}: found one document, expected two or more: a false next sentence comes from another document; "
+        "add documents (those of a text file are parted by an empty line), or take next_sentence 'none' for masked "
+        "words alone"
+    )
 
 
 def _reaching(document: Document, start: int, target: int, least: int) -> int:
@@ -160,31 +173,46 @@ def _fitting(document: Document, start: int, target: int, least: int) -> int:
     return end
 
 
-def _false_second(documents: Sequence[Document], index: int, first: tuple[int, int], target: int,
-                  options: PairOptions, rng: random.Random) -> tuple[list[int], str]:
+def _false_second(
+    documents: Sequence[Document],
+    index: int,
+    first: tuple[int, int],
+    target: int,
+    options: PairOptions,
+    rng: random.Random,
+) -> tuple[list[int], str]:
     """Sentences that do not follow the first segment, and their kind; `first` says which sentences that is made of."""
     document = documents[index]
     if options.same_document_share and rng.random() < options.same_document_share:
         start, middle = first
-        places = start + max(0, len(document) - middle - 1)  # neither of the first segment nor right after it
+        places = start + max(
+            0, len(document) - middle - 1
+        )  # neither of the first segment nor right after it
         if places:
             place = rng.randrange(places)
             before = place < start
             place += 0 if before else middle + 1 - start
-            return _joined(document[place : _reaching(document[:start] if before else document, place, target, 1)]), (
-                "same_document")
+            return _joined(
+                document[
+                    place : _reaching(document[:start] if before else document, place, target, 1)
+                ]
+            ), ("same_document")
     other = index
     while other == index:  # the original gives up after ten draws and takes the document itself
         other = rng.randint(0, len(documents) - 1)
     place = rng.randint(0, len(documents[other]) - 1)
-    return _joined(documents[other][place : _reaching(documents[other], place, target, 1)]), "other_document"
+    return _joined(
+        documents[other][place : _reaching(documents[other], place, target, 1)]
+    ), "other_document"
 
 
 def _joined(sentences: Document) -> list[int]:
     return list(itertools.chain.from_iterable(sentences))
 
 
-def truncate_pair(first: list[int], second: list[int], max_pieces: int, rng: random.Random | None = None) -> int:
+def truncate_pair(
+    first: list[int], second: list[int], max_pieces: int, rng: random.Random | None = None
+) -> int:
     """Removes pieces of the longer segment until both fit.
 
     Args:

@@ -24,15 +24,27 @@ class SentencePairWriter(RecordWriter):
         {'documents': 10, 'sentences': 120, 'pairs': 31, ...}
     """
 
-    count_names = ("documents", "sentences", "pairs", *PAIR_COUNTS, "pieces", "unknown_pieces", "empty",
-                   "empty_sentences")
+    count_names = (
+        "documents",
+        "sentences",
+        "pairs",
+        *PAIR_COUNTS,
+        "pieces",
+        "unknown_pieces",
+        "empty",
+        "empty_sentences",
+    )
 
     def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
         super().__init__(settings, vocabularies)
-        self._options = PairOptions(**{field.name: settings[field.name] for field in dataclasses.fields(PairOptions)})
+        self._options = PairOptions(
+            **{field.name: settings[field.name] for field in dataclasses.fields(PairOptions)}
+        )
         self._splitter = SentenceSplitter(newline=settings["newline"])
 
-    def records(self, name: str, documents: Iterator[str], counts: collections.Counter) -> Iterator[bytes]:
+    def records(
+        self, name: str, documents: Iterator[str], counts: collections.Counter
+    ) -> Iterator[bytes]:
         (word_piece,) = self.word_pieces
         tokenized = list(self._tokenized(documents, counts))
         # Of the shard alone: one written again, by whichever process, has the same pairs.
@@ -46,7 +58,9 @@ class SentencePairWriter(RecordWriter):
                     counts["unknown_pieces"] += pieces.count(word_piece.unk_id)
                     yield make_sentence_pair_record(pieces, len(pair.first), LABELS[pair.kind])
 
-    def _tokenized(self, documents: Iterator[str], counts: collections.Counter) -> Iterator[list[list[int]]]:
+    def _tokenized(
+        self, documents: Iterator[str], counts: collections.Counter
+    ) -> Iterator[list[list[int]]]:
         """The documents that have any, as sentences of pieces."""
         for batch in batched(documents, _SPLIT_TOGETHER):
             sentences = self._splitter.split(batch)["sentences"]

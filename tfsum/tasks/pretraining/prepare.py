@@ -73,7 +73,9 @@ def prepare(
         Error: an argument is impossible, or `out_dir` was prepared with other settings.
 
     Example:
-        >>> prepare("books.txt.gz", "records/books", "minilm", max_length=64, shards=4)  # doctest: +SKIP
+        >>> prepare(
+        ...     "books.txt.gz", "records/books", "minilm", max_length=64, shards=4
+        ... )  # doctest: +SKIP
         {'documents': 1000, 'sentences': 41234, 'pairs': 5210, ...}
     """
     settings: dict[str, Any] = {
@@ -93,9 +95,11 @@ def prepare(
         "shards": shards,
     }
     # The shortest pair is [CLS] a [SEP] b [SEP].
-    check_settings(settings | {"processes": processes},
-                   {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1},
-                   {"next_sentence": get_args(NextSentence), "part": ("all", "training", "held_out")})
+    check_settings(
+        settings | {"processes": processes},
+        {"max_length": 5, "duplicates": 1, "shards": 1, "processes": 1},
+        {"next_sentence": get_args(NextSentence), "part": ("all", "training", "held_out")},
+    )
     for name in ("same_document_share", "short_share", "held_out_share"):
         if not 0 <= settings[name] <= 1:
             raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
@@ -104,27 +108,48 @@ def prepare(
     def names_for(size: int, left_out: collections.Counter) -> list[str]:
         if not size:
             counts = ", ".join(f"{count} {name}" for name, count in left_out.items())
-            raise DataError(f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give more "
-                            "documents, or hold out another share of them (held_out_share, of a recipe "
-                            "validation_share)")
+            raise DataError(
+                f"{corpus}: no document with a text in part {part!r} (left out: {counts}); give more "
+                "documents, or hold out another share of them (held_out_share, of a recipe "
+                "validation_share)"
+            )
         if size == 1 and next_sentence != "none":
-            raise DataError(one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it"))
+            raise DataError(
+                one_document(str(corpus) if part == "all" else f"{corpus}, part {part!r} of it")
+            )
         return shard_names("pairs", min(shards, max(1, size // 2)))
 
     counts = write_records(
-        out_dir, settings, {"corpus": corpus, "vocabulary": vocabulary},
-        functools.partial(_usable, corpus, text, part, held_out_share), names_for,
-        functools.partial(_pair_writer, settings, str(vocabulary)), processes=processes, progress=progress, run=run)
+        out_dir,
+        settings,
+        {"corpus": corpus, "vocabulary": vocabulary},
+        functools.partial(_usable, corpus, text, part, held_out_share),
+        names_for,
+        functools.partial(_pair_writer, settings, str(vocabulary)),
+        processes=processes,
+        progress=progress,
+        run=run,
+    )
     if not counts["pairs"]:
-        why = ("none has two sentences; take next_sentence 'none' for masked words alone, or another way to read a "
-               "new line" if counts["documents"] else
-               "their sentences are of control characters alone, which are not read; look at the file's encoding")
-        raise DataError(f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}")
+        why = (
+            "none has two sentences; take next_sentence 'none' for masked words alone, or another way to read a "
+            "new line"
+            if counts["documents"]
+            else "their sentences are of control characters alone, which are not read; look at the file's encoding"
+        )
+        raise DataError(
+            f"{corpus}: its {counts['documents'] + counts['empty']} documents give no pair: {why}"
+        )
     return counts
 
 
-def _usable(corpus: str | pathlib.Path, text: str, part: str, held_out_share: float,
-            left_out: collections.Counter) -> Iterator[str]:
+def _usable(
+    corpus: str | pathlib.Path,
+    text: str,
+    part: str,
+    held_out_share: float,
+    left_out: collections.Counter,
+) -> Iterator[str]:
     """The documents with a text, each once, in NFC; the others are counted."""
     left_out.update(empty=0, duplicate_documents=0, other_part=0)
     seen: set[bytes] = set()

@@ -99,14 +99,24 @@ class EvaluateSettings:
 
 def schema() -> dict[str, dict[str, Key]]:
     """The schema of a recipe: section -> key -> `Key`."""
-    prepared = keys_of(prepare, "corpus", "out_dir", "vocabulary", "part", "held_out_share", "progress", *CASE_KEYS)
+    prepared = keys_of(
+        prepare, "corpus", "out_dir", "vocabulary", "part", "held_out_share", "progress", *CASE_KEYS
+    )
     return {
-        "data": {"train": Key((str,)), "validation": Key((str, type(None)), None),
-                 "validation_share": Key((float,), 0.02), "records": Key((str,)),
-                 **{k: v for k, v in prepared.items() if k != "newline"}},
-        "text": {**CASE_KEYS, "newline": prepared["newline"],
-                 "vocabulary": Key((str, type(None)), None), "vocabulary_size": Key((int, type(None)), None),
-                 "reversible": Key((bool,), True)},
+        "data": {
+            "train": Key((str,)),
+            "validation": Key((str, type(None)), None),
+            "validation_share": Key((float,), 0.02),
+            "records": Key((str,)),
+            **{k: v for k, v in prepared.items() if k != "newline"},
+        },
+        "text": {
+            **CASE_KEYS,
+            "newline": prepared["newline"],
+            "vocabulary": Key((str, type(None)), None),
+            "vocabulary_size": Key((int, type(None)), None),
+            "reversible": Key((bool,), True),
+        },
         "model": keys_of(make_model, "vocabulary_size"),
         "train": keys_of(TrainSettings),
         "evaluate": keys_of(EvaluateSettings),
@@ -134,9 +144,13 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     data, text, model = (recipe[section] for section in ("data", "text", "model"))
     vocabulary, settings = _vocabulary(data, text, model["encoder"])
     config = None if model["encoder"] is None else open_folder(model["encoder"]).config
-    longest = model["max_position_embeddings"] if config is None else config["max_position_embeddings"]
+    longest = (
+        model["max_position_embeddings"] if config is None else config["max_position_embeddings"]
+    )
     if data["max_length"] > longest:
-        raise RecipeError(f"[data] max_length is {data['max_length']}; the model has positions for {longest} tokens")
+        raise RecipeError(
+            f"[data] max_length is {data['max_length']}; the model has positions for {longest} tokens"
+        )
     if config is not None and data["next_sentence"] != "none":
         check_segments(config, "a pair of sentences ([data] next_sentence)")
     case = {"lowercase": settings["lowercase"], "strip_accents": settings["strip_accents"]}
@@ -144,24 +158,32 @@ def prepare_data(recipe: dict[str, dict[str, Any]]) -> TrainingData:
     return TrainingData(settings, WordPiece.from_file(vocabulary, **case), records)
 
 
-def _vocabulary(data: dict[str, Any], text: dict[str, Any], encoder: str | None) -> tuple[pathlib.Path, dict]:
+def _vocabulary(
+    data: dict[str, Any], text: dict[str, Any], encoder: str | None
+) -> tuple[pathlib.Path, dict]:
     """The vocab.txt, and the text settings that the model folder will remember."""
     ready, size = text["vocabulary"], text["vocabulary_size"]
     if [encoder, ready, size].count(None) != 2:
-        raise RecipeError(f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size {size}; "
-                          "expected one of the three: an encoder, which has its vocabulary, a vocab.txt for a new "
-                          "model, or the size of a vocabulary to be learned from the corpus")
+        raise RecipeError(
+            f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size {size}; "
+            "expected one of the three: an encoder, which has its vocabulary, a vocab.txt for a new "
+            "model, or the size of a vocabulary to be learned from the corpus"
+        )
     if size is None:
         place = pathlib.Path(ready) if encoder is None else local_folder(encoder)
         case = text_settings(place, text["lowercase"], text["strip_accents"])
         return vocabulary_file(place), {**case, "max_length": data["max_length"]}
     case = {"lowercase": bool(text["lowercase"]), "strip_accents": text["strip_accents"]}
     folder = pathlib.Path(data["records"]) / "vocabulary"
-    file = corpus_vocabulary(data["train"], folder, data["text"], size, reversible=text["reversible"], **case)
+    file = corpus_vocabulary(
+        data["train"], folder, data["text"], size, reversible=text["reversible"], **case
+    )
     return file, {**case, "max_length": data["max_length"]}
 
 
-def _prepare_splits(data: dict[str, Any], vocabulary: pathlib.Path, text: dict[str, Any]) -> dict[str, pathlib.Path]:
+def _prepare_splits(
+    data: dict[str, Any], vocabulary: pathlib.Path, text: dict[str, Any]
+) -> dict[str, pathlib.Path]:
     """The folders of the records: "train", "validation" and, with a next-sentence task, "same_document"."""
     own = data["validation"] is None  # part of the training corpus is held out
     splits = {"train": data["same_document_share"], "validation": 0.0}
@@ -172,14 +194,24 @@ def _prepare_splits(data: dict[str, Any], vocabulary: pathlib.Path, text: dict[s
         training = split == "train"
         folders[split] = pathlib.Path(data["records"]) / split
         counts = prepare(
-            data["train"] if own or training else data["validation"], folders[split], vocabulary, text=data["text"],
-            max_length=data["max_length"], next_sentence=data["next_sentence"],
-            same_document_share=same_document_share, short_share=data["short_share"],
-            duplicates=data["duplicates"] if training else 1, lowercase=text["lowercase"],
-            strip_accents=text["strip_accents"], newline=text["newline"],
+            data["train"] if own or training else data["validation"],
+            folders[split],
+            vocabulary,
+            text=data["text"],
+            max_length=data["max_length"],
+            next_sentence=data["next_sentence"],
+            same_document_share=same_document_share,
+            short_share=data["short_share"],
+            duplicates=data["duplicates"] if training else 1,
+            lowercase=text["lowercase"],
+            strip_accents=text["strip_accents"],
+            newline=text["newline"],
             part="all" if not own else "training" if training else "held_out",
-            held_out_share=data["validation_share"] if own else 0.0, seed=data["seed"], shards=data["shards"],
-            processes=data["processes"])
+            held_out_share=data["validation_share"] if own else 0.0,
+            seed=data["seed"],
+            shards=data["shards"],
+            processes=data["processes"],
+        )
         log(f"{split}: {format_counts(counts)}")
     return folders
 
@@ -187,21 +219,38 @@ def _prepare_splits(data: dict[str, Any], vocabulary: pathlib.Path, text: dict[s
 def build_model(recipe: dict[str, dict[str, Any]], data: TrainingData) -> BertForPretraining:
     """Builds the model of a recipe, with new weights or those of its encoder."""
     model = recipe["model"]
-    return make_model(len(data.word_piece.vocabulary), model["encoder"], model["size"],
-                      model["max_position_embeddings"], model["hidden_dropout_prob"],
-                      model["attention_probs_dropout_prob"])
+    return make_model(
+        len(data.word_piece.vocabulary),
+        model["encoder"],
+        model["size"],
+        model["max_position_embeddings"],
+        model["hidden_dropout_prob"],
+        model["attention_probs_dropout_prob"],
+    )
 
 
-def make_run(recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertForPretraining) -> "PretrainingRun":
+def make_run(
+    recipe: dict[str, dict[str, Any]], data: TrainingData, model: BertForPretraining
+) -> "PretrainingRun":
     """Makes the run of a recipe."""
-    return PretrainingRun(model, data.records, data.word_piece,
-                          {"text": data.text, "recipe": without_folders(recipe)}, TrainSettings(**recipe["train"]),
-                          EvaluateSettings(**recipe["evaluate"]))
+    return PretrainingRun(
+        model,
+        data.records,
+        data.word_piece,
+        {"text": data.text, "recipe": without_folders(recipe)},
+        TrainSettings(**recipe["train"]),
+        EvaluateSettings(**recipe["evaluate"]),
+    )
 
 
-def make_model(vocabulary_size: int, encoder: str | None = None, size: Size = "mini",
-               max_position_embeddings: int = 512, hidden_dropout_prob: float = 0.1,
-               attention_probs_dropout_prob: float = 0.1) -> BertForPretraining:
+def make_model(
+    vocabulary_size: int,
+    encoder: str | None = None,
+    size: Size = "mini",
+    max_position_embeddings: int = 512,
+    hidden_dropout_prob: float = 0.1,
+    attention_probs_dropout_prob: float = 0.1,
+) -> BertForPretraining:
     """Builds a BertForPretraining with new weights, or with those of an encoder and, where it has none, new heads.
 
     Args:
@@ -222,11 +271,20 @@ def make_model(vocabulary_size: int, encoder: str | None = None, size: Size = "m
         >>> make_model(vocabulary_size=10, size="tiny").bert.config["hidden_size"]
         128
     """
-    dropout = {"hidden_dropout_prob": hidden_dropout_prob, "attention_probs_dropout_prob": attention_probs_dropout_prob}
+    dropout = {
+        "hidden_dropout_prob": hidden_dropout_prob,
+        "attention_probs_dropout_prob": attention_probs_dropout_prob,
+    }
     if encoder is not None:
         return BertForPretraining.from_stored(open_folder(encoder), warn=False, **dropout)
-    model = BertForPretraining({**PRESETS[size], "vocab_size": vocabulary_size,
-                                "max_position_embeddings": max_position_embeddings, **dropout})
+    model = BertForPretraining(
+        {
+            **PRESETS[size],
+            "vocab_size": vocabulary_size,
+            "max_position_embeddings": max_position_embeddings,
+            **dropout,
+        }
+    )
     model.build()
     return model
 
@@ -248,37 +306,75 @@ class PretrainingRun(Run):
         PosixPath('runs/bert/best')
     """
 
-    def __init__(self, model: BertForPretraining, records: dict[str, pathlib.Path], word_piece: WordPiece,
-                 model_settings: dict, settings: TrainSettings, evaluate: EvaluateSettings) -> None:
+    def __init__(
+        self,
+        model: BertForPretraining,
+        records: dict[str, pathlib.Path],
+        word_piece: WordPiece,
+        model_settings: dict,
+        settings: TrainSettings,
+        evaluate: EvaluateSettings,
+    ) -> None:
         encoder_rate = settings.encoder_learning_rate
-        factor = encoder_factor(settings.learning_rate if encoder_rate is None else encoder_rate,
-                                settings.learning_rate)
+        factor = encoder_factor(
+            settings.learning_rate if encoder_rate is None else encoder_rate, settings.learning_rate
+        )
         with model.distribute_strategy.scope():
-            optimizer = Adam(BertWarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
-                             {"bert": factor, "pooler": 1.0}, epsilon=1e-6, weight_decay=settings.weight_decay,
-                             bias_correction=settings.bias_correction, global_clipnorm=settings.clip_norm or None)
+            optimizer = Adam(
+                BertWarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
+                {"bert": factor, "pooler": 1.0},
+                epsilon=1e-6,
+                weight_decay=settings.weight_decay,
+                bias_correction=settings.bias_correction,
+                global_clipnorm=settings.clip_norm or None,
+            )
             optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         model.next_sentence_weight = settings.next_sentence_weight
         super().__init__(model, optimizer, settings)
         self.model_settings, self._word_piece = model_settings, word_piece
         self._pairs = load_sentence_pairs(records["train"])
-        masking = Masking(word_piece.vocabulary, settings.masked_share, settings.max_predictions, settings.whole_words,
-                          settings.seed)
+        masking = Masking(
+            word_piece.vocabulary,
+            settings.masked_share,
+            settings.max_predictions,
+            settings.whole_words,
+            settings.seed,
+        )
         ids = {"cls_id": word_piece.cls_id, "sep_id": word_piece.sep_id}
-        self._batcher = SentencePairBatcher(self._pairs, settings.tokens_per_batch, masking=masking,
-                                            static_masks=settings.static_masks, **ids)
-        self.validation = PretrainingValidation(model, records["validation"], records.get("same_document"), masking,
-                                                settings.tokens_per_batch, pairs=evaluate.pairs, **ids)
+        self._batcher = SentencePairBatcher(
+            self._pairs,
+            settings.tokens_per_batch,
+            masking=masking,
+            static_masks=settings.static_masks,
+            **ids,
+        )
+        self.validation = PretrainingValidation(
+            model,
+            records["validation"],
+            records.get("same_document"),
+            masking,
+            settings.tokens_per_batch,
+            pairs=evaluate.pairs,
+            **ids,
+        )
 
     def fit(self) -> pathlib.Path:
         """See `Run.fit`; first logs what a pass over the pairs holds, and what the most frequent piece scores."""
         report = self._batcher.report()
-        log(f"one pass: {report['pairs']} pairs, {report['tokens']} tokens, {report['batches']} batches, padding "
-            f"{100 * report['padding']:.1f} %")
+        log(
+            f"one pass: {report['pairs']} pairs, {report['tokens']} tokens, {report['batches']} batches, padding "
+            f"{100 * report['padding']:.1f} %"
+        )
         guess = int(np.bincount(self._pairs.pieces).argmax())
-        self.state["unigram"] = {"piece": self._word_piece.vocabulary[guess],
-                                 "masked_lm_accuracy": self.validation.unigram_accuracy(guess)}
-        log("unigram guess {piece!r}: masked_lm_accuracy {masked_lm_accuracy:.2f}".format(**self.state["unigram"]))
+        self.state["unigram"] = {
+            "piece": self._word_piece.vocabulary[guess],
+            "masked_lm_accuracy": self.validation.unigram_accuracy(guess),
+        }
+        log(
+            "unigram guess {piece!r}: masked_lm_accuracy {masked_lm_accuracy:.2f}".format(
+                **self.state["unigram"]
+            )
+        )
         best = super().fit()
         log(table(self.state["history"]))
         return best
@@ -301,9 +397,16 @@ class PretrainingRun(Run):
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder, with its scores beside the unigram guess's."""
-        self.model.save_pretrained(folder, self._word_piece.vocabulary, {
-            **self.model_settings, "validation": self.state["best"], "unigram": self.state["unigram"],
-            "seconds": round(self.state["seconds"])})
+        self.model.save_pretrained(
+            folder,
+            self._word_piece.vocabulary,
+            {
+                **self.model_settings,
+                "validation": self.state["best"],
+                "unigram": self.state["unigram"],
+                "seconds": round(self.state["seconds"]),
+            },
+        )
 
 
 def table(history: list[dict[str, float]]) -> str:
@@ -318,5 +421,11 @@ def table(history: list[dict[str, float]]) -> str:
         1000  7.50
     """
     names = list(history[0])
-    rows = [names, *([str(row["step"]), *(f"{row[name]:.2f}" for name in names[1:])] for row in history)]
-    return "\n".join("  ".join(cell.rjust(len(name)) for cell, name in zip(row, names, strict=True)) for row in rows)
+    rows = [
+        names,
+        *([str(row["step"]), *(f"{row[name]:.2f}" for name in names[1:])] for row in history),
+    ]
+    return "\n".join(
+        "  ".join(cell.rjust(len(name)) for cell, name in zip(row, names, strict=True))
+        for row in rows
+    )

@@ -27,20 +27,40 @@ class PretrainingValidation:
         pairs: how many are read of each folder, evenly spread; None is all.
 
     Example:
-        >>> PretrainingValidation(model, "records/validation", None, masking, 4096, 2, 3).scores()  # doctest: +SKIP
+        >>> PretrainingValidation(
+        ...     model, "records/validation", None, masking, 4096, 2, 3
+        ... ).scores()  # doctest: +SKIP
         {'masked_lm_accuracy': 41.7, 'loss': 3.05}
     """
 
-    def __init__(self, model: BertForPretraining, records: str | pathlib.Path,
-                 same_document_records: str | pathlib.Path | None, masking: Masking, tokens_per_batch: int,
-                 cls_id: int, sep_id: int, pairs: int | None = None) -> None:
-        batchers = [SentencePairBatcher(load_sentence_pairs(folder).some(pairs), tokens_per_batch, masking=masking,
-                                        cls_id=cls_id, sep_id=sep_id)
-                    for folder in (records, same_document_records) if folder is not None]
+    def __init__(
+        self,
+        model: BertForPretraining,
+        records: str | pathlib.Path,
+        same_document_records: str | pathlib.Path | None,
+        masking: Masking,
+        tokens_per_batch: int,
+        cls_id: int,
+        sep_id: int,
+        pairs: int | None = None,
+    ) -> None:
+        batchers = [
+            SentencePairBatcher(
+                load_sentence_pairs(folder).some(pairs),
+                tokens_per_batch,
+                masking=masking,
+                cls_id=cls_id,
+                sep_id=sep_id,
+            )
+            for folder in (records, same_document_records)
+            if folder is not None
+        ]
         self._sets = [batcher.dataset(training=False) for batcher in batchers]
         self._weight = model.next_sentence_weight
         self._workers = Workers(model.distribute_strategy)
-        self._sums = tf.function(lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False)
+        self._sums = tf.function(
+            lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False
+        )
 
     def scores(self) -> dict[str, float]:
         """Accuracies in points, 0 to 100, and the loss.
@@ -50,14 +70,21 @@ class PretrainingValidation:
             of other documents, and `same_document_accuracy`, with those of the same; `loss`, that of training, on the
             pairs of the first folder.
         """
-        (masks, pairs), *others = [np.sum(self._workers.map(lambda batch: self._sums(batch).numpy().tolist(), batches),
-                                          axis=0) for batches in self._sets]
+        (masks, pairs), *others = [
+            np.sum(
+                self._workers.map(lambda batch: self._sums(batch).numpy().tolist(), batches), axis=0
+            )
+            for batches in self._sets
+        ]
         scores = {"masked_lm_accuracy": _percent(masks)}
         if pairs[0]:
             scores["next_sentence_accuracy"] = _percent(pairs)
         for _, same_document in others:
             scores["same_document_accuracy"] = _percent(same_document)
-        return {**scores, "loss": float(masks[2] / masks[0] + self._weight * pairs[2] / max(1.0, pairs[0]))}
+        return {
+            **scores,
+            "loss": float(masks[2] / masks[0] + self._weight * pairs[2] / max(1.0, pairs[0])),
+        }
 
     def unigram_accuracy(self, guess: int) -> float:
         """The masked-word accuracy, in points, of one guess for all masks: the piece that is the most frequent."""
@@ -74,8 +101,9 @@ def _sums(model: BertForPretraining, batch: dict[str, tf.Tensor]) -> tf.Tensor:
     labels = batch["next_sentence_labels"]
     rows = []
     for logits, true, weight in (
-            (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"]),
-            (outputs["next_sentence_logits"], ops.maximum(labels, 0), ops.cast(labels >= 0, "float32"))):
+        (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"]),
+        (outputs["next_sentence_logits"], ops.maximum(labels, 0), ops.cast(labels >= 0, "float32")),
+    ):
         right = ops.cast(ops.cast(ops.argmax(logits, axis=-1), "int32") == true, "float32")
         loss = ops.sparse_categorical_crossentropy(true, logits, from_logits=True)
         rows.append(ops.stack([ops.sum(weight), ops.sum(right * weight), ops.sum(loss * weight)]))
