@@ -1,9 +1,10 @@
-"""Largest differences between tfsum's BERT and google-research/bert and transformers (torch), as a table.
+"""Largest differences between tfsum's BERT and google-research/bert and transformers (torch), as a
+table.
 
-Google's values are in the folder given by `--google` (../shared/parity/google_bert_tiny); its README describes how they
-were produced. The values of transformers are in tests/fixtures. They are recomputed if torch and transformers are
-installed (`pip install '.[reference]'`); transformers then also reads the folders that tfsum wrote. The exit status is
-1 if a difference exceeds its tolerance.
+Google's values are in the folder given by `--google` (../shared/parity/google_bert_tiny); its
+README describes how they were produced. The values of transformers are in tests/fixtures. They are
+recomputed if torch and transformers are installed (`pip install '.[reference]'`); transformers then
+also reads the folders that tfsum wrote. The exit status is 1 if a difference exceeds its tolerance.
 
     python benchmarks/agreement.py
     python benchmarks/agreement.py --google FOLDER --minilm FOLDER_OF_MINILM
@@ -84,7 +85,8 @@ Rows = Iterator[tuple[str, Comparisons]]  # the label of a table row, and what i
 
 
 def google_rows(google: GoogleFixture, folder: pathlib.Path) -> Rows:
-    """Comparison with google-research/bert, and conversion back to its format; files are written to `folder`."""
+    """Comparison with google-research/bert, and conversion back to its format; files are written to
+    `folder`."""
     outputs = [
         row
         for i in BATCHES
@@ -209,8 +211,8 @@ def show(title: str, rows: Rows) -> bool:
         over = [name for difference, tolerance, name, _ in measured if difference > tolerance]
         difference, tolerance, _, _ = max(measured)
         print(
-            f"{what:<58} {sum(row[3] for row in measured):>9,} {difference:>19.2e} {tolerance:>10.0e} "
-            f"{'NOT OK: ' + ', '.join(over) if over else 'ok'}",
+            f"{what:<58} {sum(row[3] for row in measured):>9,} {difference:>19.2e}"
+            f" {tolerance:>10.0e} {'NOT OK: ' + ', '.join(over) if over else 'ok'}",
             flush=True,
         )
         fine &= not over
@@ -299,7 +301,8 @@ def main() -> int:
                 )
         else:
             print(
-                "left out: the installed transformers, and tfsum's folders read by it; pip install '.[reference]'"
+                "left out: the installed transformers, and tfsum's folders read by it; pip install"
+                " '.[reference]'"
             )
         fine = [show(title, rows) for title, rows in parts]
     return 0 if all(fine) else 1

@@ -14,7 +14,8 @@ Comparisons = Iterator[tuple[str, np.ndarray, np.ndarray, float]]
 
 
 def named_arrays(model: BertForPretraining, values, name_of: Callable) -> dict[str, np.ndarray]:
-    """Arrays of the model's trainable variables, named and transposed as in a file (`name_of`, see `StoredModel`)."""
+    """Arrays of the model's trainable variables, named and transposed as in a file (`name_of`, see
+    `StoredModel`)."""
     layers = model.bert.config["num_hidden_layers"]
     names = {
         path: (name, transposed)

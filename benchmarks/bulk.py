@@ -1,11 +1,14 @@
-"""Many files, and one large one: seconds, memory, what the terminal shows, Ctrl-C, and the second run of the command.
+"""Many files, and one large one: seconds, memory, what the terminal shows, Ctrl-C, and the second
+run of the command.
 
-    python benchmarks/bulk.py --corpus ../shared/data/news/validation.jsonl.gz --files 2000 --megabytes 5
+    python benchmarks/bulk.py --corpus ../shared/data/news/validation.jsonl.gz --files 2000
+    --megabytes 5
 
-Writes the texts of the corpus as files (again from the first where it has fewer), summarizes the folder on a terminal
-(`tfsum summarize -r FOLDER -o OUTPUT`), interrupts that once by Ctrl-C and starts it again, and summarizes one file of
-many texts. Prints a JSON line for each: seconds, the largest memory of the process, exit status, the answers that are
-there, and the last lines of the terminal.
+Writes the texts of the corpus as files (again from the first where it has fewer), summarizes the
+folder on a terminal (`tfsum summarize -r FOLDER -o OUTPUT`), interrupts that once by Ctrl-C and
+starts it again, and summarizes one file of many texts. Prints a JSON line for each: seconds, the
+largest memory of the process, exit status, the answers that are there, and the last lines of the
+terminal.
 """
 
 import argparse
@@ -27,7 +30,8 @@ COMMAND = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 
 
 def on_terminal(words: list[str], interrupt: float | None = None) -> dict:
-    """Runs `tfsum` with these words on a terminal of its own; Ctrl-C is pressed after `interrupt` seconds."""
+    """Runs `tfsum` with these words on a terminal of its own; Ctrl-C is pressed after `interrupt`
+    seconds."""
     begin = time.monotonic()
     process, terminal = pty.fork()
     if not process:

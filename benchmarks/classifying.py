@@ -1,13 +1,16 @@
-"""Accuracy and F1 of a classifier compared with TF-IDF and logistic regression (scikit-learn) on the same data.
+"""Accuracy and F1 of a classifier compared with TF-IDF and logistic regression (scikit-learn) on
+the same data.
 
-The baseline is trained on the whole training file of the model's recipe, including the share that the recipe holds out
-(the model selects its best step on that share). Its two hyperparameters, the regularization strength and the n-gram
-lengths, are selected by cross-validation on that file only. Each system is evaluated once on the test file. The
-difference is paired: both systems are resampled on the same texts.
+The baseline is trained on the whole training file of the model's recipe, including the share that
+the recipe holds out (the model selects its best step on that share). Its two hyperparameters, the
+regularization strength and the n-gram lengths, are selected by cross-validation on that file only.
+Each system is evaluated once on the test file. The difference is paired: both systems are resampled
+on the same texts.
 
     pip install scikit-learn
-    python benchmarks/classifying.py runs/bert_classify_disaster_tweets/best ../shared/data/disaster_tweets/test.tsv.gz
-    python benchmarks/classifying.py runs/bert_classify_nsmc_ko/best ../shared/data/nsmc_ko/test.tsv.gz \\
+    python benchmarks/classifying.py runs/bert_classify_disaster_tweets/best
+    ../shared/data/disaster_tweets/test.tsv.gz python benchmarks/classifying.py
+    runs/bert_classify_nsmc_ko/best ../shared/data/nsmc_ko/test.tsv.gz \\
         --analyzer characters --other runs/bert_classify_nsmc_ko_new/best
 """
 
@@ -23,14 +26,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 
 from tfsum.models import BertClassifier
-from tfsum.tasks.classification.batches import pack_texts
-from tfsum.tasks.classification.prepare import LabelledTexts, read_labelled
-from tfsum.tasks.classification.report import evaluate_labels
-from tfsum.tasks.classification.validation import ClassificationValidation
+from tfsum.tasks.bert_classifier.batches import LabelledTexts, pack_texts, read_labelled
+from tfsum.tasks.bert_classifier.report import evaluate_labels
+from tfsum.tasks.bert_classifier.train import ClassificationValidation
 from tfsum.text.word_piece import WordPiece
 
 BASELINE = "tf-idf, logistic regression"
-# scikit-learn's words are sequences of letters and digits; "char_wb" are characters within word boundaries.
+# scikit-learn's words are sequences of letters and digits; "char_wb" are characters within word
+# boundaries.
 ANALYZERS = {"words": ("word", [(1, 1), (1, 2)]), "characters": ("char_wb", [(1, 4), (2, 5)])}
 STRENGTHS = [0.3, 1.0, 3.0, 10.0]
 
@@ -50,15 +53,17 @@ def answers_of_model(folder: str, texts: LabelledTexts) -> tuple[np.ndarray, tup
     )
     packed = pack_texts(texts, model.label_names, word_piece, text["max_length"])
     print(json.dumps({"model": folder, **packed.counts}))
-    return ClassificationValidation(model, packed, 4096).probabilities().argmax(
-        1
-    ), model.label_names
+    return (
+        ClassificationValidation(model, packed, 4096).probabilities().argmax(1),
+        model.label_names,
+    )
 
 
 def answers_of_baseline(
     train: LabelledTexts, texts: LabelledTexts, label_names, analyzer: str
 ) -> np.ndarray:
-    """Label indices predicted by TF-IDF with logistic regression, with hyperparameters selected on `train`."""
+    """Label indices predicted by TF-IDF with logistic regression, with hyperparameters selected on
+    `train`."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.model_selection import GridSearchCV

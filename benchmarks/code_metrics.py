@@ -1,10 +1,26 @@
-"""How much code a tree of tfsum holds, and how it hangs together; reads the source alone, without TensorFlow.
+"""Measures Python source: the structure of tfsum, or the style of any package. Imports nothing that
+it measures.
 
     python benchmarks/code_metrics.py TREE [OTHER_TREE]
+    python benchmarks/code_metrics.py --style PACKAGE [OTHER_PACKAGE...]
 
-prints for each tree a column: files, lines and code lines of each package of tfsum/ (a folder of it, and each of
-tfsum/tasks/), arrows between packages, circles, long functions, call splats, and blocks that stand there twice.
-A code line holds code: comments, docstrings and blank lines are not counted.
+The first prints a column for each checkout of tfsum: files, lines and code lines of each package of
+tfsum/ (a folder of it, and each of tfsum/tasks/), imports between packages, circles, long
+functions, call splats, and blocks that stand there twice. A code line holds code: comments,
+docstrings and blank lines are not counted.
+
+The second prints a row for each folder of Python files. Its columns:
+
+    files            number of files, and median/p90/max of their lines
+    functions        number of functions, and median/p90/max of their code lines
+    statements       nodes of `ast`; docstrings and lone constants such as `...` are not counted
+    comments         comments per 100 lines
+    blank            blank lines per 100 lines of function bodies
+    over 100         lines of more than 100 columns per 100 lines that are not blank
+    a if b else c    conditional expressions per 100 lines of function bodies
+    classes twice    class names that several files define, other than *Settings
+    of, see          entries of Args and Attributes that begin with "of", "see" or "likewise"
+    legacy           lines with the word, outside papers/
 """
 
 import argparse
@@ -14,6 +30,8 @@ import dataclasses
 import io
 import itertools
 import pathlib
+import re
+import statistics
 import tokenize
 from collections.abc import Iterable, Iterator
 
@@ -29,6 +47,9 @@ SILENT = {
     tokenize.ENDMARKER,
 }
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COLUMNS = 100  # of a line
+ENTRY = re.compile(r" {4}(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: \(.*?\))?:\s+(.*)")
+NO_NOUN = ("of", "see", "likewise")  # first words of an entry that is no noun phrase
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +60,8 @@ class Source:
         path: below the tree.
         text: what is in it.
         tree: the same, parsed.
-        code: line number -> the line's tokens with one blank between, for every line that holds code.
+        code: line number -> the line's tokens with one blank between, for every line that holds
+            code.
     """
 
     path: pathlib.PurePath
@@ -49,7 +71,8 @@ class Source:
 
     @property
     def package(self) -> str:
-        """What the file is counted with: `text`, `tasks/extractive`; `tasks` and "" for what lies beside these."""
+        """What the file is counted with: `text`, `tasks/bert_sum_ext`; `tasks` and "" for what lies
+        beside these."""
         inside = self.path.parts[1:-1]
         return "/".join(inside[:2] if inside[:1] == ("tasks",) else inside[:1])
 
@@ -72,7 +95,8 @@ def read(path: pathlib.Path, root: pathlib.Path) -> Source:
 
 
 def code_lines(text: str, tree: ast.Module) -> dict[int, str]:
-    """Line number -> its tokens, for the lines that hold code; a string over several lines holds all of them."""
+    """Line number -> its tokens, for the lines that hold code; a string over several lines holds
+    all of them."""
     documented = {line for node in ast.walk(tree) for line in docstring_lines(node)}
     found: dict[int, list[str]] = collections.defaultdict(list)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -85,7 +109,8 @@ def code_lines(text: str, tree: ast.Module) -> dict[int, str]:
 
 
 def docstring_lines(node: ast.AST) -> Iterator[int]:
-    """The lines of strings that stand alone as a statement in a body: docstrings, and those behind an attribute."""
+    """The lines of strings that stand alone as a statement in a body: docstrings, and those behind
+    an attribute."""
     for field in ("body", "orelse", "finalbody"):
         body = getattr(node, field, [])
         for child in body if isinstance(body, list) else []:
@@ -98,7 +123,8 @@ def docstring_lines(node: ast.AST) -> Iterator[int]:
 
 
 def arrows(sources: list[Source]) -> collections.Counter[tuple[str, str]]:
-    """Import statements by (package, package that it imports from), other than itself and the root's modules."""
+    """Import statements by (package, package that it imports from), other than itself and the
+    root's modules."""
     modules = {
         ".".join(s.path.with_suffix("").parts).removesuffix(".__init__"): s.package for s in sources
     }
@@ -173,7 +199,8 @@ def exceptions(root: pathlib.Path) -> int | None:
 
 
 def functions(source: Source) -> Iterator[tuple[str, int]]:
-    """(name, code lines) of each function and method, its signature and inner functions among them."""
+    """(name, code lines) of each function and method, its signature and inner functions among
+    them."""
     for node in ast.walk(source.tree):
         if isinstance(node, FUNCTIONS):
             yield (
@@ -195,8 +222,8 @@ def splats(source: Source) -> int:
 def duplicated(sources: list[Source], size: int = BLOCK) -> list[tuple[int, str, str]]:
     """Blocks of `size` equal code lines and more that stand twice, imports passed over.
 
-    A run of equal lines is counted once at its full length; a block that stands three times is one block, and one that
-    is a part of a longer one is none.
+    A run of equal lines is counted once at its full length; a block that stands three times is one
+    block, and one that is a part of a longer one is none.
 
     Returns:
         (code lines, place, another place) of each, the longest first.
@@ -231,7 +258,8 @@ def duplicated(sources: list[Source], size: int = BLOCK) -> list[tuple[int, str,
 
 
 def run_length(lines: list[tuple[str, int, str]], one: int, other: int, size: int) -> int:
-    """How long two places go on equally, in one file each and without overlap; 0 where it began before them."""
+    """How long two places go on equally, in one file each and without overlap; 0 where it began
+    before them."""
 
     def equal(i: int, j: int) -> bool:
         return (
@@ -303,9 +331,8 @@ def size_of(sources: Iterable[Source]) -> str:
 def table(columns: dict[str, dict[str, str]]) -> str:
     """Rows by name, a column a tree; a package that a tree lacks is a dash."""
     names = list(dict.fromkeys(name for rows in columns.values() for name in rows))
-    names.sort(
-        key=lambda name: not name.startswith("tfsum/")
-    )  # packages first, those of both trees together
+    # packages first, those of both trees together
+    names.sort(key=lambda name: not name.startswith("tfsum/"))
     packages = sorted(name for name in names if name.startswith("tfsum/"))
     rows = [["", *columns]] + [
         [name, *(column.get(name, "-") for column in columns.values())]
@@ -317,17 +344,160 @@ def table(columns: dict[str, dict[str, str]]) -> str:
     )
 
 
+def style(folder: pathlib.Path) -> dict[str, str]:
+    """The row of a folder in the table of `--style`, by column."""
+    sources = [read(path, folder) for path in sorted(folder.rglob("*.py"))]
+    lines = [line for source in sources for line in source.text.splitlines()]
+    sizes = [code for source in sources for _, code in functions(source)]
+    bodies = [body for source in sources for body in function_bodies(source)]
+    body_lines = [line for body, _ in bodies for line in body]
+
+    entries = [
+        text for source in sources for _, text in argument_entries(source.tree) if no_noun(text)
+    ]
+    legacy = [
+        line
+        for source in sources
+        if "papers" not in source.path.parts
+        for line in source.text.splitlines()
+        if "legacy" in line.lower()
+    ]
+
+    def share(count: int, whole: int) -> str:
+        return f"{100 * count / max(whole, 1):.1f}"
+
+    return {
+        "files": f"{len(sources)}",
+        "lines": spread([len(source.text.splitlines()) for source in sources]),
+        "functions": f"{len(sizes)}",
+        "code lines": spread(sizes),
+        "statements": f"{sum(statements(source.tree) for source in sources):,}",
+        "comments": share(sum(comments(source.text) for source in sources), len(lines)),
+        "blank": share(sum(not line.strip() for line in body_lines), len(body_lines)),
+        "over 100": share(
+            sum(len(line) > COLUMNS for line in lines), sum(bool(line.strip()) for line in lines)
+        ),
+        "a if b else c": share(sum(count for _, count in bodies), len(body_lines)),
+        "classes twice": f"{len(repeated_classes(sources))}",
+        "of, see": f"{len(entries)}",
+        "legacy": f"{len(legacy)}",
+    }
+
+
+def spread(numbers: list[int]) -> str:
+    """Median, ninth decile and maximum of some numbers."""
+    if not numbers:
+        return "-"
+    last_tenth = sorted(numbers)[int(0.9 * len(numbers))]
+    return f"{statistics.median(numbers):.0f}/{last_tenth}/{max(numbers)}"
+
+
+def statements(tree: ast.Module) -> int:
+    """Statements of a file; docstrings and other lone constants are not counted."""
+    return sum(
+        isinstance(node, ast.stmt)
+        and not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+        for node in ast.walk(tree)
+    )
+
+
+def comments(text: str) -> int:
+    """Comments of a file, those at the end of a line of code among them."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    return sum(token.type == tokenize.COMMENT for token in tokens)
+
+
+def function_bodies(source: Source) -> Iterator[tuple[list[str], int]]:
+    """Lines and number of conditional expressions of each function's body, without its docstring.
+
+    An inner function is a part of the body of the outer one.
+    """
+    lines = source.text.splitlines()
+
+    def outermost(node: ast.AST) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, FUNCTIONS):
+                yield child
+            else:
+                yield from outermost(child)
+
+    for function in outermost(source.tree):
+        body = function.body[ast.get_docstring(function) is not None :]
+        if body:
+            count = sum(isinstance(node, ast.IfExp) for each in body for node in ast.walk(each))
+            yield lines[body[0].lineno - 1 : function.end_lineno], count
+
+
+def repeated_classes(sources: list[Source]) -> list[str]:
+    """Names of classes that several files define.
+
+    Settings classes have one name in every task, and are told apart by their folders.
+    """
+    files = collections.Counter(
+        name
+        for source in sources
+        for name in {node.name for node in source.tree.body if isinstance(node, ast.ClassDef)}
+        if not name.endswith("Settings")
+    )
+    return sorted(name for name, count in files.items() if count > 1)
+
+
+def argument_entries(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Name and first line of each entry of `Args:` and `Attributes:` in a file's docstrings."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ClassDef | ast.Module | FUNCTIONS[0] | FUNCTIONS[1]):
+            continue
+        section = ""
+        for line in (ast.get_docstring(node) or "").splitlines():
+            if line and not line.startswith(" "):
+                section = line
+            elif section in ("Args:", "Attributes:") and (entry := ENTRY.match(line)):
+                yield entry[1], entry[2]
+
+
+def no_noun(text: str) -> bool:
+    """Whether an entry begins with a word of `NO_NOUN`."""
+    return re.split(r"\W", text, maxsplit=1)[0].lower() in NO_NOUN
+
+
+def style_table(rows: dict[str, dict[str, str]]) -> str:
+    """The rows of `style` by the names of their folders, as a Markdown table."""
+    columns = ["", *next(iter(rows.values()))]
+    lines = [
+        columns,
+        ["---"] * len(columns),
+        *([name, *row.values()] for name, row in rows.items()),
+    ]
+    widths = [max(map(len, column)) for column in zip(*lines)]
+    return "\n".join(
+        f"| {' | '.join(cell.ljust(width) for cell, width in zip(line, widths))} |"
+        for line in lines
+    )
+
+
 def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "trees", metavar="TREE", nargs="+", type=pathlib.Path, help="a checkout, which holds tfsum/"
+        "trees",
+        metavar="TREE",
+        nargs="+",
+        type=pathlib.Path,
+        help="a checkout, which holds tfsum/; with --style any folder of Python files",
     )
+    parser.add_argument("--style", action="store_true", help="print the table of style")
     parser.add_argument(
         "--blocks", action="store_true", help="also list the blocks that stand twice"
     )
     arguments = parser.parse_args(argv)
+    if arguments.style:
+        for folder in arguments.trees:
+            if not any(folder.rglob("*.py")):
+                parser.error(f"{folder}: holds no Python file")
+        print(style_table({str(folder): style(folder) for folder in arguments.trees}))
+        return
+
     for tree in arguments.trees:
         if not (tree / "tfsum").is_dir():
             parser.error(f"{tree}: holds no tfsum/")

@@ -1,13 +1,15 @@
-"""Does this checkout answer, train and export as another one does, byte for byte, and how fast is each?
+"""Does this checkout answer, train and export as another one does, byte for byte, and how fast is
+each?
 
     git worktree add ../before COMMIT
     python benchmarks/compare_versions.py ../before --corpus ../shared/data/news/validation.jsonl.gz
 
-Runs both checkouts in turns, each in processes of its own: the shipped summarizer on documents of the corpus, `tfsum
-verify` of the shipped models, the first steps of a recipe (by default the news recipe: weights, optimizer and average
-of the checkpoint are compared bit by bit), and the export of what they trained. Prints a JSON line for each figure:
-whether everything is equal, and seconds as medians over the rounds with their ratio. Exit status 1 where anything
-differs. The recipe's records are prepared once by each checkout, and compared too.
+Runs both checkouts in turns, each in processes of its own: the shipped summarizer on documents of
+the corpus, `tfsum verify` of the shipped models, the first steps of a recipe (by default the news
+recipe: weights, optimizer and average of the checkpoint are compared bit by bit), and the export of
+what they trained. Prints a JSON line for each figure: whether everything is equal, and seconds as
+medians over the rounds with their ratio. Exit status 1 where anything differs. The recipe's records
+are prepared once by each checkout, and compared too.
 """
 
 import argparse
@@ -28,7 +30,8 @@ SUMMARIZE = """
 import dataclasses, gzip, json, sys, time
 import tfsum
 path, count = sys.argv[1], int(sys.argv[2])
-with gzip.open(path, "rt", encoding="utf-8") if path.endswith(".gz") else open(path, encoding="utf-8") as file:
+opened = gzip.open if path.endswith(".gz") else open
+with opened(path, "rt", encoding="utf-8") as file:
     texts = [json.loads(line)["text"] for _, line in zip(range(count), file)]
 texts = [text if isinstance(text, str) else "\\n".join(text) for text in texts]
 summarize = tfsum.load()
@@ -36,13 +39,15 @@ summarize(texts[:32])
 start = time.perf_counter()
 answers = summarize(texts)
 seconds = time.perf_counter() - start
-print(json.dumps({"seconds": seconds, "answers": [dataclasses.asdict(answer) for answer in answers]}))
+answers = [dataclasses.asdict(answer) for answer in answers]
+print(json.dumps({"seconds": seconds, "answers": answers}))
 """
 VERB = "import sys; from tfsum.cli.main import main; sys.exit(main(sys.argv[1:]))"
 
 
 class Checkout:
-    """One of the two source trees; its commands run in processes of their own, in this checkout's folder."""
+    """One of the two source trees; its commands run in processes of their own, in this checkout's
+    folder."""
 
     def __init__(self, name: str, tree: pathlib.Path, folder: pathlib.Path):
         self.name, self.folder = name, folder
@@ -56,14 +61,16 @@ class Checkout:
         )
         if done.returncode:
             sys.exit(
-                f"{self.name}: {' '.join(map(str, words))}: exit status {done.returncode}\n{done.stderr[-3000:]}"
+                f"{self.name}: {' '.join(map(str, words))}: exit status"
+                f" {done.returncode}\n{done.stderr[-3000:]}"
             )
         return done.stdout
 
     def train(
         self, recipe: pathlib.Path, run: pathlib.Path, steps: int, overrides: list[str]
     ) -> float:
-        """Trains up to the checkpoint of some step and stops there; returns the seconds of its last steps."""
+        """Trains up to the checkpoint of some step and stops there; returns the seconds of its last
+        steps."""
         sets = [
             f"train.folder={run}",
             f"data.records={self.folder / 'records'}",
@@ -96,7 +103,8 @@ class Checkout:
         ]
         if len(points) < 2:
             sys.exit(
-                f"--steps {steps}: a progress line comes every 10 steps; give 20 or more, so that there are two"
+                f"--steps {steps}: a progress line comes every 10 steps; give 20 or more, so that"
+                " there are two"
             )
         return points[-1] - points[0]
 

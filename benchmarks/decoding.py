@@ -1,16 +1,18 @@
-"""Decoding speed in tokens per second: a Transformer of the paper's base size and other libraries, alternately.
+"""Decoding speed in tokens per second: a Transformer of the paper's base size and other libraries,
+alternately.
 
-The models have random weights and decode exactly the requested number of tokens, with greedy and beam search: no end
-token is generated. The time includes the whole call with the encoder. "uncached" is tfsum's own model, which recomputes
-the whole prefix for each token. The floor is a lower bound: the time to read the weights of a step once for each token.
+The models have random weights and decode exactly the requested number of tokens, with greedy and
+beam search: no end token is generated. The time includes the whole call with the encoder.
+"uncached" is tfsum's own model, which recomputes the whole prefix for each token. The floor is a
+lower bound: the time to read the weights of a step once for each token.
 
-Other libraries are measured if they are installed: KerasHub's BART in the same environment (`pip install keras-hub`),
-transformers' Marian on torch and the same Marian in CTranslate2 in a separate environment
-(`OTHER/bin/pip install torch transformers ctranslate2`).
+Other libraries are measured if they are installed: KerasHub's BART in the same environment (`pip
+install keras-hub`), transformers' Marian on torch and the same Marian in CTranslate2 in a separate
+environment (`OTHER/bin/pip install torch transformers ctranslate2`).
 
     python benchmarks/decoding.py --torch-python OTHER/bin/python
-    python benchmarks/decoding.py --torch-python OTHER/bin/python --only tfsum ctranslate2 --batches 1 --rounds 9
-    python benchmarks/decoding.py --size tiny --tokens 5 --rounds 1    # a quick try
+    python benchmarks/decoding.py --torch-python OTHER/bin/python --only tfsum ctranslate2 --batches
+    1 --rounds 9 python benchmarks/decoding.py --size tiny --tokens 5 --rounds 1    # a quick try
 """
 
 import argparse
@@ -32,8 +34,8 @@ from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.decoding import BeamSearch, Greedy
+from tfsum.generation.module import InPlace
 from tfsum.models import Transformer
-from tfsum.tasks.abstractive.in_place import InPlace
 
 OURS, HUB = ("tfsum", "tfsum-xla", "uncached"), ("keras-hub", "keras-hub-xla")
 IN_TORCH = ("marian", "ctranslate2", "ctranslate2-int8")
@@ -59,7 +61,8 @@ SIZES = {"base": Size(6, 512, 8, 2048, 8000, 64), "tiny": Size(2, 16, 2, 32, 50,
 
 
 class Uncached:
-    """A model for decoding strategies that recomputes the source and all tokens for each new token."""
+    """A model for decoding strategies that recomputes the source and all tokens for each new
+    token."""
 
     def __init__(self, model: Transformer):
         self._model, self.start_id, self.end_id = model, model.start_id, model.end_id
@@ -110,7 +113,8 @@ def sources(size: Size, batch: int) -> np.ndarray:
 
 
 def ours(model, size: Size, tokens: int, jit_compile: bool = False) -> Decode:
-    """tfsum's strategies on a model, as one graph for any batch size and length, as in an export."""
+    """tfsum's strategies on a model, as one graph for any batch size and length, as in an
+    export."""
 
     def graph(strategy):
         return tf.function(
@@ -134,7 +138,8 @@ def ours(model, size: Size, tokens: int, jit_compile: bool = False) -> Decode:
 
 
 def keras_hub_bart(size: Size, tokens: int, jit_compile: bool) -> Decode:
-    """KerasHub's BART: post-norm with tied embeddings as in tfsum, but learned positions and GELU."""
+    """KerasHub's BART: post-norm with tied embeddings as in tfsum, but learned positions and
+    GELU."""
     import keras_hub
 
     backbone = keras_hub.models.BartBackbone(
@@ -192,7 +197,10 @@ def contestants(
             mend = (
                 "pip install keras-hub"
                 if name in HUB
-                else "pip install torch transformers ctranslate2, and name that interpreter by --torch-python"
+                else (
+                    "pip install torch transformers ctranslate2, and name that interpreter by"
+                    " --torch-python"
+                )
             )
             print(json.dumps({"skipped": name, "reason": f"not installed; {mend}"}), flush=True)
     return made
@@ -201,7 +209,8 @@ def contestants(
 def measure(
     made: dict[str, Decode], cells: list[tuple[int, int]], rounds: int
 ) -> dict[tuple, list[float]]:
-    """Seconds of (name, batch, beams), measured alternately in each cell after one warm-up call each."""
+    """Seconds of (name, batch, beams), measured alternately in each cell after one warm-up call
+    each."""
     seconds = {}
     for batch, beams in cells:
         racing = {
@@ -230,7 +239,8 @@ def measure(
 
 
 def weights_of_a_step(model: Transformer) -> int:
-    """Bytes of the weights that a step reads, without the source projection and the embedding lookup."""
+    """Bytes of the weights that a step reads, without the source projection and the embedding
+    lookup."""
     once = {
         id(weight)
         for layer in model.decoder.decoder_layers
@@ -244,7 +254,8 @@ def weights_of_a_step(model: Transformer) -> int:
 
 
 def seconds_to_read(size: int, rounds: int = 20) -> float:
-    """The minimum time in seconds in which TensorFlow reads so many bytes, repeated as in decoding steps."""
+    """The minimum time in seconds in which TensorFlow reads so many bytes, repeated as in decoding
+    steps."""
     numbers = tf.Variable(tf.ones([size // 4]))
     total = tf.function(lambda: tf.reduce_sum(numbers))
     seconds = []

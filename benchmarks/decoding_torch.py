@@ -1,10 +1,12 @@
 """transformers' Marian on torch, and the same model in CTranslate2; run by benchmarks/decoding.py.
 
-Reads {"who", "batch", "beams"} and prints {"seconds"}, one line per request. Without ctranslate2 only Marian
-is available.
+Reads {"who", "batch", "beams"} and prints {"seconds"}, one line per request. Without ctranslate2
+only Marian is available.
 
-    python decoding_torch.py '{"layers": 2, "width": 16, "heads": 2, "feed_forward": 32, "vocabulary": 50,
-                               "source": 3, "tokens": 5, "threads": 2, "sources": {"1": [[4, 5, 6]]}}'
+    python decoding_torch.py '{"layers": 2, "width": 16, "heads": 2, "feed_forward": 32,
+    "vocabulary": 50,
+                               "source": 3, "tokens": 5, "threads": 2, "sources": {"1": [[4, 5,
+                               6]]}}'
 """
 
 import importlib.util

@@ -1,18 +1,20 @@
-"""On paper: how much of a GPU's time an exact step of BERT base computes, on one machine of 8 GPUs and on four.
+"""On paper: how much of a GPU's time an exact step of BERT base computes, on one machine of 8 GPUs
+and on four.
 
 python benchmarks/efficiency.py [--tokens 8192] [--parts 1]
 
-A step computes the gradients of its part of the batch, sums them over all GPUs (float32, all of them, after the
-backward pass and not beside it), and applies them.
+A step computes the gradients of its part of the batch, sums them over all GPUs (float32, all of
+them, after the backward pass and not beside it), and applies them.
 
-- Computing: 6 operations for a weight of the encoder and a token, forward and backward (Kaplan et al. 2020, section
-  2.1), and 12 T H more for the attention of a token to T others in a layer, at 40 % of an A100's 312 TFLOPS in
-  bfloat16.
-- Summing: a ring sends and receives 2 (N - 1) / N of the gradients' bytes (Patarasuk and Yuan 2009). The bus of 8 A100s
-  with NVLink gives about 230 GB/s (NCCL's own tests, all_reduce_perf); between machines, 100 Gbit/s Ethernet about 11
-  GB/s for a machine, 8 InfiniBand adapters of 200 Gbit/s about 160 GB/s. Within the machines and between them one after
-  the other.
-- Efficiency: computing / (computing + summing). Applying the gradients and reading the data are left out.
+- Computing: 6 operations for a weight of the encoder and a token, forward and backward (Kaplan et
+  al. 2020, section 2.1), and 12 T H more for the attention of a token to T others in a layer, at 40
+  % of an A100's 312 TFLOPS in bfloat16.
+- Summing: a ring sends and receives 2 (N - 1) / N of the gradients' bytes (Patarasuk and Yuan
+  2009). The bus of 8 A100s with NVLink gives about 230 GB/s (NCCL's own tests, all_reduce_perf);
+  between machines, 100 Gbit/s Ethernet about 11 GB/s for a machine, 8 InfiniBand adapters of 200
+  Gbit/s about 160 GB/s. Within the machines and between them one after the other.
+- Efficiency: computing / (computing + summing). Applying the gradients and reading the data are
+  left out.
 """
 
 import argparse
@@ -54,8 +56,9 @@ def main() -> int:
     ]
     for name, count, summing in rows:
         print(
-            f"{name:40} summing {1000 * summing:5.1f} ms  efficiency {computing / (computing + summing):4.0%}  "
-            f"{arguments.parts * arguments.tokens * count:,} tokens a step"
+            f"{name:40} summing {1000 * summing:5.1f} ms  efficiency"
+            f" {computing / (computing + summing):4.0%} "
+            f" {arguments.parts * arguments.tokens * count:,} tokens a step"
         )
     return 0
 

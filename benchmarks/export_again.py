@@ -1,6 +1,8 @@
-"""Exports a model again from an export of it: the same weights, the graph and the text rules of this checkout.
+"""Exports a model again from an export of it: the same weights, the graph and the text rules of
+this checkout.
 
-    python benchmarks/export_again.py saved_models/bert_sum_ext_news_en/1 served/news --newline auto \
+    python benchmarks/export_again.py saved_models/bert_sum_ext_news_en/1 served/news --newline auto
+    \
         --corpus ../shared/data/news/train.jsonl.gz
     python benchmarks/export_again.py saved_models/transformer_tatoeba_en_fr/1 served/en_fr
 
@@ -17,19 +19,50 @@ import tempfile
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import keras
 import numpy as np
 import tensorflow as tf
 
 import tfsum
 import tfsum.decoding
 from tfsum.data.readers import read_corpus
-from tfsum.export.stored_weights import load_stored
+from tfsum.errors import ExportError
+from tfsum.export.stored_weights import WORD_EMBEDDING, variable_path
 from tfsum.formats.model_folder import read_json
 from tfsum.models import Bert, BertSumExt, Transformer
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece
 
 KEPT = ("text", "recipe", "validation", "lead", "seconds", "frequent")  # of assets.extra/tfsum.json
+
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"  # what TensorFlow appends to the name of a variable
+
+
+def load_stored(model: keras.Model, folder: pathlib.Path) -> None:
+    """Assigns the weights of an export to a built model; weights that the export lacks stay."""
+    reader = tf.train.load_checkpoint(str(folder / "variables" / "variables"))
+    stored = {
+        name.removesuffix(VALUE).removeprefix("weights/"): name
+        for name in reader.get_variable_to_shape_map()
+    }
+    assigned = 0
+    for variable in model.variables:
+        path = variable_path(variable, model)
+        rows, scales = "word_rows", "word_scales"
+        if path != WORD_EMBEDDING:
+            escaped = path.replace("/", ".S")
+            rows, scales = f"stored/{escaped}", f"scales/{escaped}"
+        if rows not in stored:
+            continue
+        value = reader.get_tensor(stored[rows]).astype(np.float32)
+        if scales in stored:
+            value *= reader.get_tensor(stored[scales])[:, None]
+        variable.assign(value)
+        assigned += 1
+    if not assigned:
+        raise ExportError(
+            f"{folder}: holds no weights as tfsum stores them; expected an export of tfsum"
+        )
 
 
 def weights(folder: pathlib.Path) -> dict[str, np.ndarray]:
@@ -100,6 +133,7 @@ def main() -> int:
     if options.newline:
         given["newline"] = options.newline
     if search := dict(description.get("search", {})):
+        search.pop("legacy", None)  # of exports from before PreSumm's search was a class
         given["strategy"] = getattr(tfsum.decoding, search.pop("strategy"))(**search)
     model.build()
     load_stored(model, options.export)

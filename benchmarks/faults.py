@@ -1,15 +1,17 @@
-"""Kills a training at random moments, resumes it each time, and compares its end with a training that was not killed.
+"""Kills a training at random moments, resumes it each time, and compares its end with a training
+that was not killed.
 
 python benchmarks/faults.py --workers 1 --kills 20
 python benchmarks/faults.py --workers 2 --kills 20 --seed 1
 
-The training shuffles, has dropout and micro-batches, and writes a checkpoint about every second. Of the kills (SIGKILL,
-of all workers at once, as when the power fails) some come while a checkpoint is written, some as a validation ends,
-some in preparation, and the others after a random time. Where a training ends before all kills are made, another is
-begun. Prints the moments, and whether the weights, the optimizer, the average, the best model and the history are equal
-bit for bit. `--late SECONDS` starts the last worker so much later than the others, without a kill. `--small FOLDER`, an
-empty file system of a few MB (`mount -t tmpfs -o size=4m tmpfs FOLDER`), fills it once the first checkpoint is there,
-makes room again when the training has ended, and resumes.
+The training shuffles, has dropout and micro-batches, and writes a checkpoint about every second. Of
+the kills (SIGKILL, of all workers at once, as when the power fails) some come while a checkpoint is
+written, some as a validation ends, some in preparation, and the others after a random time. Where a
+training ends before all kills are made, another is begun. Prints the moments, and whether the
+weights, the optimizer, the average, the best model and the history are equal bit for bit. `--late
+SECONDS` starts the last worker so much later than the others, without a kill. `--small FOLDER`, an
+empty file system of a few MB (`mount -t tmpfs -o size=4m tmpfs FOLDER`), fills it once the first
+checkpoint is there, makes room again when the training has ended, and resumes.
 """
 
 import argparse
@@ -28,7 +30,7 @@ import time
 
 import numpy as np
 
-FIXTURE = pathlib.Path(__file__).parents[1] / "tests" / "fixtures" / "version_0_1_0"
+CORPUS = pathlib.Path(__file__).parents[1] / "tests" / "fixtures" / "tiny_corpus"
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 MOMENTS = (
     "random",
@@ -98,11 +100,11 @@ class Training:
         self.lines.extend(iter(self.processes[0].stderr.readline, ""))
 
     def kill_at(self, moment: str, seconds: float) -> str:
-        """Kills all processes at a moment; says when that was, or "" where the training ended before it."""
+        """Kills all processes at a moment; says when that was, or "" where the training ended
+        before it."""
         begin, last = time.monotonic(), None
-        left = {
-            path.name for path in self.run.glob("checkpoints/writing-*")
-        }  # by a training that was killed
+        # by a training that was killed
+        left = {path.name for path in self.run.glob("checkpoints/writing-*")}
         while any(process.poll() is None for process in self.processes):
             now, lines = time.monotonic() - begin, len(self.lines)
             new = self.lines[last or 0 : lines]
@@ -122,7 +124,10 @@ class Training:
                 new = {path.name for path in self.run.glob("checkpoints/writing-*")} - left
                 writing = " while a checkpoint was written" if new else ""
                 steps = [int(path.stem[5:]) for path in self.run.glob("checkpoints/ckpt-*.json")]
-                return f"{moment}: after {now:.2f} s, last checkpoint {max(steps, default='none')}{writing}"
+                return (
+                    f"{moment}: after {now:.2f} s, last checkpoint"
+                    f" {max(steps, default='none')}{writing}"
+                )
             time.sleep(0.001)
         return ""
 
@@ -210,9 +215,7 @@ def main() -> int:
     chance, good = random.Random(arguments.seed), True
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        shutil.copytree(
-            FIXTURE, folder, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True
-        )
+        shutil.copytree(CORPUS, folder, dirs_exist_ok=True)
         begin = time.monotonic()
         whole = Training(folder, "whole", arguments.workers, arguments.steps)
         print("not killed: exit statuses", whole.statuses(), flush=True)

@@ -1,11 +1,12 @@
-"""What the commands do with files of every kind: exit status, first line, and that nothing is destroyed.
+"""What the commands do with files of every kind: exit status, first line, and that nothing is
+destroyed.
 
     python benchmarks/inputs.py                     # all kinds with all verbs
     python benchmarks/inputs.py --kinds 12 --verbs summarize prepare
 
-Makes the files in a temporary folder, gives each to each verb in this process, and prints a JSON line each: the exit
-status and the first line of the answer or of the error. Exit status 1 where a call ended in a traceback, printed a
-control character, or changed a file that it was to read.
+Makes the files in a temporary folder, gives each to each verb in this process, and prints a JSON
+line each: the exit status and the first line of the answer or of the error. Exit status 1 where a
+call ended in a traceback, printed a control character, or changed a file that it was to read.
 """
 
 import argparse
@@ -37,11 +38,15 @@ from tfsum.cli.main import main as run_command
 
 VERBS = ("summarize", "explain", "classify", "evaluate", "prepare", "train")
 ARTICLE = (
-    "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
-    "Mayor Anna Holt said repairs would take at least six months. Buses will use the northern crossing. "
-    "Shops near the bridge fear for their trade. The bridge was built in 1931.\n"
+    "The old bridge over the river was closed on Monday after engineers found cracks in two of its"
+    " pillars. Mayor Anna Holt said repairs would take at least six months. Buses will use the"
+    " northern crossing. Shops near the bridge fear for their trade. The bridge was built in"
+    " 1931.\n"
 )
-GERMAN = "Die Brücke wurde am Montag geschlossen. Die Stadt prüft die Schäden an den Pfeilern für drei Wochen.\n"
+GERMAN = (
+    "Die Brücke wurde am Montag geschlossen. Die Stadt prüft die Schäden an den Pfeilern für drei"
+    " Wochen.\n"
+)
 KOREAN = (
     "오래된 다리가 월요일에 닫혔다. 기술자들이 기둥에서 금을 발견했다. 수리는 여섯 달이 걸린다.\n"
 )
@@ -87,8 +92,15 @@ def files() -> dict[str, bytes]:
     """Name -> content of files of every kind."""
     text, rows = ARTICLE.encode(), lines(*ROWS)
     table = 'id,text,summary,label\n1,"It rained, they said.",Rain.,0\n2,It snowed.,Snow.,1\n'
-    page = f"<!doctype html><html><body><article><p>{ARTICLE}</p><p>{GERMAN}</p></article></body></html>".encode()
-    mail = f"From: Anna <a@example.org>\nTo: b@example.org\nSubject: Bridge\n\n{ARTICLE}\n> {ARTICLE}".encode()
+    page = (
+        "<!doctype"
+        f" html><html><body><article><p>{ARTICLE}</p><p>{GERMAN}</p></article>"
+        "</body></html>".encode()
+    )
+    mail = (
+        "From: Anna <a@example.org>\nTo: b@example.org\nSubject: Bridge\n\n"
+        f"{ARTICLE}\n> {ARTICLE}".encode()
+    )
     return {
         "plain.txt": text,
         "empty.txt": b"",
@@ -189,7 +201,7 @@ def arguments(
 
 def small_classifier(folder: pathlib.Path, vocabulary: str) -> str:
     """The export of a classifier without training."""
-    from tfsum.formats.piece_file import read_pieces
+    from tfsum.formats.model_folder import read_pieces
     from tfsum.models import BertClassifier
 
     pieces = read_pieces(vocabulary)

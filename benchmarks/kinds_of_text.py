@@ -1,10 +1,11 @@
 """What the model selects from twenty texts that are not news, to be looked at.
 
     python benchmarks/kinds_of_text.py                      # this package
-    PYTHONPATH=../before python benchmarks/kinds_of_text.py   # another one, with its own shipped model
+    PYTHONPATH=../before python benchmarks/kinds_of_text.py   # another one, with its own shipped
+    model
 
-Prints for each text its kind, the three sentences and the warnings. The texts are short and ours, but two: the licence
-of this package and the help of one of its commands.
+Prints for each text its kind, the three sentences and the warnings. The texts are short and ours,
+but two: the licence of this package and the help of one of its commands.
 """
 
 import contextlib

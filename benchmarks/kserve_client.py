@@ -4,8 +4,9 @@
     python3 -m venv other && other/bin/pip install kserve
     other/bin/python benchmarks/kserve_client.py http://127.0.0.1:8501 bert_sum_ext_news_en
 
-Only requests to `:predict` are common to KServe's protocol and TensorFlow Serving's: `is_server_live` and
-`is_model_ready` expect fields ({"status": "alive"}, "ready") that TensorFlow Serving does not give either.
+Only requests to `:predict` are common to KServe's protocol and TensorFlow Serving's:
+`is_server_live` and `is_model_ready` expect fields ({"status": "alive"}, "ready") that TensorFlow
+Serving does not give either.
 """
 
 import asyncio

@@ -1,14 +1,16 @@
 """How a summary depends on the layout of its text, and whether a foreign language is reported.
 
     python benchmarks/layouts.py --corpus ../shared/data/news/validation.jsonl.gz \\
-        --foreign ../shared/data/multilingual/*_docs.jsonl.gz ../shared/data/multi30k_en_de/train.{de,en}.gz \\
+        --foreign ../shared/data/multilingual/*_docs.jsonl.gz
+        ../shared/data/multi30k_en_de/train.{de,en}.gz \\
                   ../shared/data/tatoeba_fra_eng/train.tsv.gz:{1,2}
 
-Wraps the documents of a corpus (a paragraph a line) at 72 columns, with blank lines between the paragraphs, and prints
-the share of the chosen sentences that equal those of the text as it is: in one line (as `tfsum summarize` shows them),
-with white space collapsed, and without any (wrapping also breaks after hyphens), and how many texts were taken for
-wrapped ones, wrapped at 60, 72 and 80 columns and as they are. Then the share of texts for which the model warns of
-another language: those of the corpus, and those of each file of `--foreign` (`.jsonl` with `text`, a sentence a line,
+Wraps the documents of a corpus (a paragraph a line) at 72 columns, with blank lines between the
+paragraphs, and prints the share of the chosen sentences that equal those of the text as it is: in
+one line (as `tfsum summarize` shows them), with white space collapsed, and without any (wrapping
+also breaks after hyphens), and how many texts were taken for wrapped ones, wrapped at 60, 72 and 80
+columns and as they are. Then the share of texts for which the model warns of another language:
+those of the corpus, and those of each file of `--foreign` (`.jsonl` with `text`, a sentence a line,
 or `.tsv:N`, a sentence in each cell of column N: ten make a text).
 """
 
@@ -53,7 +55,8 @@ def written(chosen: collections.Counter, form: Callable[[str], str]) -> collecti
 
 
 def wrap(text: str, columns: int | None) -> str:
-    """A text with a paragraph a line, its paragraphs wrapped and parted by blank lines; as it is without columns."""
+    """A text with a paragraph a line, its paragraphs wrapped and parted by blank lines; as it is
+    without columns."""
     return (
         "\n\n".join(textwrap.fill(line, columns) for line in text.split("\n")) if columns else text
     )

@@ -1,8 +1,10 @@
-"""Next-sentence accuracy of a BertForPretraining, compared with two simple baselines on the same pairs.
+"""Next-sentence accuracy of a BertForPretraining, compared with two simple baselines on the same
+pairs.
 
-Accuracy uses the head's own threshold. The area under the ROC curve (the share of true and false pairs that a score
-orders correctly) needs no threshold, so it can be compared with scores that are not probabilities: the tf-idf cosine of
-the two segments' pieces, and the cosine of the mean vectors that an encoder computes for each segment separately.
+Accuracy uses the head's own threshold. The area under the ROC curve (the share of true and false
+pairs that a score orders correctly) needs no threshold, so it can be compared with scores that are
+not probabilities: the tf-idf cosine of the two segments' pieces, and the cosine of the mean vectors
+that an encoder computes for each segment separately.
 
     python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news
     python benchmarks/next_sentences.py runs/bert_pretrain_small/best records/pretrain_news \\
@@ -17,10 +19,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
 
-from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.evaluation.comparison import bootstrap_intervals
 from tfsum.models import Bert, BertForPretraining
-from tfsum.tasks.pretraining.batches import SentencePairBatcher, SentencePairs, load_sentence_pairs
-from tfsum.tasks.pretraining.masking import Masking
+from tfsum.tasks.bert_pretraining.batches import (
+    SentencePairBatcher,
+    SentencePairs,
+    load_sentence_pairs,
+)
+from tfsum.tasks.bert_pretraining.masking import Masking
 from tfsum.text.word_piece import WordPiece
 
 TOKENS_PER_BATCH = 4096
@@ -54,14 +60,16 @@ def answers(model: BertForPretraining, pairs: SentencePairs, word_piece: WordPie
 
 
 def area(scores: np.ndarray, labels: np.ndarray) -> float:
-    """The share of (false, true) combinations in which the false pair has the higher score; ties count half."""
+    """The share of (false, true) combinations in which the false pair has the higher score; ties
+    count half."""
     false, true = scores[labels == 1], np.sort(scores[labels == 0])
     below, not_above = np.searchsorted(true, false, "left"), np.searchsorted(true, false, "right")
     return float((below + not_above).mean() / (2 * len(true)))
 
 
 def rarity(pairs: SentencePairs, size: int) -> np.ndarray:
-    """Negative tf-idf cosines of the segments, with idf over all segments; false pairs score higher."""
+    """Negative tf-idf cosines of the segments, with idf over all segments; false pairs score
+    higher."""
     counts = np.array(
         [np.bincount(part, minlength=size).astype(np.float32) for part in segments(pairs)]
     )
@@ -107,8 +115,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if not (pathlib.Path(arguments.records) / "same_document").is_dir():
         parser.error(
-            f'{arguments.records} holds no folder same_document: its recipe has next_sentence = "none", or '
-            "it is a folder inside of the records"
+            f"{arguments.records} holds no folder same_document: its recipe has next_sentence ="
+            ' "none", or it is a folder inside of the records'
         )
     word_piece = WordPiece.from_file(pathlib.Path(arguments.model) / "vocab.txt")
     kinds = {
@@ -117,12 +125,14 @@ def main() -> None:
     }
     if max(pairs.pieces.max() for pairs in kinds.values()) >= len(word_piece.vocabulary):
         parser.error(
-            f"{arguments.records} was prepared with another vocabulary than that of {arguments.model}"
+            f"{arguments.records} was prepared with another vocabulary than that of"
+            f" {arguments.model}"
         )
     model = BertForPretraining.from_pretrained(arguments.model)
     encoder = Bert.from_pretrained(arguments.encoder) if arguments.encoder else None
     print(
-        f"{'negatives from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7} {'means':>6}"
+        f"{'negatives from':16} {'pairs':>6} {'accuracy (95 %)':>22} {'area':>6} {'tf-idf':>7}"
+        f" {'means':>6}"
     )
     for name, pairs in kinds.items():
         scores, labels = answers(model, pairs, word_piece, arguments.masked_share)
@@ -137,7 +147,8 @@ def main() -> None:
         )
         accuracy = f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f})"
         print(
-            f"{name:16} {len(pairs):6} {accuracy:>22} {shares[0]:6.3f} {shares[1]:7.3f} {shares[2]:6.3f}",
+            f"{name:16} {len(pairs):6} {accuracy:>22} {shares[0]:6.3f} {shares[1]:7.3f}"
+            f" {shares[2]:6.3f}",
             flush=True,
         )
 

@@ -1,15 +1,17 @@
-"""Schemathesis on the OpenAPI document of `tfsum serve`: requests made from the document, and what it promises.
+"""Schemathesis on the OpenAPI document of `tfsum serve`: requests made from the document, and what
+it promises.
 
     python -m venv schema && schema/bin/pip install schemathesis
     python benchmarks/openapi_check.py --schemathesis schema/bin/schemathesis --examples 100
 
-Schemathesis has an environment of its own, since its packages are not those of tfsum. It sends correct and incorrect
-requests to each path, and checks that no answer is a 500, that statuses, content types and bodies are as the document
-says, and that what the document does not allow is refused. Two of its checks are left out. "unsupported_method": below
-/v1/ unknown methods get 400, as TensorFlow Serving gives it, and not 405. "positive_data_acceptance": a schema can say
-neither that rows have one length nor which ids a vocabulary has; tests/serving/test_openapi.py checks that correct
-requests are accepted. The server has the included models, or those of --folder. The exit status is that of
-schemathesis.
+Schemathesis has an environment of its own, since its packages are not those of tfsum. It sends
+correct and incorrect requests to each path, and checks that no answer is a 500, that statuses,
+content types and bodies are as the document says, and that what the document does not allow is
+refused. Two of its checks are left out. "unsupported_method": below /v1/ unknown methods get 400,
+as TensorFlow Serving gives it, and not 405. "positive_data_acceptance": a schema can say neither
+that rows have one length nor which ids a vocabulary has; tests/serving/test_openapi.py checks that
+correct requests are accepted. The server has the included models, or those of --folder. The exit
+status is that of schemathesis.
 """
 
 import argparse
@@ -65,9 +67,8 @@ def main() -> int:
         )
         if found is None:
             raise SystemExit(f"the server ended with {server.wait()}")
-        threading.Thread(
-            target=server.stderr.read, daemon=True
-        ).start()  # so that its log does not hold it up
+        # so that its log does not hold it up
+        threading.Thread(target=server.stderr.read, daemon=True).start()
         return subprocess.run(
             [
                 options.schemathesis,

@@ -1,7 +1,8 @@
-"""Runs a program in another Python interpreter, for libraries that cannot be installed together with TensorFlow.
+"""Runs a program in another Python interpreter, for libraries that cannot be installed together
+with TensorFlow.
 
-The program prints one line of JSON with its facts when it is ready, then answers each line of JSON with one line. It is
-idle in between.
+The program prints one line of JSON with its facts when it is ready, then answers each line of JSON
+with one line. It is idle in between.
 """
 
 import json

@@ -1,6 +1,7 @@
 """Takes the pictures of the page of `tfsum serve` that the READMEs show, in Chromium.
 
-python benchmarks/page_pictures.py docs/images      # needs chromium, chromedriver and the package selenium
+python benchmarks/page_pictures.py docs/images      # needs chromium, chromedriver and the package
+selenium
 """
 
 import pathlib

@@ -1,13 +1,15 @@
-"""The largest differences from what the original programs of BertSum and PreSumm computed, for every small checkpoint.
+"""The largest differences from what the original programs of BertSum and PreSumm computed, for
+every small checkpoint.
 
     python benchmarks/parity.py ../shared/parity
 
-A row is a checkpoint: of scores (or log-probabilities), token vectors, losses, gradients and the weights after the
-optimizer's steps, the largest absolute difference; the tolerance of each column is in the last row. Weights whose
-gradient is zero but for rounding (the biases of keys) are left out, as the fixtures' README says: Adam moves them at
-random. "steps" is the share of weights within 2e-5. Ids are those of greedy and beam search with `legacy`. The lines
-below the table compare what only some of the fixtures have, each with its own tolerance; the last ones write each
-checkpoint back, and compare every tensor with the original's bit by bit.
+A row is a checkpoint: of scores (or log-probabilities), token vectors, losses, gradients and the
+weights after the optimizer's steps, the largest absolute difference; the tolerance of each column
+is in the last row. Weights whose gradient is zero but for rounding (the biases of keys) are left
+out, as the fixtures' README says: Adam moves them at random. "steps" is the share of weights within
+2e-5. Ids are those of greedy and beam search with `legacy`. The lines below the table compare what
+only some of the fixtures have, each with its own tolerance; the last ones write each checkpoint
+back, and compare every tensor with the original's bit by bit.
 """
 
 import argparse
@@ -24,11 +26,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
 
-from tfsum.conversion.bertsum import read_bertsum
-from tfsum.conversion.bertsum_names import bertsum_names, bertsum_tensors, named_variables
 from tfsum.conversion.convert import convert
-from tfsum.decoding import BeamSearch
 from tfsum.formats.torch_file import read_torch_file
+from tfsum.papers import PreSummBeamSearch
+from tfsum.papers.checkpoint_names import bertsum_names, bertsum_tensors, named_variables
+from tfsum.papers.checkpoint_reader import read_bertsum
 from tfsum.training.optimizer import Adam, WarmUp
 
 CHECKPOINTS = (
@@ -154,7 +156,8 @@ def gradients(checkpoint: Checkpoint, model: Any) -> float:
 
 
 def steps(checkpoint: Checkpoint) -> tuple[float, float]:
-    """The share of weights within 2e-5 of the original's after three steps, and the largest difference."""
+    """The share of weights within 2e-5 of the original's after three steps, and the largest
+    difference."""
     model = checkpoint.model()
     model.compile(optimizer=optimizer_of(checkpoint))
     for batch in checkpoint.batches:
@@ -196,12 +199,11 @@ def decodes(folder: pathlib.Path) -> tuple[int, int]:
     vocabulary = tuple((folder / "vocab_tiny48.txt").read_text().splitlines())
     model, equal, compared = checkpoint.model(), 0, 0
     for result in (result for result in stored["results"] if not result["ambiguous"]):
-        search = BeamSearch(
+        search = PreSummBeamSearch(
             result["beam_size"],
             length_penalty=result["alpha"],
             min_length=result["min_length"] + 1,
             no_repeat_ngram=3 if result["block_trigram"] else 0,
-            legacy=True,
             vocabulary=vocabulary,
         )
         source = stored["sources"][result["source"]]
@@ -255,9 +257,8 @@ def others(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
         )
         third = _relative(losses[2:], expected[2:])
         yield f"{name}: loss of the third step, relative", third, 1e-5
-        if (
-            third > 1e-5
-        ):  # Adam divides by gradients that may be rounding alone: how much of it that explains
+        # Adam divides by gradients that may be rounding alone: how much of it that explains
+        if third > 1e-5:
             rounded = [
                 _relative(three_steps(checkpoint, seed)[1][2:], losses[2:]) for seed in range(5)
             ]
@@ -276,7 +277,8 @@ def others(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
 
 
 def _accumulated(folder: pathlib.Path) -> Iterator[tuple[str, float, float]]:
-    """Two steps of two batches each, clipped: for us one batch of all their documents in two micro-batches."""
+    """Two steps of two batches each, clipped: for us one batch of all their documents in two
+    micro-batches."""
     checkpoint = Checkpoint(folder, "bertsum_ext_transformer")
     model, (one, two, three) = checkpoint.model(), checkpoint.batches
     model.micro_batches = 2
@@ -347,8 +349,8 @@ def three_steps(
 
     Args:
         checkpoint: of the fixtures.
-        rounding: a seed: each gradient is moved at random by up to 3e-7 of its largest element, which is what float32
-            rounds where the order of a sum is another.
+        rounding: a seed: each gradient is moved at random by up to 3e-7 of its largest element,
+            which is what float32 rounds where the order of a sum is another.
     """
     model, optimizer = checkpoint.model(), optimizer_of(checkpoint)
     if rounding is not None:
@@ -388,7 +390,8 @@ def _relative(found: np.ndarray, expected: np.ndarray) -> float:
 
 
 def there_and_back(folder: pathlib.Path, name: str) -> tuple[int, int, list[str]]:
-    """(equal, compared) tensors of a checkpoint that was converted and written back, and the names of those ignored."""
+    """(equal, compared) tensors of a checkpoint that was converted and written back, and the names
+    of those ignored."""
     to, original = name.partition("_")[0], read_torch_file(folder / f"{name}.pt")["model"]
     with tempfile.TemporaryDirectory() as place:
         convert(
@@ -437,8 +440,8 @@ def main() -> int:
         same, compared, ignored = there_and_back(folder, name)
         good &= same == compared
         print(
-            f"{name}, there and back: {same} of {compared} tensors are equal, {len(ignored)} are ignored"
-            + "".join(f"\n    {key}" for key in ignored),
+            f"{name}, there and back: {same} of {compared} tensors are equal, {len(ignored)} are"
+            " ignored" + "".join(f"\n    {key}" for key in ignored),
             flush=True,
         )
     equal, compared = decodes(folder)

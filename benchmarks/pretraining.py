@@ -1,13 +1,15 @@
-"""Time of a pretraining step compared with transformers' BertForPreTraining on torch, and time spent waiting for data.
+"""Time of a pretraining step compared with transformers' BertForPreTraining on torch, and time
+spent waiting for data.
 
-The other library runs in a separate process with its own interpreter (torch and transformers), which is idle while
-tfsum is measured. A step consists of forward, backward, clipping and AdamW for both tasks on the same shapes, with
-dropout. "as it comes" applies the masked-word head to every position, as transformers does; "gathered" applies it only
-to the masked positions, as tfsum does.
+The other library runs in a separate process with its own interpreter (torch and transformers),
+which is idle while tfsum is measured. A step consists of forward, backward, clipping and AdamW for
+both tasks on the same shapes, with dropout. "as it comes" applies the masked-word head to every
+position, as transformers does; "gathered" applies it only to the masked positions, as tfsum does.
 
     python benchmarks/pretraining.py --torch-python OTHER/bin/python
-    python benchmarks/pretraining.py --records records/pretrain_news/train --vocabulary VOCAB.txt    # waiting, too
-    python benchmarks/pretraining.py --layers 2 --width 64 --words 500 --rows 2 --length 16 --predictions 2    # a try
+    python benchmarks/pretraining.py --records records/pretrain_news/train --vocabulary VOCAB.txt
+    # waiting, too python benchmarks/pretraining.py --layers 2 --width 64 --words 500 --rows 2
+    --length 16 --predictions 2    # a try
 """
 
 import argparse
@@ -26,8 +28,8 @@ from other_interpreter import OtherInterpreter
 
 import tfsum
 from tfsum.models import BertForPretraining
-from tfsum.tasks.pretraining.batches import SentencePairBatcher, load_sentence_pairs
-from tfsum.tasks.pretraining.masking import Masking
+from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
+from tfsum.tasks.bert_pretraining.masking import Masking
 from tfsum.text.word_piece import Vocabulary
 from tfsum.training.environment import POLICIES
 from tfsum.training.optimizer import NOT_DECAYED, Adam
@@ -43,7 +45,8 @@ Steps = Callable[[int], list[float]]  # takes that many steps; seconds of each
 
 
 def our_step(config: dict, precision: str) -> Callable[[object], float]:
-    """Returns a function that trains a new model by one batch of an iterator and returns the loss."""
+    """Returns a function that trains a new model by one batch of an iterator and returns the
+    loss."""
     keras.config.set_dtype_policy(POLICIES[precision])
     model = BertForPretraining(config)
     model.build()
@@ -96,7 +99,8 @@ def torch_steps(other: OtherInterpreter, precision: str, gathered: bool) -> Step
 def measure(
     made: dict[tuple[str, str], Steps], runs: int, steps: int
 ) -> dict[tuple[str, str], list[float]]:
-    """Seconds of every step of (who, precision), measured alternately after two warm-up steps each."""
+    """Seconds of every step of (who, precision), measured alternately after two warm-up steps
+    each."""
     seconds = {key: [] for key in made}
     for take in made.values():
         take(2)
@@ -123,7 +127,8 @@ def report(seconds: dict[tuple[str, str], list[float]], tokens: int) -> None:
 
 
 def report_waiting(config: dict, options: argparse.Namespace) -> None:
-    """Prints the share of the time that steps on prepared records wait for their batch, at each precision."""
+    """Prints the share of the time that steps on prepared records wait for their batch, at each
+    precision."""
     words = Vocabulary.from_file(options.vocabulary)
     config = {**config, "vocab_size": len(words.words)}
 

@@ -1,7 +1,8 @@
 """Pretraining steps of transformers' BertForPreTraining on torch; run by benchmarks/pretraining.py.
 
-Reads {"precision", "gathered", "steps"} and prints {"seconds": [...], "loss"}, one line per request. "gathered" applies
-the masked-word head only to the masked positions; the original applies it to every position.
+Reads {"precision", "gathered", "steps"} and prints {"seconds": [...], "loss"}, one line per
+request. "gathered" applies the masked-word head only to the masked positions; the original applies
+it to every position.
 
     python pretraining_torch.py '{"config": {...}, "rows": 32, "length": 128, "predictions": 20}'
 """

@@ -1,8 +1,10 @@
-"""The effect of the quirks of a widely copied Keras Transformer: the same model with and without each of them.
+"""The effect of the quirks of a widely copied Keras Transformer: the same model with and without
+each of them.
 
-Models are trained to copy and to reverse rows of random symbols; docs/transformer_quirks.md describes the quirks. All
-variants of a seed use the same batches and the same number of steps. `exact` is the share of held-out rows that
-`predict` reproduces without an error; `steps_to_99` is the first measurement at which it was 99 % or more.
+Models are trained to copy and to reverse rows of random symbols; docs/transformer_quirks.md
+describes the quirks. All variants of a seed use the same batches and the same number of steps.
+`exact` is the share of held-out rows that `predict` reproduces without an error; `steps_to_99` is
+the first measurement at which it was 99 % or more.
 
     python benchmarks/quirks.py
     python benchmarks/quirks.py --tasks reverse --layers 4 --steps 3000 --seeds 5
@@ -33,7 +35,8 @@ TASKS = {"copy": lambda row: row, "reverse": lambda row: row[::-1]}
 
 
 class ExponentOfEveryColumn(PositionalEncoding):
-    """Column i of position p is the sine or cosine of p / 10000^(2i/D), instead of p / 10000^(2(i//2)/D)."""
+    """Column i of position p is the sine or cosine of p / 10000^(2i/D), instead of p /
+    10000^(2(i//2)/D)."""
 
     def call(self, x, first_position=None, training=None):
         columns = np.arange(x.shape[-1])
@@ -49,9 +52,20 @@ class ExponentOfEveryColumn(PositionalEncoding):
 class DroppedResidual(EncoderLayer):
     """x = LN(attention(x)); x = x + LN(feed_forward(x))."""
 
-    def call(self, x, attention_mask=None, training=None, return_attention_weights=False):
+    def call(
+        self,
+        x,
+        attention_mask=None,
+        key_mask=None,
+        training=None,
+        return_attention_weights=False,
+    ):
         x, weights = self.attention(
-            x, attention_mask=attention_mask, training=training, return_attention_weights=True
+            x,
+            attention_mask=attention_mask,
+            key_mask=key_mask,
+            training=training,
+            return_attention_weights=True,
         )
         x = self.attention_norm(self.attention_drop(x, training=training))
         y = self.feed_forward_drop(self.feed_forward(x, training=training), training=training)
@@ -84,7 +98,8 @@ def share_attentions(model):
 
 
 def share(layer, kept, *others):
-    """Replaces sublayers of a built layer by another one of its sublayers; the replaced weights are unused."""
+    """Replaces sublayers of a built layer by another one of its sublayers; the replaced weights are
+    unused."""
     for name in others:
         getattr(layer, name).trainable = False
         setattr(layer, name, getattr(layer, kept))
@@ -181,7 +196,10 @@ def run(task: str, variant: str, seed: int, options) -> dict:
 def table(results: list[dict], task: str) -> str:
     """A Markdown table with one row per variant, over the seeds."""
     lines = [
-        f"| {task} | parameters | exact %, mean (least to most) | steps to 99 %, median | loss, mean |",
+        (
+            f"| {task} | parameters | exact %, mean (least to most) | steps to 99 %, median | loss,"
+            " mean |"
+        ),
         "|---|---|---|---|---|",
     ]
     for variant in VARIANTS:
@@ -193,9 +211,10 @@ def table(results: list[dict], task: str) -> str:
         exact = [100 * row["exact"] for row in rows]
         reached = statistics.median(row["steps_to_99"] or float("inf") for row in rows)
         lines.append(
-            f"| {variant} | {rows[0]['parameters']:,} | {statistics.mean(exact):.1f} ({min(exact):.1f} to "
-            f"{max(exact):.1f}) | {'never' if reached == float('inf') else f'{reached:,.0f}'} | "
-            f"{statistics.mean(row['loss'] for row in rows):.4f} |"
+            f"| {variant} | {rows[0]['parameters']:,} | {statistics.mean(exact):.1f}"
+            f" ({min(exact):.1f} to {max(exact):.1f}) |"
+            f" {'never' if reached == float('inf') else f'{reached:,.0f}'} |"
+            f" {statistics.mean(row['loss'] for row in rows):.4f} |"
         )
     return "\n".join(lines)
 
@@ -231,9 +250,8 @@ def main() -> int:
         flush=True,
     )
     results = []
-    for seed in range(
-        options.seeds
-    ):  # alternately, so that other load on the machine affects all variants alike
+    # alternately, so that other load on the machine affects all variants alike
+    for seed in range(options.seeds):
         for task in options.tasks:
             for variant in options.variants:
                 results.append(run(task, variant, seed, options))

@@ -1,4 +1,5 @@
-"""An extractive model that raises on a text with a certain word: to see what becomes of the others."""
+"""An extractive model that raises on a text with a certain word: to see what becomes of the
+others."""
 
 import pathlib
 import shutil

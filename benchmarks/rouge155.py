@@ -4,13 +4,15 @@
 
 The file holds the scores that the perl program gave to pairs of summaries and references. Rows:
 
-    ours                what `tfsum evaluate` computes: rouge-score with its stemmer, which is NLTK's, see below
-    without NLTK's      Porter's stemmer as he published it in 1980, without the rules that NLTK adds
-    and rounded         precision and recall rounded to 5 digits, F computed of these, as ROUGE-1.5.5 does
-    union LCS as perl   and of two longest common subsequences the one that ROUGE-1.5.5 takes (ROUGE-L alone)
-    brackets            and -lrb- is a bracket, as where the originals write the files for ROUGE-1.5.5
+    ours                what `tfsum evaluate` computes: rouge-score with its stemmer, which is
+    NLTK's, see below without NLTK's      Porter's stemmer as he published it in 1980, without the
+    rules that NLTK adds and rounded         precision and recall rounded to 5 digits, F computed of
+    these, as ROUGE-1.5.5 does union LCS as perl   and of two longest common subsequences the one
+    that ROUGE-1.5.5 takes (ROUGE-L alone) brackets            and -lrb- is a bracket, as where the
+    originals write the files for ROUGE-1.5.5
 
-    irregular words     and the irregular words that occur here, which ROUGE-1.5.5 looks up in WordNet 2.0 before it
+    irregular words     and the irregular words that occur here, which ROUGE-1.5.5 looks up in
+    WordNet 2.0 before it
                         stems a word: `children` is `child`
 
 Each row adds to the one above. The last lines compare the score of a corpus: ROUGE-1.5.5
@@ -50,7 +52,8 @@ IRREGULAR = {
 
 
 class Porter1980(Tokenizer):
-    """The words of ROUGE-1.5.5: those of more than 3 letters irregular ones of a table, or stemmed."""
+    """The words of ROUGE-1.5.5: those of more than 3 letters irregular ones of a table, or
+    stemmed."""
 
     def __init__(self, irregular: dict[str, str]) -> None:
         self._stemmer, self._irregular = (
@@ -102,7 +105,8 @@ def _rounded(precision: float, recall: float) -> tuple[float, float, float]:
 
 
 def _union_lcs(summary: list[list[str]], reference: list[list[str]]) -> tuple[float, ...]:
-    """Summary-level ROUGE-L: of each reference sentence the words in an LCS with any sentence, none counted twice."""
+    """Summary-level ROUGE-L: of each reference sentence the words in an LCS with any sentence, none
+    counted twice."""
     left = [
         collections.Counter(word for line in side for word in line) for side in (summary, reference)
     ]
@@ -119,7 +123,8 @@ def _union_lcs(summary: list[list[str]], reference: list[list[str]]) -> tuple[fl
 
 
 def _lcs_places(line: Sequence[str], other: Sequence[str]) -> set[int]:
-    """The places in `line` of its LCS with `other`; of two the back-trace goes up, to an earlier word of `line`."""
+    """The places in `line` of its LCS with `other`; of two the back-trace goes up, to an earlier
+    word of `line`."""
     table = np.zeros((len(line) + 1, len(other) + 1), int)
     for i, word in enumerate(line):
         for j, another in enumerate(other):
@@ -176,7 +181,8 @@ def differences(
 
 
 def bootstrap_mean(values: np.ndarray, samples: int = 1000) -> float:
-    """The mean of the bootstrap means that ROUGE-1.5.5 draws: perl's numbers, the pairs in the order of their names.
+    """The mean of the bootstrap means that ROUGE-1.5.5 draws: perl's numbers, the pairs in the
+    order of their names.
 
     The names of the files are sorted as texts, then the numbers that they get, also as texts.
     """
@@ -201,7 +207,8 @@ def main() -> None:
     stored = json.loads(parser.parse_args().file.read_text())
     pairs = stored["pairs"]
     print(
-        f"{len(pairs)} pairs; F in points: pairs that differ by more than 0.001, mean of ours less theirs, largest"
+        f"{len(pairs)} pairs; F in points: pairs that differ by more than 0.001, mean of ours less"
+        " theirs, largest"
     )
     print(f"{'':20}" + "".join(f"{name:>26}" for name in METRICS))
     for row, score in ROWS.items():

@@ -1,7 +1,7 @@
 """Share of texts that decode from their word pieces byte for byte, in per cent.
 
-python benchmarks/round_trip.py runs/transformer_tatoeba_en_fr/best/vocab.txt PAIRS.tsv.gz --columns 1,2
-python benchmarks/round_trip.py vocab.txt CORPUS.jsonl.gz --columns text --show 5
+python benchmarks/round_trip.py runs/transformer_tatoeba_en_fr/best/vocab.txt PAIRS.tsv.gz --columns
+1,2 python benchmarks/round_trip.py vocab.txt CORPUS.jsonl.gz --columns text --show 5
 """
 
 import argparse
@@ -15,7 +15,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
 
 import tfsum
-from tfsum.data.readers import CorpusTexts
+from tfsum.data.readers import read_texts
 from tfsum.text.detokenizer import Detokenizer
 
 BATCH = 1000
@@ -41,12 +41,9 @@ def main() -> None:
     arguments = parser.parse_args()
     word_piece = tfsum.WordPiece.from_file(arguments.vocabulary, lowercase=arguments.lowercase)
     detokenizer = Detokenizer(word_piece.vocabulary)
-    counts = {
-        "texts": 0,
-        "byte_for_byte": 0,
-        "in_normal_form_c": 0,
-    }  # NFC: what vocabularies are learned in
-    texts_of = iter(CorpusTexts(arguments.corpus, arguments.columns.split(",")))
+    # NFC: what vocabularies are learned in
+    counts = {"texts": 0, "byte_for_byte": 0, "in_normal_form_c": 0}
+    texts_of = read_texts(arguments.corpus, arguments.columns.split(","))
     while texts := list(itertools.islice(texts_of, BATCH)):
         given = tf.constant([text.encode() for text in texts])
         back = [

@@ -1,22 +1,25 @@
-"""Load on `tfsum serve`, and on the same model behind other servers: throughput, latency, batches, memory, and faults.
+"""Load on `tfsum serve`, and on the same model behind other servers: throughput, latency, batches,
+memory, and faults.
 
     python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz find
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz steady --rate 3 --minutes 10
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz compare --rate 3 --seconds 60
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz version --rate 2
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz kill --rate 2
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz stop --rate 2
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz start
+    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz steady --rate 3 --minutes
+    10 python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz compare --rate 3
+    --seconds 60 python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz version --rate
+    2 python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz kill --rate 2 python
+    benchmarks/serving.py ../shared/data/news/validation.jsonl.gz stop --rate 2 python
+    benchmarks/serving.py ../shared/data/news/validation.jsonl.gz start
 
-Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus and the beginning
-of another. Each request has one. They arrive at random (Poisson), whether those before are answered or not; a latency
-counts from that moment. "saturated" is the throughput where a number of clients always wait. Each answer is compared
-with that of the model in this process.
+Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus
+and the beginning of another. Each request has one. They arrive at random (Poisson), whether those
+before are answered or not; a latency counts from that moment. "saturated" is the throughput where a
+number of clients always wait. Each answer is compared with that of the model in this process.
 
-find: the highest rate with a 99th percentile under a second, in 60 s each. steady: that rate for minutes. compare:
-servers in turns, `tfsum serve`, the same application on granian, LitServe with batches, and one request at a time;
-those whose package is not installed are left out. version: a new version arrives. kill: kill -9 and a restart. stop:
-SIGTERM; every accepted request must be answered. start: from the start to the first answer, with one model and three.
+find: the highest rate with a 99th percentile under a second, in 60 s each. steady: that rate for
+    minutes. compare:
+servers in turns, `tfsum serve`, the same application on granian, LitServe with batches, and one
+request at a time; those whose package is not installed are left out. version: a new version
+arrives. kill: kill -9 and a restart. stop: SIGTERM; every accepted request must be answered. start:
+from the start to the first answer, with one model and three.
 """
 
 import argparse
@@ -106,7 +109,8 @@ def _of_size(texts: list[str], place: int, size: int) -> str:
 
 
 class Http:
-    """Requests over connections that are kept open, without a library that would need the processors."""
+    """Requests over connections that are kept open, without a library that would need the
+    processors."""
 
     def __init__(self, port: int, path: str) -> None:
         self._port, self._path, self._free = port, path, []
@@ -136,8 +140,8 @@ class Http:
             )
             try:
                 writer.write(
-                    f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-                    f"Content-Length: {len(body)}\r\n\r\n".encode()
+                    f"POST {self._path} HTTP/1.1\r\nHost: localhost\r\nContent-Type:"
+                    f" application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode()
                     + body
                 )
                 head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
@@ -274,8 +278,8 @@ def described(sent: list[Sent], seconds: float) -> str:
     outcomes = collections.Counter(one.outcome for one in sent)
     p50, p95, p99 = np.percentile(latency, [50, 95, 99])
     return (
-        f"{len(sent) / seconds:.2f} requests a second, p50 {p50:.3f} s, p95 {p95:.3f} s, p99 {p99:.3f} s, "
-        f"slowest {latency.max():.3f} s, {dict(outcomes)}"
+        f"{len(sent) / seconds:.2f} requests a second, p50 {p50:.3f} s, p95 {p95:.3f} s, p99"
+        f" {p99:.3f} s, slowest {latency.max():.3f} s, {dict(outcomes)}"
     )
 
 
@@ -335,16 +339,17 @@ def steady(requests: Requests, folder: pathlib.Path, options: argparse.Namespace
         rows, count = after[0] - before[0], after[1] - before[1]
         kept = np.array(memory[len(memory) // 10 :])
         print(
-            f"{rows / count:.2f} documents a batch; memory {kept[0, 1]:.0f} MB at first, {kept[-1, 1]:.0f} MB at "
-            f"last, {np.polyfit(*kept.T, 1)[0]:+.2f} MB a minute"
+            f"{rows / count:.2f} documents a batch; memory {kept[0, 1]:.0f} MB at first,"
+            f" {kept[-1, 1]:.0f} MB at last, {np.polyfit(*kept.T, 1)[0]:+.2f} MB a minute"
         )
     finally:
         server.end()
     alone.append(requests.batched())
     share = full / np.mean(alone)
     print(
-        f"saturated by {CLIENTS} clients: {full:.2f} documents a second ({outcomes}); the model in this process, in "
-        f"batches of 32: {alone[0]:.2f} before and {alone[1]:.2f} after; {share:.0%}"
+        f"saturated by {CLIENTS} clients: {full:.2f} documents a second ({outcomes}); the model in"
+        f" this process, in batches of 32: {alone[0]:.2f} before and {alone[1]:.2f} after;"
+        f" {share:.0%}"
     )
     right = all(one.outcome == "ok" for one in sent) and outcomes == {"ok"}
     return (
@@ -378,22 +383,23 @@ def compare(requests: Requests, folder: pathlib.Path, options: argparse.Namespac
                 )
                 results[name].append((full, sent))
                 print(
-                    f"round {turn + 1}, {name}: saturated {full:.2f} documents a second {outcomes}; at "
-                    f"{options.rate:g} a second: {described(sent, options.seconds)}; {server.memory():.0f} MB",
+                    f"round {turn + 1}, {name}: saturated {full:.2f} documents a second {outcomes};"
+                    f" at {options.rate:g} a second: {described(sent, options.seconds)};"
+                    f" {server.memory():.0f} MB",
                     flush=True,
                 )
             finally:
                 server.end()
         print(
-            f"round {turn + 1}, the model in this process, in batches of 32: {requests.batched():.2f} documents a "
-            "second",
+            f"round {turn + 1}, the model in this process, in batches of 32:"
+            f" {requests.batched():.2f} documents a second",
             flush=True,
         )
     for name, rounds in results.items():
         latency = [one.seconds for _, sent in rounds for one in sent]
         print(
-            f"{name}: saturated {np.median([full for full, _ in rounds]):.2f} documents a second; p50 "
-            f"{np.percentile(latency, 50):.3f} s, p99 {np.percentile(latency, 99):.3f} s"
+            f"{name}: saturated {np.median([full for full, _ in rounds]):.2f} documents a second;"
+            f" p50 {np.percentile(latency, 50):.3f} s, p99 {np.percentile(latency, 99):.3f} s"
         )
     return 0
 
@@ -440,7 +446,8 @@ def version(requests: Requests, folder: pathlib.Path, options: argparse.Namespac
         )
         print(f"all: {described(sent, 2 * options.seconds)}")
         print(
-            f"during the change: {described(during, changed.get('done', np.nan) - changed['copied'] + 2)}"
+            "during the change:"
+            f" {described(during, changed.get('done', np.nan) - changed['copied'] + 2)}"
         )
         failed = sum(one.outcome != "ok" for one in sent)
         print(f"{failed} of {len(sent)} requests failed")
@@ -498,8 +505,9 @@ def start(requests: Requests, folder: pathlib.Path, options: argparse.Namespace)
                 loaded = time.monotonic() - server.begun
                 outcomes.add(asyncio.run(server.http.ask(requests, 0)))
                 print(
-                    f"models: {count}, turn {turn + 1}: loaded after {loaded:.1f} s, the first "
-                    f"answer after {time.monotonic() - server.begun:.1f} s, {server.memory():.0f} MB",
+                    f"models: {count}, turn {turn + 1}: loaded after {loaded:.1f} s, the first"
+                    f" answer after {time.monotonic() - server.begun:.1f} s,"
+                    f" {server.memory():.0f} MB",
                     flush=True,
                 )
             finally:

@@ -2,12 +2,13 @@
 
     python benchmarks/serving_fuzz.py --requests 20000
 
-The model repeats its texts with their lengths, so that the right answer to every body is known here, by a reading of
-our own. Bodies are correct, mutated byte by byte, random JSON or random bytes; packed by gzip, truncated or broken;
-heads are mutated, bodies come slowly, in chunks or not at all, sockets are closed on one side or on both. Counted are:
-"crash", the server ended, or answered 500, or logged an exception; "hang", no answer and no end in 20 seconds; "wrong",
-a status of 200 with another answer than the right one, or to a body that has none; "refused", a correct request that
-was not answered.
+The model repeats its texts with their lengths, so that the right answer to every body is known
+here, by a reading of our own. Bodies are correct, mutated byte by byte, random JSON or random
+bytes; packed by gzip, truncated or broken; heads are mutated, bodies come slowly, in chunks or not
+at all, sockets are closed on one side or on both. Counted are: "crash", the server ended, or
+answered 500, or logged an exception; "hang", no answer and no end in 20 seconds; "wrong", a status
+of 200 with another answer than the right one, or to a body that has none; "refused", a correct
+request that was not answered.
 """
 
 import argparse
@@ -170,9 +171,10 @@ class Maker:
             return kind, self.mutated(self.body())
         if kind == "json":
             made = self.json(4)
-            return kind, json.dumps(
-                made if self.random.integers(2) else {"instances": made}
-            ).encode()
+            return (
+                kind,
+                json.dumps(made if self.random.integers(2) else {"instances": made}).encode(),
+            )
         if kind == "bytes":
             return kind, self.random.bytes(self.random.integers(0, 300))
         if kind == "deep":
@@ -344,7 +346,8 @@ def send(port: int, seed: int) -> tuple[str, str]:
 
 
 def judged(answer: Answer | None, right: Any, answers: int) -> str:
-    """What an answer is, where `right` is the right one, NO_BODY for a refusal, None where any is."""
+    """What an answer is, where `right` is the right one, NO_BODY for a refusal, None where any
+    is."""
     if answer is None:
         return "no answer" if right is None and not answers else "lost"
     status, body = answer
@@ -425,9 +428,10 @@ def main() -> int:
         status = process.wait(60)
         print(f"{options.requests} requests in {time.monotonic() - begin:.0f} s: {dict(counts)}")
         print(
-            f"memory: {memory[0]:.0f} MB after the first 1,000, {memory[len(memory) // 2]:.0f} MB in the middle, "
-            f"{memory[-1]:.0f} MB at last; exceptions in the log: {said.count('Traceback')}; "
-            f"{'it ran' if alive else 'it had ended'}, exit status {status}"
+            f"memory: {memory[0]:.0f} MB after the first 1,000, {memory[len(memory) // 2]:.0f} MB"
+            f" in the middle, {memory[-1]:.0f} MB at last; exceptions in the log:"
+            f" {said.count('Traceback')}; {'it ran' if alive else 'it had ended'}, exit status"
+            f" {status}"
         )
         if "Traceback" in said:
             print(said[said.index("Traceback") - 200 :][:3000])

@@ -1,11 +1,13 @@
-"""Trains for hours with a checkpoint every minute, and measures whether the memory of the process grows.
+"""Trains for hours with a checkpoint every minute, and measures whether the memory of the process
+grows.
 
 python benchmarks/soak.py training/transformer_tatoeba_en_fr.toml --minutes 120 --log soak.csv
 
-The process is asked every ten seconds for its resident memory; the slope is that of a line through the samples (least
-squares) after the warm-up, in which TensorFlow traces its graphs and the first validation is made. The samples are
-written as they come, so that a run that is cut short counts for what it has. The exit status is 0 where the memory
-grows by less than 1 MB a minute, the training stopped on SIGTERM with its state saved, and checkpoints were written.
+The process is asked every ten seconds for its resident memory; the slope is that of a line through
+the samples (least squares) after the warm-up, in which TensorFlow traces its graphs and the first
+validation is made. The samples are written as they come, so that a run that is cut short counts for
+what it has. The exit status is 0 where the memory grows by less than 1 MB a minute, the training
+stopped on SIGTERM with its state saved, and checkpoints were written.
 """
 
 import argparse
@@ -46,10 +48,14 @@ def verdict(status: int, checkpoints: int, samples: np.ndarray) -> tuple[int, st
         return 1, "too short: nothing after the warm-up"
     growth = slope(*samples.T)
     good = status == 75 and checkpoints > 0 and growth < MOST
-    return 0 if good else 1, (
-        f"{samples[-1, 0] - samples[0, 0]:.0f} minutes counted, {len(samples)} samples: {samples[0, 1]:.0f} MB at "
-        f"first, {samples[-1, 1]:.0f} MB at last, {samples[:, 1].max():.0f} MB at the most; {growth:+.3f} MB a minute "
-        f"(aim: below {MOST:.0f})"
+    return (
+        0 if good else 1,
+        (
+            f"{samples[-1, 0] - samples[0, 0]:.0f} minutes counted, {len(samples)} samples:"
+            f" {samples[0, 1]:.0f} MB at first, {samples[-1, 1]:.0f} MB at last,"
+            f" {samples[:, 1].max():.0f} MB at the most; {growth:+.3f} MB a minute (aim: below"
+            f" {MOST:.0f})"
+        ),
     )
 
 

@@ -1,19 +1,22 @@
-"""What the exact step costs: tfsum's `fit` against Keras's on one device, and against a loop by hand on two.
+"""What the exact step costs: tfsum's `fit` against Keras's on one device, and against a loop by
+hand on two.
 
 python benchmarks/step_cost.py
 python benchmarks/step_cost.py --devices 2
 python benchmarks/step_cost.py --saving
 
-A BertClassifier of 2 layers, width 128 and BERT's 30,522 pieces, batches of 32 texts of 64 pieces, Keras's Adam.
-Theirs on one device: the same layers in a plain `keras.Model`, compiled with SparseCategoricalCrossentropy. On two
-logical CPUs: the loop of TensorFlow's guide "Custom training with tf.distribute.Strategy", with the same layers. The
-two are timed in turns, in an order that changes; a ratio is that of two times of the same round. Prints the medians of
-the times, and that of the ratios with its 95 % interval (order statistics of the binomial distribution, so that a round
-in which the machine did something else counts as one). The exit status is 1 where the upper end is 1.05 or more.
+A BertClassifier of 2 layers, width 128 and BERT's 30,522 pieces, batches of 32 texts of 64 pieces,
+Keras's Adam. Theirs on one device: the same layers in a plain `keras.Model`, compiled with
+SparseCategoricalCrossentropy. On two logical CPUs: the loop of TensorFlow's guide "Custom training
+with tf.distribute.Strategy", with the same layers. The two are timed in turns, in an order that
+changes; a ratio is that of two times of the same round. Prints the medians of the times, and that
+of the ratios with its 95 % interval (order statistics of the binomial distribution, so that a round
+in which the machine did something else counts as one). The exit status is 1 where the upper end is
+1.05 or more.
 
-`--saving` measures in place of steps how long a checkpoint of that model, Adam's moments and the average keeps training
-waiting (`Checkpoints.save`, while no other is being written), beside copying the same variables to numpy, and how long
-its thread then takes to check and write it.
+`--saving` measures in place of steps how long a checkpoint of that model, Adam's moments and the
+average keeps training waiting (`Checkpoints.save`, while no other is being written), beside copying
+the same variables to numpy, and how long its thread then takes to check and write it.
 """
 
 import argparse
@@ -68,7 +71,7 @@ def saving(rounds: int) -> int:
     """Prints the pause of a checkpoint."""
     import keras
 
-    from tfsum.training.average import WeightAverage
+    from tfsum.training.callbacks import WeightAverage
     from tfsum.training.checkpoints import Checkpoints
 
     model, optimizer = classifier(), keras.optimizers.Adam()
@@ -96,9 +99,9 @@ def saving(rounds: int) -> int:
     size = sum(variable.numpy().nbytes for variable in variables) / 2**20
     copy, save, write = (statistics.median(found[1:]) for found in times.values())
     print(
-        f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy {copy:.1f} ms, the "
-        f"pause of training {save:.1f} ms (the first {times['save'][0]:.1f} ms), writing beside it {write:.1f} ms "
-        "(medians)"
+        f"{size:.0f} MB in {len(variables)} variables, {rounds} checkpoints: copying to numpy"
+        f" {copy:.1f} ms, the pause of training {save:.1f} ms (the first {times['save'][0]:.1f}"
+        f" ms), writing beside it {write:.1f} ms (medians)"
     )
     return 0
 
@@ -207,9 +210,9 @@ def main() -> int:
     middle, low, high = interval([a / b for a, b in zip(ours_times, theirs_times)])
     medians = [1000 * statistics.median(found) for found in (ours_times, theirs_times)]
     print(
-        f"{arguments.devices} device(s), {arguments.rounds} rounds of {arguments.steps} steps: tfsum "
-        f"{medians[0]:.1f} ms a step, {name} {medians[1]:.1f} ms (medians); ratio {middle:.3f}, 95 % interval "
-        f"{low:.3f} to {high:.3f} (aim: below {MOST})"
+        f"{arguments.devices} device(s), {arguments.rounds} rounds of {arguments.steps} steps:"
+        f" tfsum {medians[0]:.1f} ms a step, {name} {medians[1]:.1f} ms (medians); ratio"
+        f" {middle:.3f}, 95 % interval {low:.3f} to {high:.3f} (aim: below {MOST})"
     )
     return exit_status(high)
 

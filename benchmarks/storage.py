@@ -1,8 +1,8 @@
 """The effect of compact weight storage: bytes, scores and ROUGE of two exports of one model folder.
 
-The model is exported twice, with float32 weights and with `--storage`. Both exports score every sentence of a corpus
-and return their default summaries. The exit status is 1 if a score differs by more than 5e-3, or a mean ROUGE F by more
-than 0.05 points.
+The model is exported twice, with float32 weights and with `--storage`. Both exports score every
+sentence of a corpus and return their default summaries. The exit status is 1 if a score differs by
+more than 5e-3, or a mean ROUGE F by more than 0.05 points.
 
     python benchmarks/storage.py runs/news/best CORPUS.jsonl.gz
     python benchmarks/storage.py runs/news/best CORPUS.jsonl.gz --documents 100 --storage float16
@@ -24,11 +24,11 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.data.readers import read_corpus
-from tfsum.evaluation.groups import groups
+from tfsum.evaluation.batched import batched
 from tfsum.evaluation.rouge import METRICS
 from tfsum.inference.saved_model import load_model, read_description
-from tfsum.tasks.extractive.export import export_model
-from tfsum.tasks.extractive.report import score_systems
+from tfsum.tasks.bert_sum_ext.export import export_model
+from tfsum.tasks.bert_sum_ext.report import score_systems
 
 PLAIN = "float32"
 SCORE_LIMIT, ROUGE_LIMIT = 5e-3, 0.05  # probability; points of 100
@@ -36,7 +36,8 @@ SCORE_LIMIT, ROUGE_LIMIT = 5e-3, 0.05  # probability; points of 100
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-    """The results of an export for the documents: all scores in one array, and the sentences of each summary."""
+    """The results of an export for the documents: all scores in one array, and the sentences of
+    each summary."""
 
     scores: np.ndarray
     summaries: list[list[str]]
@@ -50,7 +51,7 @@ def answer(model_folder: str, storage: str, texts: list[str]) -> Answers:
         size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
         model = load_model(folder, read_description(folder))
         scores, summaries = [], []
-        for group in groups(texts):
+        for group in batched(texts):
             given = tf.constant([text.encode() for text in group])
             every, short = (
                 model.signatures["score"](text=given),
@@ -67,7 +68,8 @@ def sentences_of(answers: dict) -> list[list[str]]:
 
 
 def compare(plain: Answers, small: Answers, storage: str, references: list[str]) -> bool:
-    """Prints one line per export and one with the differences; returns whether these are within the limits."""
+    """Prints one line per export and one with the differences; returns whether these are within the
+    limits."""
     systems = {PLAIN: plain.summaries, storage: small.summaries}
     table = score_systems(systems, references, baseline=PLAIN).systems
     for name, answers in ((PLAIN, plain), (storage, small)):

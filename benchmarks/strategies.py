@@ -1,20 +1,22 @@
-"""The same training on one device, on two, in two processes and in two processes of two devices: how far apart?
+"""The same training on one device, on two, in two processes and in two processes of two devices:
+how far apart?
 
-python benchmarks/strategies.py --results matrix [--models extractive,abstractive] [--layouts one,workers]
+python benchmarks/strategies.py --results matrix [--models extractive,abstractive] [--layouts
+one,workers]
 
-Each of the four kinds of model is trained on a tiny corpus, by its own task, for three passes and more, dropout off,
-with 1 and 4 micro-batches, with clipping and without, by SGD with momentum and by Adam (epsilon 1e-4; at 1e-8 Adam
-makes whole steps of what float32 rounds off). Prints the largest differences from one device's weights and losses;
-biases of keys, whose gradient is zero but for rounding, are left out. Then each layout trains each model twice with
-dropout on: the weights must be equal bit for bit. The layout "moved" begins on one device, is stopped by SIGTERM after
-6 steps, resumes in two processes, of which the second has folders of its own, is stopped after 12 and ends on one
-device; its losses are means since it resumed, and are not compared. The results are kept in the folder, and what is
-there is not computed again.
+Each of the four kinds of model is trained on a tiny corpus, by its own task, for three passes and
+more, dropout off, with 1 and 4 micro-batches, with clipping and without, by SGD with momentum and
+by Adam (epsilon 1e-4; at 1e-8 Adam makes whole steps of what float32 rounds off). Prints the
+largest differences from one device's weights and losses; biases of keys, whose gradient is zero but
+for rounding, are left out. Then each layout trains each model twice with dropout on: the weights
+must be equal bit for bit. The layout "moved" begins on one device, is stopped by SIGTERM after 6
+steps, resumes in two processes, of which the second has folders of its own, is stopped after 12 and
+ends on one device; its losses are means since it resumed, and are not compared. The results are
+kept in the folder, and what is there is not computed again.
 """
 
 import argparse
 import functools
-import importlib
 import itertools
 import json
 import os
@@ -26,24 +28,17 @@ import sys
 
 import numpy as np
 
-FIXTURE = pathlib.Path(__file__).parents[1] / "tests" / "fixtures" / "version_0_1_0"
+CORPUS = pathlib.Path(__file__).parents[1] / "tests" / "fixtures" / "tiny_corpus"
 MODELS = {
-    "extractive": "extractive",
-    "abstractive": "abstractive",
-    "classification": "classification",
-    "pretraining": "pretraining",
+    "extractive": "bert_sum_ext",
+    "abstractive": "transformer",
+    "classification": "bert_classifier",
+    "pretraining": "bert_for_pretraining",
 }  # recipe -> task
-LAYOUTS = {
-    "one": (1, 1),
-    "mirrored": (1, 2),
-    "workers": (2, 1),
-    "workers of two devices": (2, 2),
-}  # processes, devices
-MOVES = (
-    ("one", 6),
-    ("workers", 12),
-    ("one", STEPS := 18),
-)  # of the layout "moved": until which step it is on which
+# processes, devices
+LAYOUTS = {"one": (1, 1), "mirrored": (1, 2), "workers": (2, 1), "workers of two devices": (2, 2)}
+# of the layout "moved": until which step it is on which
+MOVES = (("one", 6), ("workers", 12), ("one", STEPS := 18))
 BERT_DROPOUT = ["model.hidden_dropout_prob", "model.attention_probs_dropout_prob"]
 DROPOUT = {
     "abstractive": ["model.dropout"],
@@ -82,9 +77,8 @@ def train(layout: str, models: list[str], results: pathlib.Path, index: int, mov
 
     from tfsum.training.environment import strategy_of
 
-    if (
-        processes == 2
-    ):  # TensorFlow takes one CPU of each worker, however many logical ones there are
+    # TensorFlow takes one CPU of each worker, however many logical ones there are
+    if processes == 2:
         extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
         extended._initialize_local_devices = lambda self, resolver, worker: (
             tuple(f"{worker}/device:CPU:{i}" for i in range(devices)),
@@ -94,9 +88,7 @@ def train(layout: str, models: list[str], results: pathlib.Path, index: int, mov
         "multi_worker" if processes == 2 else "mirrored" if devices == 2 else "one"
     )
     folder = results / "work" / layout / str(index)
-    shutil.copytree(
-        FIXTURE, folder, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True
-    )
+    shutil.copytree(CORPUS, folder, dirs_exist_ok=True)
     os.chdir(folder)
     for model, case in itertools.product(models, cases(layout)):
         if not move:
@@ -145,8 +137,7 @@ def train_case(strategy, model: str, case: tuple, until: int) -> dict[str, np.nd
     else:
         sets["train.encoder_learning_rate"] = rate / 2
     recipe = load_recipe(f"{model}.toml", [f"{key}={value}" for key, value in sets.items()])
-    part = task(MODELS[model]).part("train")
-    module = importlib.import_module(f"tfsum.tasks.{MODELS[model]}.train")
+    module = task(MODELS[model]).part("train")
 
     def sgd(learning_rate, *_, global_clipnorm=None, **__):
         return keras.optimizers.SGD(
@@ -157,11 +148,11 @@ def train_case(strategy, model: str, case: tuple, until: int) -> dict[str, np.nd
         return Adam(*arguments, **{**others, "epsilon": 1e-4})
 
     module.Adam = {"sgd": sgd, "adam": adam}[optimizer]
-    data = part.prepare_data(recipe)
+    data = module.prepare_data(recipe)
     set_precision_and_seed("float32", 3)
     with strategy.scope():
-        built = part.build_model(recipe, data)
-    run = part.make_run(recipe, data, built)
+        built = module.build_model(recipe, data)
+    run = module.make_run(recipe, data, built)
     start = {v.path: v.numpy() for v in built.trainable_variables}
     losses, stopped, follow = [], [], run.average.on_train_batch_end
 
@@ -251,7 +242,8 @@ def report(layouts: list[str], models: list[str], results: pathlib.Path) -> bool
     )
     good = True
     print(
-        f"{'model':15} {'layout':23} cases  weights   losses    scores    least move  over 1e-6 (moved: 1e-5)"
+        f"{'model':15} {'layout':23} cases  weights   losses    scores    least move  over 1e-6"
+        " (moved: 1e-5)"
     )
     for model, layout in itertools.product(models, [found for found in layouts if found != "one"]):
         names = [name_of(model, case) for case in cases(layout) if not case[3]]
@@ -268,8 +260,9 @@ def report(layouts: list[str], models: list[str], results: pathlib.Path) -> bool
         ]
         moved = min(float(read("one", name)["moved"]) for name in names)
         print(
-            f"{model:15} {layout:23} {len(names):5}  {max(worst['weights']):.2e}  {max(worst['losses']):.2e}  "
-            f"{max(worst['scores']):.2e}  {moved:.1e}     {', '.join(over) or 'none'}"
+            f"{model:15} {layout:23} {len(names):5}  {max(worst['weights']):.2e} "
+            f" {max(worst['losses']):.2e}  {max(worst['scores']):.2e}  {moved:.1e}    "
+            f" {', '.join(over) or 'none'}"
         )
         good &= not over
     for layout in [found for found in layouts if found != "moved"]:
@@ -281,7 +274,8 @@ def report(layouts: list[str], models: list[str], results: pathlib.Path) -> bool
             all(np.array_equal(one[name], other[name]) for name in one) for one, other in pairs
         ]
         print(
-            f"dropout on, trained twice, {layout}: bit-equal for {sum(equal)} of {len(equal)} models"
+            f"dropout on, trained twice, {layout}: bit-equal for {sum(equal)} of {len(equal)}"
+            " models"
         )
         good &= all(equal)
     return good

@@ -1,11 +1,14 @@
-"""Throughput of exported models in documents per second, from raw text to summary, at several batch sizes.
+"""Throughput of exported models in documents per second, from raw text to summary, at several batch
+sizes.
 
-If torch and transformers are installed, a BertModel of the same size is also measured in torch, on the same windows of
-tokens, grouped as in the export. It is a reference for the cost of the encoder in another library, not a summarizer: it
-has random weights and no head, and does no splitting, tokenization or selection. All are measured alternately.
+If torch and transformers are installed, a BertModel of the same size is also measured in torch, on
+the same windows of tokens, grouped as in the export. It is a reference for the cost of the encoder
+in another library, not a summarizer: it has random weights and no head, and does no splitting,
+tokenization or selection. All are measured alternately.
 
     python benchmarks/summarizing.py --corpus CORPUS.jsonl.gz
-    python benchmarks/summarizing.py core/NAME/1 text/NAME/1 --corpus CORPUS.jsonl.gz --batches 1 8 32
+    python benchmarks/summarizing.py core/NAME/1 text/NAME/1 --corpus CORPUS.jsonl.gz --batches 1 8
+    32
 """
 
 import argparse
@@ -26,8 +29,8 @@ import numpy as np
 import tfsum
 from tfsum.data.readers import read_corpus
 from tfsum.inference.shipped import shipped_model
-from tfsum.tasks.extractive.documents import WINDOWS_AT_ONCE
-from tfsum.tasks.extractive.summarizer import Summarizer
+from tfsum.tasks.bert_sum_ext.module import WINDOWS_AT_ONCE
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.packing import pack_windows
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -59,7 +62,8 @@ def windows_of(summarizer: Summarizer, texts: list[str]) -> list[np.ndarray]:
 
 
 def torch_encoder(config: dict, windows: list[np.ndarray]) -> Contestant:
-    """transformers' BertModel on the windows of documents: by length, `WINDOWS_AT_ONCE` together."""
+    """transformers' BertModel on the windows of documents: by length, `WINDOWS_AT_ONCE`
+    together."""
     import torch
     import transformers
 
@@ -88,8 +92,8 @@ def contestants(
 ) -> dict[str, Contestant]:
     """Name -> function to measure; prints why the reference is skipped, if it is."""
     made = {
-        f"{'/'.join(model.path.parts[-2:])}, ops={model.description['ops']}": lambda documents, model=model: (
-            model(texts[documents])
+        f"{'/'.join(model.path.parts[-2:])}, ops={model.description['ops']}": (
+            lambda documents, model=model: model(texts[documents])
         )
         for model in summarizers
     }
@@ -105,7 +109,8 @@ def contestants(
 def measure(
     made: dict[str, Contestant], documents: int, sizes: list[int], runs: int
 ) -> dict[tuple, list[float]]:
-    """Seconds of (name, batch size) for all documents in each run, measured alternately after a warm-up batch."""
+    """Seconds of (name, batch size) for all documents in each run, measured alternately after a
+    warm-up batch."""
     seconds = {(name, size): [] for name in made for size in sizes}
     for name, size in seconds:
         made[name](slice(0, size))
@@ -137,7 +142,8 @@ def report(seconds: dict[tuple, list[float]], documents: int, tokens: int) -> No
 
 
 def machine() -> dict:
-    """The machine of the measurement; a load above 0 before the start means that it was shared with other work."""
+    """The machine of the measurement; a load above 0 before the start means that it was shared with
+    other work."""
     there = [name for name in ("tensorflow", *TORCH) if importlib.util.find_spec(name)]
     versions = {name: importlib.metadata.version(name) for name in there}
     load = round(os.getloadavg()[0], 2)

@@ -1,7 +1,9 @@
-"""Speed of WordPiece with TF Text's ops, with core ops and in Hugging Face `tokenizers`, with one thread each.
+"""Speed of WordPiece with TF Text's ops, with core ops and in Hugging Face `tokenizers`, with one
+thread each.
 
-The measured work is from texts in memory to ids. The ids of all three are compared first, and the three are measured
-alternately. `--fuzz` prints instead the share of fuzz texts with equal ids, in per cent by class.
+The measured work is from texts in memory to ids. The ids of all three are compared first, and the
+three are measured alternately. `--fuzz` prints instead the share of fuzz texts with equal ids, in
+per cent by class.
 
     python benchmarks/tokenizing.py --corpus CORPUS.jsonl.gz --vocabulary vocab.txt
     python benchmarks/tokenizing.py --fuzz
@@ -42,7 +44,8 @@ def default_vocabulary() -> str:
 
 
 def cased(vocabulary: list[str]) -> list[str]:
-    """A synthetic cased vocabulary: the uncased one, its words capitalized, Latin letters and Hangul syllables."""
+    """A synthetic cased vocabulary: the uncased one, its words capitalized, Latin letters and
+    Hangul syllables."""
     letters = [chr(c) for span in ((0xC0, 0x250), (0xAC00, 0xD7A4)) for c in range(*span)]
     words = [word.title() for word in vocabulary if not word.startswith(("[", "##"))]
     return list(
@@ -53,7 +56,8 @@ def cased(vocabulary: list[str]) -> list[str]:
 def hugging_face(
     vocabulary: list[str], lowercase: bool, strip_accents: bool | None
 ) -> tokenizers.Tokenizer:
-    """BertWordPieceTokenizer's components without special tokens, which would be matched in raw text."""
+    """BertWordPieceTokenizer's components without special tokens, which would be matched in raw
+    text."""
     ids = {word: i for i, word in enumerate(vocabulary)}
     made = tokenizers.Tokenizer(tokenizers.models.WordPiece(ids, unk_token="[UNK]"))
     made.normalizer = tokenizers.normalizers.BertNormalizer(
@@ -66,7 +70,8 @@ def hugging_face(
 def contestants(
     vocabulary: list[str], lowercase: bool = True, strip_accents: bool | None = None
 ) -> dict:
-    """Name -> function that tokenizes a list of byte strings; `ids_of` returns the ids of its result."""
+    """Name -> function that tokenizes a list of byte strings; `ids_of` returns the ids of its
+    result."""
     made = {}
     for ops in ("text", "core"):
         tokenizer = WordPiece(vocabulary, lowercase=lowercase, strip_accents=strip_accents, ops=ops)
@@ -89,7 +94,8 @@ def inputs_of(texts: list[bytes]) -> dict[str, object]:
 
 
 def text_sets(vocabulary: list[str], corpus: str | None) -> dict[str, list[bytes]]:
-    """News of the corpus truncated to 2 kB, random vocabulary words, and random words that are not in it."""
+    """News of the corpus truncated to 2 kB, random vocabulary words, and random words that are not
+    in it."""
     r = random.Random(0)
     whole = [word for word in vocabulary if word.isalpha() and len(word) > 1]
     inner = [word[2:] for word in vocabulary if word.startswith("##") and word[2:].isalpha()]
@@ -122,7 +128,8 @@ def measure(made: dict, texts: list[bytes], runs: int) -> dict[str, list[float]]
 
 
 def benchmark(vocabulary: list[str], corpus: str | None, runs: int) -> None:
-    """Prints one JSON line per set of texts: medians, fastest and slowest, ratios to Hugging Face."""
+    """Prints one JSON line per set of texts: medians, fastest and slowest, ratios to Hugging
+    Face."""
     made = contestants(vocabulary)
     for name, texts in text_sets(vocabulary, corpus).items():
         speeds = measure(made, texts, runs)

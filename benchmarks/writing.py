@@ -1,14 +1,16 @@
-"""What an abstractive summarizer of documents writes: how good, how long, how much from the source, how faithful.
+"""What an abstractive summarizer of documents writes: how good, how long, how much from the source,
+how faithful.
 
     tfsum export runs/bert_sum_abs_news/best served/writer/1 --source-names --restore-case
     python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --limit 200
     python benchmarks/writing.py served/writer/1 ../shared/data/news/validation.jsonl.gz --extract 4
 
-Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three sentences, and of the
-same model fed with the source of another document; the words of each; the share of the bigrams that the source does not
-have, and of the numbers and capitalized names that it does not have. The references' own shares stand beside them.
-With `--extract N` the model reads the N sentences that the shipped extractive model selects, in the order of the text;
-everything is counted against the whole text all the same.
+Prints, with 95 % intervals (bootstrap over documents): ROUGE of the model, of the first three
+sentences, and of the same model fed with the source of another document; the words of each; the
+share of the bigrams that the source does not have, and of the numbers and capitalized names that it
+does not have. The references' own shares stand beside them. With `--extract N` the model reads the
+N sentences that the shipped extractive model selects, in the order of the text; everything is
+counted against the whole text all the same.
 """
 
 import argparse
@@ -20,7 +22,7 @@ import numpy as np
 
 import tfsum
 from tfsum.data.readers import read_corpus
-from tfsum.evaluation.bootstrap import bootstrap_intervals
+from tfsum.evaluation.comparison import bootstrap_intervals
 from tfsum.evaluation.rouge import METRICS, score_each
 from tfsum.text.sentence_splitter import SentenceSplitter
 
@@ -41,7 +43,8 @@ def novel_bigrams(text: str, source: str) -> tuple[int, int]:
 
 
 def absent(text: str, source: str) -> tuple[int, int]:
-    """The numbers, and the capitalized words that begin no line, that the source does not have; and all of them."""
+    """The numbers, and the capitalized words that begin no line, that the source does not have; and
+    all of them."""
     known = set(words(source))
     found = [
         word.lower()
@@ -61,7 +64,8 @@ def first_sentences(sources: list[str]) -> list[str]:
 
 
 def extracts(sources: list[str], sentences: int) -> list[str]:
-    """What the shipped extractive model selects of each text, in the order of the text, a line each."""
+    """What the shipped extractive model selects of each text, in the order of the text, a line
+    each."""
     return [answer.summary for answer in tfsum.load()(sources, sentences=sentences)]
 
 
@@ -86,7 +90,8 @@ def read_pairs(corpus: str, limit: int | None) -> tuple[list[str], list[str]]:
 
 
 def rouge(texts: list[str], references: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """ROUGE F of each text (N, metrics) in points, and the ends of the intervals of their means (metrics,)."""
+    """ROUGE F of each text (N, metrics) in points, and the ends of the intervals of their means
+    (metrics,)."""
     scores = 100 * score_each(texts, references)[:, :, 2]
     return scores, *bootstrap_intervals(scores, 1000, 0)
 
@@ -136,8 +141,8 @@ def main() -> int:
         )
     for name, written in (("model", texts), ("references", references), ("lead-3", lead)):
         print(
-            f"{name}: bigrams that the source lacks {share(written, sources, novel_bigrams)}; numbers and names that "
-            f"it lacks {share(written, sources, absent)}"
+            f"{name}: bigrams that the source lacks {share(written, sources, novel_bigrams)};"
+            f" numbers and names that it lacks {share(written, sources, absent)}"
         )
     for text, reference in zip(texts[: options.show], references):
         print(f"\n{text}\n-- reference:\n{reference}")

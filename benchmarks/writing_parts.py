@@ -1,13 +1,15 @@
-"""What the parts of an abstractive summarizer contribute: each model, and the best one under other searches.
+"""What the parts of an abstractive summarizer contribute: each model, and the best one under other
+searches.
 
     python benchmarks/writing_parts.py ../shared/data/news/validation.jsonl.gz --limit 100 \
         "the recipes=runs/bert_sum_abs_news/best" "no gap sentences=runs/no_gaps/best"
 
-Exports each model folder with the options of training/bert_sum_abs_news.toml, and the first one also with one of them
-changed; answers the same documents with each, and with the first one also what the shipped extractive model selects of
-them; prints a table in Markdown: the loss of a token on the validation data (from the folder's training run), ROUGE
-with 95 % intervals (bootstrap over documents), words, and the share of the bigrams and of the numbers and names that
-the source does not have.
+Exports each model folder with the options of training/bert_sum_abs_news.toml, and the first one
+also with one of them changed; answers the same documents with each, and with the first one also
+what the shipped extractive model selects of them; prints a table in Markdown: the loss of a token
+on the validation data (from the folder's training run), ROUGE with 95 % intervals (bootstrap over
+documents), words, and the share of the bigrams and of the numbers and names that the source does
+not have.
 """
 
 import argparse
@@ -72,8 +74,8 @@ def row(
         f"{mean:.1f} ({a:.1f} to {b:.1f})" for mean, a, b in zip(scores.mean(0), low, high)
     )
     print(
-        f"| {name} | {of_a_token} | {points} | {np.mean([len(words(text)) for text in texts]):.1f} | "
-        f"{share(texts, sources, novel_bigrams)} | {share(texts, sources, absent)} |",
+        f"| {name} | {of_a_token} | {points} | {np.mean([len(words(text)) for text in texts]):.1f}"
+        f" | {share(texts, sources, novel_bigrams)} | {share(texts, sources, absent)} |",
         flush=True,
     )
 
@@ -94,8 +96,9 @@ def main() -> int:
         )
     sources, references = read_pairs(options.corpus, options.limit)
     print(
-        f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words | bigrams that the source "
-        "lacks | numbers and names that it lacks |\n|---|---|---|---|---|---|---|---|"
+        f"{len(sources)} documents\n\n| model | loss | ROUGE-1 | ROUGE-2 | ROUGE-L | words |"
+        " bigrams that the source lacks | numbers and names that it lacks"
+        " |\n|---|---|---|---|---|---|---|---|"
     )
     for place, (name, folder) in enumerate(model.split("=", 1) for model in options.models):
         selected = {} if place else {"- reads four selected sentences": extracts(sources, 4)}

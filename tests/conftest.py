@@ -6,15 +6,22 @@ import pathlib
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
+import hypothesis
 import pytest
 
-# Tracing makes millions of objects that live on; the collector would walk all of them again and again (a seventh of
-# the time).
+# A few examples of each property, the same ones each time; `.ci/full` tries many others.
+hypothesis.settings.register_profile("few", max_examples=15, deadline=None, derandomize=True)
+hypothesis.settings.register_profile("many", max_examples=100, deadline=None)
+hypothesis.settings.load_profile("few")
+
+# Tracing makes millions of objects that live on; the collector would walk all of them again and
+# again (a seventh of the time).
 gc.set_threshold(100_000, 50, 100)
 
 # Fixtures that tests of several folders share; each is a file of tests/fixtures/.
 pytest_plugins = (
     "exported_models",
+    "made_once",
     "model_folders",
     "pages",
     "pipelines",
@@ -28,7 +35,8 @@ SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
 
 @pytest.fixture(scope="session")
 def shared() -> pathlib.Path:
-    """The folder of corpora and reference outputs beside the checkout; the test skips without it."""
+    """The folder of corpora and reference outputs beside the checkout; the test skips without
+    it."""
     if not SHARED.is_dir():
         pytest.skip(
             "the shared corpora and reference outputs are not beside this checkout (../shared)"
@@ -38,5 +46,6 @@ def shared() -> pathlib.Path:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """One process more than processors: tests that wait for a process of their own leave a processor idle."""
+    """One process more than processors: tests that wait for a process of their own leave a
+    processor idle."""
     return (os.cpu_count() or 1) + 1

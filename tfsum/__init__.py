@@ -1,6 +1,8 @@
 """Summarize text with TensorFlow and Keras.
 
 `import tfsum` is light: TensorFlow is loaded by the first use of a name that needs it (PEP 562).
+Where Keras is imported already, it registers the models, so that `keras.models.load_model` reads
+their .keras files; before Keras, `import tfsum.models` does.
 
 Example:
     >>> import tfsum
@@ -10,39 +12,36 @@ Example:
     The bridge was closed on Monday.
 """
 
-import contextlib
 import importlib
 import sys
 from typing import Any
 
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
-from tfsum.moved import MovedModules
-from tfsum.quiet_tensorflow import quiet
+from tfsum.lazy_names import lazy_names
 
 __version__ = "0.2.0"
-
-sys.meta_path.append(MovedModules())
 
 # Public name -> the module that holds it.
 _LAZY = {
     # what the command line does, too
     "load": "tfsum.tasks.load",
     "verify": "tfsum.tasks.load",
-    "prepare": "tfsum.tasks.prepare",
+    "prepare": "tfsum.tasks.recipes",
     "train": "tfsum.tasks.recipes",
-    "evaluate": "tfsum.tasks.evaluate",
-    "export_model": "tfsum.tasks.export",
+    "evaluate": "tfsum.tasks.load",
+    "export_model": "tfsum.tasks.load",
     "convert": "tfsum.conversion.convert",
     # answers
-    "Summarizer": "tfsum.tasks.extractive.summarizer",
-    "Summary": "tfsum.tasks.extractive.summary",
-    "Generator": "tfsum.tasks.abstractive.generator",
-    "Generated": "tfsum.tasks.abstractive.generated",
-    "Classifier": "tfsum.tasks.classification.classifier",
-    "Classified": "tfsum.tasks.classification.classified",
-    "fill_mask": "tfsum.tasks.pretraining.fill_mask",
-    "ExtractiveBatches": "tfsum.tasks.extractive.batches",
+    "Summarizer": "tfsum.tasks.bert_sum_ext.summarizer",
+    "Summary": "tfsum.tasks.bert_sum_ext.summary",
+    "Generator": "tfsum.generation.generator",
+    "Generated": "tfsum.generation.generated",
+    "Classifier": "tfsum.tasks.bert_classifier.classifier",
+    "Classified": "tfsum.tasks.bert_classifier.classified",
+    "fill_mask": "tfsum.tasks.bert_pretraining.fill_mask",
+    "ExtractiveBatches": "tfsum.tasks.bert_sum_ext.batches",
     # text
+    "Detokenizer": "tfsum.text.detokenizer",
     "SentenceSplitter": "tfsum.text.sentence_splitter",
     "WordPiece": "tfsum.text.word_piece",
     # models
@@ -65,18 +64,21 @@ __all__ = [
     *_LAZY,
 ]
 
+_value_of = lazy_names(__name__, _LAZY)
+
 
 def __getattr__(name: str) -> Any:
     """Import the module behind a public name at its first use."""
-    if name not in _LAZY:
-        raise AttributeError(
-            f"module 'tfsum' has no attribute {name!r}; it offers {', '.join(__all__)}"
-        )
-    with contextlib.nullcontext() if "tensorflow" in sys.modules else quiet():
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
+    value = _value_of(name)
+    if _LAZY[name].startswith(("tfsum.models.", "tfsum.conversion.")):
+        importlib.import_module("tfsum.papers")  # adds its head and its formats to theirs
     return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
+
+
+# Where Keras is loaded already, `keras.models.load_model` must know the classes of the models.
+if sys.modules.get("keras"):  # None where something blocks its import
+    importlib.import_module("tfsum.papers")  # which imports tfsum.models

@@ -3,21 +3,22 @@
 import contextlib
 import os
 import pathlib
+import secrets
 import stat
 from collections.abc import Iterator
 
-_parts: set[pathlib.Path] = set()  # the temporary files of the writes in progress
+_parts: set[pathlib.Path] = set()  # temporary files of unfinished writes
 
 
 def write_atomically(path: str | pathlib.Path, content: str | bytes) -> None:
     """Writes a file under a temporary name in the same folder and renames it.
 
     Args:
-        path: see `atomic_path`; its folder must exist.
-        content: bytes, or text, which is written as UTF-8 with line ends as they are.
+        path: File to write, in a folder that exists; `atomic_path` handles links and devices.
+        content: Bytes, or text, which is written as UTF-8 with its own line ends.
 
     Raises:
-        OSError: the file cannot be written; the old one is left unchanged.
+        OSError: File cannot be written; the old one is left unchanged.
 
     Example:
         >>> import pathlib, tempfile
@@ -32,16 +33,17 @@ def write_atomically(path: str | pathlib.Path, content: str | bytes) -> None:
 
 @contextlib.contextmanager
 def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
-    """Context manager of a temporary path, renamed to `path` at the end of the block or removed if the block fails.
+    """Context manager of a temporary path that becomes `path` at the end of the block.
 
-    An existing regular file is replaced, and keeps its permissions; a symbolic link stays, and the file that it points
-    to is replaced. A device, a pipe or a socket is no file to replace: the block gets its own path and writes into it.
+    The temporary file is removed if the block fails. An existing regular file is replaced and
+    keeps its permissions. A symbolic link stays; the file it points to is replaced. A device, a
+    pipe or a socket cannot be replaced: the block gets its own path and writes into it.
 
     Args:
-        path: the file that the block writes under the temporary name.
+        path: File to write.
 
     Yields:
-        The temporary path, hidden and in the same folder.
+        A hidden temporary path in the same folder.
 
     Example:
         >>> import pathlib, tempfile
@@ -56,20 +58,41 @@ def atomic_path(path: str | pathlib.Path) -> Iterator[pathlib.Path]:
     if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         yield path
         return
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+
+    part = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    # Made here, and only if there is nothing: a link of that name would be followed.
+    os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
     _parts.add(part)
     try:
         yield part
         if mode is not None:
             part.chmod(stat.S_IMODE(mode))
+        to_disk(part)
         os.replace(part, path)
+        to_disk(path.parent)
     finally:
         part.unlink(missing_ok=True)
         _parts.discard(part)
 
 
+def to_disk(path: str | pathlib.Path) -> None:
+    """Waits until a file, or the names in a folder, are on the disk.
+
+    Args:
+        path: File or folder.
+
+    Example:
+        >>> to_disk(".")
+    """
+    number = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
 def remove_unfinished() -> None:
-    """Removes the temporary files of this process's writes in progress, before a process that ends at once.
+    """Removes the temporary files of this process's unfinished writes, before it exits at once.
 
     Example:
         >>> remove_unfinished()
@@ -79,10 +102,10 @@ def remove_unfinished() -> None:
 
 
 def remove_parts(path: str | pathlib.Path) -> None:
-    """Removes the temporary files that a killed process left of an atomic write.
+    """Removes the temporary files that a killed process left beside a file.
 
     Args:
-        path: the file that was to be written.
+        path: File that was to be written.
 
     Example:
         >>> remove_parts("no_such_file.bin")

@@ -2,7 +2,9 @@
 
 
 class Error(Exception):
-    """The base class of tfsum's errors, whose messages name what was found, what was expected, and the fix.
+    """The base class of tfsum's errors.
+
+    A message says what was found, what was expected, and how to fix it.
 
     Example:
         >>> import tfsum
@@ -12,6 +14,24 @@ class Error(Exception):
         ...     print(type(error).__name__)
         ExportError
     """
+
+
+def install_extra(extra: str) -> str:
+    """The command that installs one of tfsum's extras, for error messages.
+
+    tfsum is installed from a checkout, so that the command is right there alone.
+
+    Args:
+        extra: Name of the extra, as in setup.cfg.
+
+    Returns:
+        The command and where to run it.
+
+    Example:
+        >>> install_extra("plots")
+        "pip install '.[plots]' in the checkout"
+    """
+    return f"pip install '.[{extra}]' in the checkout"
 
 
 class DataError(Error):
@@ -41,9 +61,9 @@ class RecipeError(Error):
 
     Example:
         >>> import tfsum
-        >>> tfsum.train("no_such_recipe.toml")
+        >>> tfsum.train("no_such_recipe.toml")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.RecipeError: no_such_recipe.toml: no such recipe; the shipped ones are in training/
+        tfsum.errors.RecipeError: no_such_recipe.toml: no such recipe; ...
     """
 
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 def quiet() -> Iterator[None]:
     """Inside the block nothing that is written to standard error is shown, unless the block fails.
 
-    The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself is redirected. They
-    are shown when an import fails, since they may then explain why.
+    The lines (oneDNN, CUDA's stub) come from C++ and bypass `sys.stderr`, so the descriptor itself
+    is redirected. They are shown when an import fails, since they may then explain why.
 
     Example:
         >>> with quiet():
@@ -35,7 +35,8 @@ def quiet() -> Iterator[None]:
 
 
 def load_tensorflow() -> None:
-    """Imports TensorFlow and, where it is installed, TF Text, suppressing what they write to standard error.
+    """Imports TensorFlow and, where it is installed, TF Text, suppressing what they write to
+    standard error.
 
     Raises:
         ImportError: TensorFlow or TF Text cannot be imported.

@@ -1,4 +1,5 @@
-"""The type of a tensor in annotations: an array of whichever backend Keras runs on, or a numpy array."""
+"""The type of a tensor in annotations: an array of whichever backend Keras runs on, or a numpy
+array."""
 
 from typing import Any, TypeAlias
 

@@ -5,7 +5,8 @@ import sys
 
 
 def bar_size() -> dict[str, int]:
-    """The arguments by which tqdm draws a bar also on a terminal that says it has no size, as those of containers may.
+    """The arguments by which tqdm draws a bar also on a terminal that says it has no size, as those
+    of containers may.
 
     Example:
         >>> from tqdm import tqdm
@@ -15,4 +16,6 @@ def bar_size() -> dict[str, int]:
         columns, lines = os.get_terminal_size(sys.stderr.fileno())
     except (OSError, ValueError, AttributeError):  # no terminal
         return {}
-    return {} if columns and lines else {"ncols": 80, "nrows": 24}
+    if columns and lines:
+        return {}
+    return {"ncols": 80, "nrows": 24}

@@ -1,4 +1,5 @@
-"""The model behind Python's own HTTP server, one request at a time: what a first attempt looks like.
+"""The model behind Python's own HTTP server, one request at a time: what a first attempt looks
+like.
 
 python benchmarks/servers/plain_server.py saved_models/bert_sum_ext_news_en/1 8601
 """
@@ -29,9 +30,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
-        self.send_header(
-            "Connection", "close"
-        )  # with one thread, a connection that stays open keeps others out
+        # with one thread, a connection that stays open keeps others out
+        self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(body)
         self.close_connection = True

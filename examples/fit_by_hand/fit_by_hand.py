@@ -1,10 +1,12 @@
-"""Each model trained by `compile` and `fit`, without a recipe: batches from a few texts, callbacks, a saved model.
+"""Each model trained by `compile` and `fit`, without a recipe: batches from a few texts, callbacks,
+a saved model.
 
     python examples/fit_by_hand/fit_by_hand.py FOLDER
 
-prints what each learned and writes the Keras files into FOLDER. Half a minute; the models are tiny and the texts few,
-so they learn these by heart. Recipes (`tfsum train`) add what real corpora need: records, warm-up, averaging, a run
-that resumes, and a folder that `tfsum export` makes a server's model of.
+prints what each learned and writes the Keras files into FOLDER. Half a minute; the models are tiny
+and the texts few, so they learn these by heart. Recipes (`tfsum train`) add what real corpora need:
+records, warm-up, averaging, a run that resumes, and a folder that `tfsum export` makes a server's
+model of.
 """
 
 import pathlib
@@ -50,7 +52,8 @@ def rows(texts: list[str]) -> np.ndarray:
 
 
 def extractive(folder: pathlib.Path) -> None:
-    """BertSumExt: which sentences make the summary. `ExtractiveBatches` lays texts out; the loss is the model's own."""
+    """BertSumExt: which sentences make the summary. `ExtractiveBatches` lays texts out; the loss is
+    the model's own."""
     batches = tfsum.ExtractiveBatches(
         TEXTS, IN_SUMMARY, WORD_PIECE, tokens_per_batch=64, window_length=64
     )
@@ -83,16 +86,16 @@ def classifier(folder: pathlib.Path) -> None:
     model.compile(keras.optimizers.Adam(1e-3))
     model.fit(inputs, labels, epochs=30, verbose=0)
     model.save(folder / "classifier.keras")
-    again = keras.models.load_model(
-        folder / "classifier.keras"
-    )  # `import tfsum.models` registers the classes
+    # `import tfsum.models` registers the classes
+    again = keras.models.load_model(folder / "classifier.keras")
     again.fit(inputs, labels, epochs=10, verbose=0)
     found = again.predict(inputs, verbose=0).argmax(-1)
     print(f"BertClassifier: {(found == labels).sum()} of {len(labels)} right")
 
 
 def pretraining() -> None:
-    """BertForPretraining: a masked word of each text. The labels are in the inputs, as run_pretraining.py has them."""
+    """BertForPretraining: a masked word of each text. The labels are in the inputs, as
+    run_pretraining.py has them."""
     ids = rows([sentence for text in TEXTS for sentence in text])
     places = np.array(
         [[1 + number % (int((row > 0).sum()) - 2)] for number, row in enumerate(ids)], np.int32
@@ -111,7 +114,8 @@ def pretraining() -> None:
     model.compile(keras.optimizers.Adam(3e-3))
     history = model.fit(inputs, epochs=60, verbose=0).history
     print(
-        f"BertForPretraining: {history['masked_lm_accuracy'][-1]:.2f} of the masked words found in training"
+        f"BertForPretraining: {history['masked_lm_accuracy'][-1]:.2f} of the masked words found in"
+        " training"
     )
 
 

@@ -1,21 +1,24 @@
-"""How to add a task: which words of a text are its keywords, from a corpus to an exported model, outside the package.
+"""How to add a task: which words of a text are its keywords, from a corpus to an exported model,
+outside the package.
 
     python examples/keyword_tagging/keyword_tagging.py FOLDER
 
-trains, exports, verifies, and tags a sentence. `tfsum.tasks` lists the parts of a task, here functions of one module.
+trains, exports, verifies, and tags a sentence. `tfsum.tasks` lists the parts of a task, here
+functions of one module.
 """
 
-import dataclasses
 import pathlib
 import sys
+from typing import Literal
 
 import keras
 import numpy as np
 import tensorflow as tf
+from pydantic import Field
 
 import tfsum
 from tfsum.data import readers
-from tfsum.data.batcher import Batcher
+from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.export import golden, saved_model, stored_weights
 from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.inference.exported_model import ExportedModel
@@ -25,39 +28,29 @@ from tfsum.models.model import Model
 from tfsum.tasks import register, task
 from tfsum.text.packing import pack
 from tfsum.text.word_piece import WordPiece
-from tfsum.training import run, run_settings
+from tfsum.training import run, settings
 from tfsum.training.optimizer import Adam, WarmUp
-from tfsum.training.recipe_file import keys_of
 
 HERE = pathlib.Path(__file__).parent
-WHAT, ANSWERS = (
-    "A keyword tagger for TensorFlow",
-    "words with their probabilities",
-)  # for the model card
-MODEL_KIND, EXPORT_KIND, VERB = (
-    "keyword_tagger",
-    "keyword_tagging",
-    None,
-)  # [model] kind, kind of exports, CLI verb
-requests, signatures, warmup = (
-    golden.requests,
-    golden.signatures,
-    golden.warmup,
-)  # of an export that takes `text` alone
-NONE, OTHER, KEYWORD = range(
-    3
-)  # labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
+# for the model card
+WHAT, ANSWERS = "A keyword tagger for TensorFlow", "words with their probabilities"
+# kind of exports, CLI verb
+EXPORT_KIND, VERB = "keyword_tagging", None
+# of an export that takes `text` alone
+requests, signatures, warmup = golden.requests, golden.signatures, golden.warmup
+# labels of tokens; 0 is padding's, so that a padded batch needs no mask beside it
+NONE, OTHER, KEYWORD = range(3)
 HEAD = [(f"classifier.{name}", path, transposed) for name, path, transposed in weight_names.DENSE]
 
 
+# a config.json of this task's model
 def owns(config):
-    return "KeywordTagger" in (
-        config.get("architectures") or []
-    )  # a config.json of this task's model
+    return "KeywordTagger" in (config.get("architectures") or [])
 
 
 class KeywordTagger(Model):
-    """A logit for each token, (B, T) -> (B, T). Of two sums `Model` makes a `fit` that is exact on every strategy."""
+    """A logit for each token, (B, T) -> (B, T). Of two sums `Model` makes a `fit` that is exact on
+    every strategy."""
 
     def __init__(self, bert):
         super().__init__(name="keyword_tagger")
@@ -91,13 +84,15 @@ class KeywordTagger(Model):
 
 
 def lay_out(words, word_piece, length):
-    """Words (B, W) as rows for `Bert`, the first piece of each: in training and in the exported graph alike."""
+    """Words (B, W) as rows for `Bert`, the first piece of each: in training and in the exported
+    graph alike."""
     pieces = word_piece.tokenize(words.values).to_tensor(word_piece.unk_id, shape=[None, 1])
     return pack(words.with_values(pieces[:, 0]), length, word_piece.cls_id, word_piece.sep_id)
 
 
-def read_tagged(length, corpus: str, validation_share: float = 0.2):
-    """Reads a text a line, keywords *between asterisks*: arrays (N, length) by split, and the words that occur."""
+def read_tagged(length, corpus, validation_share):
+    """Reads a text a line, keywords *between asterisks*: arrays (N, length) by split, and the words
+    that occur."""
     marked = tf.strings.split(list(readers.read_lines(corpus)))
     words = marked.with_values(tf.strings.regex_replace(marked.values, r"^\*(.+)\*$", r"\1"))
     labels = marked.with_values(tf.where(words.values == marked.values, OTHER, KEYWORD))
@@ -120,7 +115,7 @@ def read_tagged(length, corpus: str, validation_share: float = 0.2):
     return {"train": train, "validation": validation, "vocabulary": vocabulary}
 
 
-class TaggedBatcher(Batcher):  # texts of like length in a budget of padded tokens
+class TaggedBatcher(TokenBudgetBatcher):  # texts of like length in a budget of padded tokens
     row, signature = (
         "text",
         dict.fromkeys(("token_ids", "labels"), tf.TensorSpec((None, None), tf.int32)),
@@ -136,45 +131,59 @@ class TaggedBatcher(Batcher):  # texts of like length in a budget of padded toke
         }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class TrainSettings(run_settings.RunSettings):
-    tokens_per_batch: int = 512
-    learning_rate: float = 1e-3
+# what a recipe may say: a class for each section, whose fields are its keys
+class DataSettings(settings.Settings):
+    corpus: str = Field(description="Texts, one a line, with their keywords between asterisks.")
+    validation_share: float = Field(0.2, ge=0, lt=1, description="Share of texts held out.")
 
 
-def schema():  # what a recipe may say: the arguments of what its sections configure
-    return {
-        "data": keys_of(read_tagged, "length"),
-        "model": keys_of(Bert, "vocab_size", "name"),
-        "train": keys_of(TrainSettings),
-    }
+class ModelSettings(settings.ModelSettings):
+    kind: Literal["keyword_tagging"] = Field(description="Kind of the model.")
+    hidden_size: int = Field(768, ge=1, description="Width of the encoder.")
+    num_hidden_layers: int = Field(12, ge=1, description="Layers of the encoder.")
+    num_attention_heads: int = Field(12, ge=1, description="Attention heads of a layer.")
+    intermediate_size: int = Field(3072, ge=1, description="Feed-forward width of a layer.")
+    max_position_embeddings: int = Field(512, ge=3, description="Tokens of a text at most.")
+    hidden_dropout_prob: float = Field(0.1, ge=0, lt=1, description="Dropout of the encoder.")
+    attention_probs_dropout_prob: float = Field(0.1, ge=0, lt=1, description="Of its attention.")
+
+
+class TrainSettings(settings.OptimizerSettings):
+    tokens_per_batch: settings.TokensPerBatch = 512  # all but its default is in the base class
+    warmup_steps: settings.WarmupSteps = 20
+
+
+class RecipeSettings(settings.Recipe):
+    data: DataSettings
+    model: ModelSettings
+    train: TrainSettings
 
 
 def prepare_data(recipe):
-    return read_tagged(recipe["model"]["max_position_embeddings"], **recipe["data"])
+    length, data = recipe.model.max_position_embeddings, recipe.data
+    return read_tagged(length, data.corpus, data.validation_share)
 
 
 def build_model(recipe, data):  # `data` is what the stage before it, `prepare_data`, returned
-    sizes = {name: value for name, value in recipe["model"].items() if name != "kind"}
-    return KeywordTagger(
-        Bert(len(data["vocabulary"]), **sizes)
-    )  # or load_bert(...), for a pretrained encoder
+    sizes = recipe.model.model_dump(exclude={"kind"})
+    # or Bert.from_stored(...), for a pretrained encoder
+    return KeywordTagger(Bert(len(data["vocabulary"]), **sizes))
 
 
-class TaggingRun(
-    run.Run
-):  # has checkpoints, resume, signals and the log; a task adds what is read, measured and kept
+# has checkpoints, resume, signals and the log; a task adds what is read, measured and kept
+class TaggingRun(run.Run):
     def __init__(self, recipe, data, model):
-        self.recipe, self.data, settings = recipe, data, TrainSettings(**recipe["train"])
+        self.recipe, self.data, train = recipe, data, recipe.train
         with model.distribute_strategy.scope():  # where the model's variables are
+            schedule = WarmUp(train.learning_rate, train.warmup_steps, train.steps)
             optimizer = Adam(
-                WarmUp(settings.learning_rate, 20, settings.steps), global_clipnorm=1.0
+                schedule, weight_decay=train.weight_decay or None, global_clipnorm=train.clip_norm
             )
-        super().__init__(model, optimizer, settings)
+        super().__init__(model, optimizer, train)
 
     def batches(self, done):  # a pure function of `done`, so that a run can resume
         batcher = TaggedBatcher(self.data["train"], self.settings.tokens_per_batch)
-        return self.shared(batcher, done), self.settings.steps
+        return SharedBatches(batcher, done, self.settings.steps)
 
     def measure(self):
         texts = self.data["validation"]
@@ -191,7 +200,7 @@ class TaggingRun(
         self.model.save_pretrained(
             folder,
             self.data["vocabulary"],
-            {"recipe": self.recipe, "validation": self.state["best"]},
+            {"recipe": self.recipe.model_dump(), "validation": self.state["best"]},
         )
 
 
@@ -199,9 +208,8 @@ class TextTagger(tf.Module):  # the exported graph: raw strings in, words with p
     def __init__(self, model, word_piece):
         super().__init__()
         self.word_piece, self.length = word_piece, model.bert.config["max_position_embeddings"]
-        self.weights = stored_weights.StoredWeights(
-            model
-        )  # the Keras model itself would be stored a second time
+        # the Keras model itself would be stored a second time
+        self.weights = stored_weights.StoredWeights(model)
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "text")])
     def serve(self, text):
@@ -225,7 +233,7 @@ class TextTagger(tf.Module):  # the exported graph: raw strings in, words with p
 def export_model(folder, destination, ops="core"):
     source, destination = pathlib.Path(folder), saved_model.version_folder(destination)
     settings, stored = saved_model.read_settings(source), open_folder.open_folder(source)
-    model = KeywordTagger(open_folder.load_bert(Bert, stored, {}))
+    model = KeywordTagger(Bert.from_stored(stored))
     assign_weights.assign_head(model.classifier, HEAD, stored)
     module = TextTagger(model, WordPiece.from_file(source / "vocab.txt", ops=ops))
     return saved_model.write_export(
@@ -238,9 +246,8 @@ def export_model(folder, destination, ops="core"):
     )
 
 
-def ask(
-    model, requests
-):  # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
+# answers in JSON's types: `tfsum.verify` compares them with those of the day of export
+def ask(model, requests):
     given = model.signatures["serving_default"](
         text=tf.constant([request["text"] for request in requests])
     )

@@ -1,11 +1,12 @@
-"""Files of JSON lines to documents: what cannot be read is reported, with its place, and takes nothing with it."""
+"""Files of JSON lines to documents: what cannot be read is reported, with its place, and takes
+nothing with it."""
 
 import gzip
 import json
 
 import pytest
 
-beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
 from tfsum.beam import ReadDocuments
 from tfsum.beam.documents import json_row, lines, text_field
@@ -120,8 +121,9 @@ def test_a_file_that_is_gone_is_reported(tmp_path, read, monkeypatch):
         documents.FileSystems, "open", lambda *_, **__: (_ for _ in ()).throw(OSError("no rights"))
     )
     found = list(documents._ReadFile("text", None, 100).process("a.jsonl"))
-    assert found[0].value.error == (
-        "a.jsonl: cannot be read after line 0 (no rights); fetch it again, or look at its rights"
+    assert (
+        found[0].value.error
+        == "a.jsonl: cannot be read after line 0 (no rights); fetch it again, or look at its rights"
     )
 
 
@@ -155,8 +157,10 @@ def test_a_line_beyond_the_limit_is_a_dead_letter(tmp_path, read, monkeypatch):
     documents, failed = read(tmp_path / "a.jsonl", max_characters=100)
     assert documents == [(f"{tmp_path}/a.jsonl:2", "It rained.")]
     assert failed == {
-        f"{tmp_path}/a.jsonl:1": f"{tmp_path}/a.jsonl:1: longer than 2000 bytes; divide the document, or "
-        "raise max_characters"
+        f"{tmp_path}/a.jsonl:1": (
+            f"{tmp_path}/a.jsonl:1: longer than 2000 bytes; divide the document, or "
+            "raise max_characters"
+        )
     }
 
 

@@ -1,4 +1,5 @@
-"""Files of documents to files of answers: complete, without repetition, whatever stopped an earlier run."""
+"""Files of documents to files of answers: complete, without repetition, whatever stopped an earlier
+run."""
 
 import gzip
 import json
@@ -11,12 +12,12 @@ import time
 
 import pytest
 
-beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow, which apache-beam brings")
 
 import tfsum
 from tfsum.beam import Summarize, summarize_files
-from tfsum.beam.worker_processes import descendants
+from tfsum.beam.running import descendants
 from tfsum.errors import DataError, Error, ExportError
 
 TEXTS = [
@@ -161,7 +162,8 @@ def test_a_killed_run_is_made_up_for(transformer, folder):
 
 @pytest.mark.slow
 def test_a_worker_that_is_killed_ends_the_run(transformer, folder):
-    """One of two processes, as the system kills one where memory is short, while the other has hours to do."""
+    """One of two processes, as the system kills one where memory is short, while the other has
+    hours to do."""
     out = folder / "out"
     with (folder / "large.jsonl").open("w") as file:
         file.writelines(json.dumps({"text": " ".join(TEXTS) * 20}) + "\n" for _ in range(2000))
@@ -203,7 +205,7 @@ def test_a_worker_that_is_killed_ends_the_run(transformer, folder):
     assert not [number for number in started if pathlib.Path(f"/proc/{number}").exists()]
     assert process.returncode == 1, said
     assert (
-        said.splitlines()[-1].startswith("tfsum: error: the pipeline failed: ")
+        said.splitlines()[-1].startswith("tfsum pipeline: error: the pipeline failed: ")
         and "A worker process ended" in said
     )
     assert not (out / "counts.json").exists() and not list(out.glob("answers-*"))

@@ -1,10 +1,11 @@
-"""A corpus prepared by a pipeline: byte for byte what processes write, manifest and counts included."""
+"""A corpus prepared by a pipeline: byte for byte what processes write, manifest and counts
+included."""
 
 import json
 
 import pytest
 
-beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
 import tfsum
 from tfsum.beam import preparation as module
@@ -46,10 +47,10 @@ def content(folder) -> dict[str, bytes]:
 @pytest.mark.parametrize(
     "task, options",
     [
-        ("extractive", {"shards": 3}),
-        ("extractive", {"shards": 20, "labels": "soft"}),  # some without a document
-        ("abstractive", {"shards": 4, "max_source_length": 20}),
-        ("pretraining", {"shards": 2, "max_length": 24, "duplicates": 2}),
+        ("bert_sum_ext", {"shards": 3}),
+        ("bert_sum_ext", {"shards": 20, "labels": "soft"}),  # some without a document
+        ("transformer", {"shards": 4, "max_source_length": 20}),
+        ("bert_for_pretraining", {"shards": 2, "max_length": 24, "duplicates": 2}),
     ],
 )
 def test_records_and_manifest_are_those_of_one_process(corpus, tmp_path, task, options):
@@ -69,7 +70,8 @@ def test_a_stopped_pipeline_is_continued(corpus, tmp_path, monkeypatch):
     written = []
 
     def stop(work, runner, pipeline_options):
-        """Ends as a killed one does: two shards are written, and nobody has collected their counts."""
+        """Ends as a killed one does: two shards are written, and nobody has collected their
+        counts."""
         with module.running("DirectRunner", [], []) as pipeline:
             _ = (
                 pipeline

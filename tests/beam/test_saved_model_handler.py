@@ -1,16 +1,17 @@
-"""The handler inside RunInference: keys, batches, warm-up, and a model that changes while the pipeline runs."""
+"""The handler inside RunInference: keys, batches, warm-up, and a model that changes while the
+pipeline runs."""
 
 import pathlib
 import shutil
 
 import pytest
 
-beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
 from apache_beam.ml.inference.base import KeyedModelHandler, ModelMetadata, RunInference
 
 from tfsum.beam import SavedModelHandler, Summarize
-from tfsum.beam.shared_model import SharedModel
+from tfsum.beam.saved_model_handler import SharedModel
 from tfsum.errors import Error, ExportError
 
 TEXT = "The bridge was closed. The rain fell. It was said in town."

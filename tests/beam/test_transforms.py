@@ -1,4 +1,5 @@
-"""Documents to answers by pipelines: equal to those of `tfsum.load()`, in any order and batching, none lost."""
+"""Documents to answers by pipelines: equal to those of `tfsum.load()`, in any order and batching,
+none lost."""
 
 import dataclasses
 import gzip
@@ -9,7 +10,7 @@ import typing
 
 import pytest
 
-beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+beam = pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
 from apache_beam.typehints.schemas import schema_from_element_type
 

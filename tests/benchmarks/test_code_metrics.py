@@ -13,9 +13,12 @@ FILES = {
     "tfsum/__init__.py": '"""The root."""\n\nVERSION = "1"\n',
     "tfsum/errors.py": "class Error(Exception):\n    pass\n",
     "tfsum/text/__init__.py": "",
-    "tfsum/text/words.py": f"from tfsum.errors import Error\nfrom tfsum.models import bert\n\n{SAME}\nlast = 1\n",
+    "tfsum/text/words.py": (
+        f"from tfsum.errors import Error\nfrom tfsum.models import bert\n\n{SAME}\nlast = 1\n"
+    ),
     "tfsum/models/__init__.py": "",
-    "tfsum/models/bert.py": '''
+    "tfsum/models/bert.py": (
+        '''
 """A model
 of two lines."""
 import os  # a comment
@@ -39,12 +42,14 @@ def load():
     from tfsum.text import words
 
     return words
-''',
-    "tfsum/tasks/__init__.py": "import tfsum.tasks.extractive.train\n",
-    "tfsum/tasks/extractive/__init__.py": "",
-    "tfsum/tasks/extractive/train.py": (
-        f"import tfsum.training.run\nfirst = 0\n{SAME.replace('c =', '# between' + chr(10) + chr(10) + 'c  =')}"
-        "run(**options)\nrun(a, *b, **c)\nrun(a=1)\n"
+'''
+    ),
+    "tfsum/tasks/__init__.py": "import tfsum.tasks.bert_sum_ext.train\n",
+    "tfsum/tasks/bert_sum_ext/__init__.py": "",
+    "tfsum/tasks/bert_sum_ext/train.py": (
+        "import tfsum.training.run\nfirst ="
+        f" 0\n{SAME.replace('c =', '# between' + chr(10) + chr(10) + 'c  =')}run(**options)\nrun(a,"
+        " *b, **c)\nrun(a=1)\n"
     ),
     "tfsum/training/__init__.py": "",
     "tfsum/training/run.py": "\n".join(
@@ -68,7 +73,7 @@ def test_the_rows_of_a_tree(tree):
         "tfsum/": "   2 files       5 lines       3 code",
         "tfsum/models": "   2 files      24 lines      10 code",
         "tfsum/tasks": "   1 files       1 lines       1 code",
-        "tfsum/tasks/extractive": "   2 files      13 lines      11 code",
+        "tfsum/tasks/bert_sum_ext": "   2 files      13 lines      11 code",
         "tfsum/text": "   2 files      11 lines       9 code",
         "tfsum/training": "   2 files      44 lines      42 code",
         "total": "  11 files      98 lines      76 code",
@@ -148,3 +153,88 @@ def test_two_trees_stand_side_by_side_and_no_tensorflow_is_needed(tree, tmp_path
     assert lines["tfsum/text"].split()[-1] == "-"
     with pytest.raises(SystemExit):
         code_metrics.main([str(tree / "tfsum")])
+
+
+STYLED = {
+    "one.py": '''
+"""A file.
+
+Args:
+    x: Of no function.
+"""
+import os  # a comment
+
+LEGACY = 1 if os.name else 2  # "legacy" and a conditional outside a body
+
+
+class Reader:
+    """Reads.
+
+    Args:
+        folder, name: of the run.
+            see: this line goes on.
+        *parts: likewise.
+        size (int): See `read`.
+        count: Often a number.
+            of: this line goes on, too.
+
+    Attributes:
+        path: of the file.
+
+    Returns:
+        value: of nothing.
+    """
+
+    def read(self): ...
+
+
+def outer(a):
+    """Docstring."""
+    b = a if a else 1
+
+    def inner():
+        return 2 if b else 3
+
+    # a comment
+
+    return inner
+''',
+    "two.py": "class Reader:\n    pass\nclass ReadSettings:\n    pass\n",
+    "three.py": "class Twice: ...\nclass Twice: ...\nclass ReadSettings: ...\n\n\n"
+    f"x = '{'y' * 96}'\n",
+    "papers/old.py": "legacy = 1\n",
+}
+
+
+def test_the_style_of_a_folder(tmp_path):
+    for name, text in STYLED.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    lines = sorted(len(text.splitlines()) for text in STYLED.values())
+    assert lines == [1, 4, 6, 42]
+    assert code_metrics.style(tmp_path) == {
+        "files": "4",
+        "lines": "5/42/42",
+        "functions": "3",  # read, outer, inner
+        "code lines": "2/5/5",
+        # one.py: import, LEGACY, Reader, read, outer, b, inner and two returns; two.py: two classes
+        # and two `pass`; three.py: three classes and x; papers/old.py: one
+        "statements": "18",
+        "comments": "5.7",  # 3 of 53 lines
+        "blank": "33.3",  # 3 of 9 lines: `...` and the 8 lines of outer
+        "over 100": "2.7",  # 1 of 37
+        "a if b else c": "22.2",  # 2 in 9 lines
+        "classes twice": "1",
+        "of, see": "5",  # the module's x, of Reader all but count
+        "legacy": "1",
+    }
+
+
+def test_the_table_of_style_has_a_row_for_each_folder(tree, capsys):
+    folders = [str(tree / "tfsum" / name) for name in ("text", "models")]
+    code_metrics.main(["--style", *folders])
+    head, line, *rows = capsys.readouterr().out.splitlines()
+    assert head.count("|") == line.count("|") == 14
+    assert [row.split()[1] for row in rows] == folders
+    with pytest.raises(SystemExit):
+        code_metrics.main(["--style", str(tree / "no_folder")])

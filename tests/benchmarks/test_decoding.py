@@ -1,4 +1,5 @@
-"""benchmarks/decoding.py at a toy size: it times what it says, and its table says what it measured."""
+"""benchmarks/decoding.py at a toy size: it times what it says, and its table says what it
+measured."""
 
 import json
 import pathlib

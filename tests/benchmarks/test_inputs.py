@@ -8,6 +8,7 @@ import pytest
 import tfsum
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "verbs", [("summarize", "explain", "prepare", "train")], ids=["four verbs"]
 )

@@ -1,4 +1,5 @@
-"""benchmarks/next_sentences.py: what it counts, and that its scores and labels are of the same pairs."""
+"""benchmarks/next_sentences.py: what it counts, and that its scores and labels are of the same
+pairs."""
 
 import random
 
@@ -11,7 +12,7 @@ tf = pytest.importorskip("tensorflow")
 import next_sentences
 
 from tfsum.models import Bert
-from tfsum.tasks.pretraining.batches import SentencePairs
+from tfsum.tasks.bert_pretraining.batches import SentencePairs
 from tfsum.text.word_piece import WordPiece
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "b", "c", "d", "e", "f"]
@@ -50,7 +51,8 @@ def test_area_counts_every_pair_of_a_false_and_a_true_one(rows):
 def test_rarity_weighs_shared_words_by_how_rare_they_are():
     pairs = pairs_of(([5, 6], [5, 6], 0), ([5, 7], [5, 8], 1), ([5, 9], [10, 9], 0), ([5], [10], 1))
     equal, common, rare, nothing = next_sentences.rarity(pairs, len(WORDS))
-    # "a" is in 6 of the 8 segments, "c" and "d" in one each, "e" in 2, "f" in 2; each stands there once
+    # "a" is in 6 of the 8 segments, "c" and "d" in one each, "e" in 2, "f" in 2; each stands there
+    # once
     a, c, e, f = (np.log(8 / n) for n in (6, 1, 2, 2))
     assert equal == pytest.approx(-1) and nothing == pytest.approx(0)
     assert common == pytest.approx(-a * a / (a * a + c * c))
@@ -58,7 +60,8 @@ def test_rarity_weighs_shared_words_by_how_rare_they_are():
 
 
 def test_scores_and_labels_are_of_the_same_pairs(word_piece):
-    """Batches sort pairs by length; here the label says whether the length is odd, and the score is the length."""
+    """Batches sort pairs by length; here the label says whether the length is odd, and the score is
+    the length."""
     rng = random.Random(0)
     lengths = [(rng.randint(1, 40), rng.randint(1, 40)) for _ in range(300)]
     pairs = pairs_of(

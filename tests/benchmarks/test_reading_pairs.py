@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("tensorflow")
 import reading_pairs
 
-from tfsum.tasks.pretraining.batches import SentencePairs
+from tfsum.tasks.bert_pretraining.batches import SentencePairs
 
 
 def test_pairs_are_shown_as_words_and_without_labels(capsys):

@@ -1,4 +1,5 @@
-"""`tfsum classify`, and `tfsum evaluate` of a classifier: a stand-in for the model, everything else as it is."""
+"""`tfsum classify`, and `tfsum evaluate` of a classifier: a stand-in for the model, everything else
+as it is."""
 
 import io
 import json
@@ -7,7 +8,7 @@ import types
 import pytest
 
 from tfsum.cli.main import main
-from tfsum.tasks import loaded
+from tfsum.tasks import load as loading
 
 LABELS = ["calm", "alarm"]
 
@@ -31,9 +32,14 @@ def model(tmp_path, monkeypatch):
         assert (pairs is not None) == classify.description["text"]["pair"]
         return [answer(f"{text} {pair}") for text, pair in zip(texts, pairs or [""] * len(texts))]
 
-    classify.description = {"kind": "classifier", "labels": LABELS, "text": {"pair": False}}
+    classify.description = {
+        "kind": "classifier",
+        "config": {"architectures": ["BertForSequenceClassification"]},
+        "labels": LABELS,
+        "text": {"pair": False},
+    }
     classify.path = tmp_path
-    monkeypatch.setattr(loaded, "load", lambda path: classify)
+    monkeypatch.setattr(loading, "load", lambda path: classify)
     return types.SimpleNamespace(folder=str(tmp_path), description=classify.description)
 
 
@@ -85,7 +91,10 @@ def test_wrong_calls(model, tmp_path, capsys):
     assert main(["classify", model.folder, "absent.txt"]) == 2
     assert main(["classify", str(tmp_path / "none"), "-"]) == 2
     assert main(["classify", model.folder, "-", "-"]) == 2
-    model.description["kind"] = "extractive"
+    model.description |= {
+        "kind": "extractive",
+        "config": {"model_type": "bert", "bert_sum_ext": {}},
+    }
     assert main(["classify", model.folder, write(tmp_path, "a")]) == 1
     assert "is extractive, no classifier; use `tfsum summarize`" in capsys.readouterr().err
 

@@ -13,64 +13,46 @@ def called(monkeypatch):
     """The calls of the library."""
     pytest.importorskip("tensorflow")
     calls = []
-    monkeypatch.setattr(convert, "load_tensorflow", lambda: None)
-    monkeypatch.setitem(
-        vars(tfsum), "convert", lambda *arguments: calls.append(arguments) or ["left out 1 tensor"]
-    )
+
+    def convert_instead(*arguments, **options):
+        calls.append((arguments, options))
+        return ["left out 1 tensor"]
+
+    monkeypatch.setitem(vars(tfsum), "convert", convert_instead)
     return calls
 
 
 def test_the_folder_goes_to_stdout_and_notes_to_stderr(called, capsys):
     assert main(["convert", "bert", "out", "--to", "google"]) == 0
-    assert called == [("bert", "out", "google", None, None, None)]
+    assert called == [(("bert", "out", "google"), {})]
     assert capsys.readouterr() == ("out\n", "tfsum: bert: left out 1 tensor\n")
 
 
 @pytest.mark.parametrize(("word", "lowercase"), [("--cased", False), ("--uncased", True)])
 def test_case(called, word, lowercase):
     main(["convert", "bert", "out", "--to", "tfsum", word])
-    assert called[0][3] is lowercase
+    assert called[0][1] == {"lowercase": lowercase}
 
 
 def test_the_formats_are_those_of_the_library():
     pytest.importorskip("tensorflow")
-    from tfsum.conversion.bertsum_writer import FLAVOURS
-    from tfsum.conversion.convert import FORMATS
+    import tfsum.papers  # noqa: F401  (adds its formats)
+    from tfsum.conversion.convert import FILE_WRITERS, FORMATS
 
-    assert (*FORMATS, *FLAVOURS) == convert.FORMATS
+    assert (*FORMATS, *FILE_WRITERS) == convert.FORMATS
     assert parse(["convert", "a", "b", "--to", "hugging-face"]).to == "hugging-face"
 
 
-def test_what_a_checkpoint_does_not_contain(monkeypatch, called, capsys):
-    calls = []
-    monkeypatch.setitem(
-        vars(tfsum), "convert", lambda *arguments, **more: calls.append((arguments, more)) or []
-    )
-    assert (
-        main(
-            [
-                "convert",
-                "a.pt",
-                "out",
-                "--to",
-                "tfsum",
-                "--vocabulary",
-                "vocab.txt",
-                "--heads",
-                "4",
-                "--head-heads",
-                "2",
-                "--legacy",
-            ]
-        )
-        == 0
-    )
-    assert calls == [
-        (
-            ("a.pt", "out", "tfsum", None, "vocab.txt", {"num_attention_heads": 4}),
-            {"head_heads": 2, "legacy": True},
-        )
-    ]
+def test_what_a_checkpoint_does_not_contain(called):
+    words = "--vocabulary vocab.txt --heads 4 --head-heads 2 --legacy"
+    assert main(["convert", "a.pt", "out", "--to", "tfsum", *words.split()]) == 0
+    options = {
+        "vocabulary": "vocab.txt",
+        "bert": {"num_attention_heads": 4},
+        "head_heads": 2,
+        "legacy": True,
+    }
+    assert called == [(("a.pt", "out", "tfsum"), options)]
 
 
 @pytest.mark.parametrize(
@@ -92,4 +74,4 @@ def test_what_cannot_be_read_is_status_1(called, monkeypatch, capsys):
 
     monkeypatch.setitem(vars(tfsum), "convert", wrong)
     assert main(["convert", "bert", "out", "--to", "google"]) == 1
-    assert capsys.readouterr() == ("", "tfsum: error: bert/config.json: no such file\n")
+    assert capsys.readouterr() == ("", "tfsum convert: error: bert/config.json: no such file\n")

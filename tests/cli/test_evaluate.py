@@ -1,4 +1,5 @@
-"""`tfsum evaluate`: a stand-in for the model, everything else as it is; scores against rouge-score itself."""
+"""`tfsum evaluate`: a stand-in for the model, everything else as it is; scores against rouge-score
+itself."""
 
 import json
 import types
@@ -8,7 +9,7 @@ import sacrebleu
 from rouge_score.rouge_scorer import RougeScorer
 
 from tfsum.cli.main import main
-from tfsum.tasks import loaded
+from tfsum.tasks import load as loading
 
 DOCUMENTS = [
     {
@@ -35,8 +36,10 @@ def model(tmp_path, monkeypatch):
         split = [[part.strip(". ") + "." for part in text.split(". ")] for text in texts]
         return [types.SimpleNamespace(sentences=row[-sentences:]) for row in split]
 
-    last.description, last.path = {"kind": "extractive", "text": {"newline": "sentence"}}, tmp_path
-    monkeypatch.setattr(loaded, "load", lambda path: last)
+    config = {"model_type": "bert", "bert_sum_ext": {}}
+    last.description = {"kind": "extractive", "config": config, "text": {"newline": "sentence"}}
+    last.path = tmp_path
+    monkeypatch.setattr(loading, "load", lambda path: last)
     return str(tmp_path)
 
 
@@ -76,7 +79,7 @@ def test_chosen_as_the_originals_choose(model, corpus, capsys, monkeypatch):
             sentences=sentences, scores=[0.1, 0.9, 0.2, 0.3][: len(sentences)]
         )
 
-    monkeypatch.setattr(loaded.load(model), "score", score, raising=False)
+    monkeypatch.setattr(loading.load(model), "score", score, raising=False)
     systems = {}
     for selection in ("bertsum", "bertsum_recall"):
         options = ["--selection", selection, "--format", "json", "--samples", "10"]
@@ -124,8 +127,9 @@ def writer(tmp_path, monkeypatch):
             for text in texts
         ]
 
-    write.description, write.path = {"kind": "abstractive"}, tmp_path
-    monkeypatch.setattr(loaded, "load", lambda path: write)
+    write.description = {"kind": "abstractive", "config": {"model_type": "transformer"}}
+    write.path = tmp_path
+    monkeypatch.setattr(loading, "load", lambda path: write)
     return str(tmp_path)
 
 
@@ -183,7 +187,7 @@ def test_the_first_lines_of_a_target(writer, tmp_path, monkeypatch, capsys, aske
         json.dumps({"source": "ONE TWO", "target": "one two\nthree"}) + "\n"
     )
     monkeypatch.setitem(
-        loaded.load(writer).description, "recipe", {"data": {"target_lines": trained}}
+        loading.load(writer).description, "recipe", {"data": {"target_lines": trained}}
     )
     assert (
         main(
@@ -203,7 +207,7 @@ def test_the_first_lines_of_a_target(writer, tmp_path, monkeypatch, capsys, aske
     found = json.loads(capsys.readouterr().out)["rouge"]["rouge1"]
     assert found["recall"] == pytest.approx(100 * 2 / (1 + kept))  # of two words, or of three
     assert main(["evaluate", writer, str(tmp_path / "pairs.jsonl"), "--target-lines", "0"]) == 2
-    assert "--target-lines is 0" in capsys.readouterr().err
+    assert "--target-lines: found '0'" in capsys.readouterr().err
 
 
 def test_pairs_without_texts_and_columns_that_are_not_there(writer, tmp_path, capsys):

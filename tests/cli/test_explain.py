@@ -7,22 +7,26 @@ import numpy as np
 import pytest
 
 import tfsum
-from tfsum.cli import explain
 from tfsum.cli.main import main
 
 TEXT = "One came. Two <b>went</b>. Three stayed."
+EXTRACTIVE = {
+    "kind": "extractive",
+    "config": {"model_type": "bert", "bert_sum_ext": {}},
+    "selection": "score",
+    "block_trigrams": False,
+}
+ABSTRACTIVE = {"kind": "abstractive", "config": {"model_type": "transformer"}}
 
 
 class Lead:
     """Chooses the first sentences."""
 
-    path, description = (
-        pathlib.Path("models/lead/1"),
-        {"kind": "extractive", "selection": "score", "block_trigrams": False},
-    )
+    path = pathlib.Path("models/lead/1")
+    description = EXTRACTIVE
 
     def score(self, text):
-        from tfsum.tasks.extractive.summarizer import Summary
+        from tfsum.tasks.bert_sum_ext.summarizer import Summary
 
         parts = [part.strip(".") + "." for part in text.split(". ")]
         offsets = [(text.index(part), text.index(part) + len(part)) for part in parts]
@@ -43,7 +47,6 @@ def asked(monkeypatch):
     """The models that were asked for."""
     models = []
     monkeypatch.setitem(vars(tfsum), "load", lambda path=None: models.append(path) or Lead())
-    monkeypatch.setattr(explain, "load_tensorflow", lambda: None)
     return models
 
 
@@ -70,14 +73,14 @@ def test_a_report_that_cannot_be_written_is_one_line(asked, tmp_path, capsys):
     article.write_text(TEXT)
     assert main(["explain", str(article), "-o", str(tmp_path / "absent" / "report.html")]) == 1
     out, err = capsys.readouterr()
-    assert out == "" and err.startswith("tfsum: error: ") and err.count("\n") == 1
+    assert out == "" and err.startswith("tfsum explain: error: ") and err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
         (["absent.txt"], "no such file: absent.txt"),
-        (["-n", "0"], "--sentences 0: expected at least 1"),
+        (["-n", "0"], "--sentences: found '0', expected a whole number from 1"),
     ],
 )
 def test_wrong_calls(asked, argv, words, capsys):
@@ -88,15 +91,16 @@ def test_wrong_calls(asked, argv, words, capsys):
 class Writer:
     """Writes "Oui." and looks at one word alone."""
 
-    path, description = pathlib.Path("models/writer/1"), {"kind": "abstractive"}
+    path = pathlib.Path("models/writer/1")
+    description = ABSTRACTIVE
 
     def __call__(self, text):
-        from tfsum.tasks.abstractive.generator import Generated
+        from tfsum.generation.generator import Generated
 
         return Generated("Oui.", -0.5, 1.0, True, [])
 
     def attend(self, text):
-        from tfsum.tasks.abstractive.generator import CrossAttention
+        from tfsum.generation.generator import CrossAttention
 
         words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "yes", "oui"]
         return CrossAttention([4], words, [5], words, np.ones((1, 1), np.float32))
@@ -116,7 +120,17 @@ def test_a_model_that_writes_has_a_page_of_its_own_and_chooses_no_sentences(
 
 
 def test_a_classifier_explains_nothing(asked, tmp_path, monkeypatch, capsys):
-    model = type("Classifier", (), {"path": "m/1", "description": {"kind": "classifier"}})
+    model = type(
+        "Classifier",
+        (),
+        {
+            "path": "m/1",
+            "description": {
+                "kind": "classifier",
+                "config": {"architectures": ["BertForSequenceClassification"]},
+            },
+        },
+    )
     monkeypatch.setitem(vars(tfsum), "load", lambda path=None: model)
     article = tmp_path / "article.txt"
     article.write_text(TEXT)

@@ -1,16 +1,13 @@
-"""`tfsum export` and `tfsum verify`: the words of the command become the arguments of the functions."""
+"""`tfsum export`: the words of the command become the arguments of the function."""
 
 import inspect
-import json
 
 import pytest
 
 import tfsum
-from tfsum.cli import export, verify
 from tfsum.cli.main import main, parse
 from tfsum.cli.search_options import take_search
 from tfsum.decoding import BeamSearch, Sampling
-from tfsum.errors import ExportError
 from tfsum.tasks import task
 
 
@@ -23,14 +20,7 @@ def called(monkeypatch):
         calls.append((arguments, options))
         return "served/news/1"
 
-    def verified(folder):
-        calls.append(folder)
-        return {"weights": 103}
-
     monkeypatch.setitem(vars(tfsum), "export_model", export_model)
-    monkeypatch.setitem(vars(tfsum), "verify", verified)
-    monkeypatch.setattr(export, "load_tensorflow", lambda: None)
-    monkeypatch.setattr(verify, "load_tensorflow", lambda: None)
     return calls
 
 
@@ -90,51 +80,33 @@ def test_a_search_becomes_a_strategy(called, tmp_path, capsys):
 
 def test_every_option_of_export_is_an_argument_of_a_function():
     pytest.importorskip("tensorflow")
-    words = "export m d --ops text --storage small -n 2 --max-sentences 5 --selection score --keep-repeats".split()
+    words = (
+        "export m d --ops text --storage small -n 2 --max-sentences 5 --selection score"
+        " --keep-repeats".split()
+    )
     options = vars(parse(words))
     assert take_search(options) == {}
     given = options.keys() - {"run", "parser", "model", "destination"}
     assert given <= set(
-        inspect.signature(task("extractive").part("export").export_model).parameters
+        inspect.signature(task("bert_sum_ext").part("export").export_model).parameters
     )
-    every = "--search beam --width 2 --length-penalty 1 --normalization length --max-length 5 --max-source-length 7"
+    every = (
+        "--search beam --width 2 --length-penalty 1 --normalization length --max-length 5"
+        " --max-source-length 7"
+    )
     options = vars(parse(["export", "m", "d", *every.split()]))
-    export = task("abstractive").part("export").export_model
+    export = task("transformer").part("export").export_model
     assert take_search(options).keys() <= set(inspect.signature(export).parameters)
 
 
-def test_verify_prints_the_report_of_a_folder(called, tmp_path, capsys):
-    assert main(["verify", str(tmp_path), "--format", "json"]) == 0
-    assert json.loads(capsys.readouterr().out) == {"weights": 103}
-    assert called == [str(tmp_path)]
+def test_a_missing_folder_is_a_wrong_call(called, capsys):
+    assert main(["export", "absent", "x"]) == 2
+    assert "no such file or folder: absent" in capsys.readouterr().err and not called
 
 
-def test_verify_takes_a_version_or_the_newest(tmp_path, monkeypatch):
-    from tfsum.export import verification
-
-    checked = []
-    monkeypatch.setattr(verification, "verify_export", lambda folder, *_: checked.append(folder))
-    for number in ("2", "10"):
-        (tmp_path / number / "assets.extra").mkdir(parents=True)
-        (tmp_path / number / "saved_model.pb").touch()
-        (tmp_path / number / "assets.extra" / "tfsum.json").write_text('{"kind": "extractive"}')
-    tfsum.verify(tmp_path / "2")
-    tfsum.verify(tmp_path)
-    assert checked == [tmp_path / "2", tmp_path / "10"]
-
-
-def test_what_verify_finds_wrong_is_status_1(called, tmp_path, monkeypatch, capsys):
-    def wrong(folder):
-        raise ExportError(f"{folder}: the score of sentence 2 is 0.4, it was 0.7")
-
-    monkeypatch.setitem(vars(tfsum), "verify", wrong)
-    (tmp_path / "saved_model.pb").touch()
-    assert main(["verify", str(tmp_path)]) == 1
-    out, err = capsys.readouterr()
-    assert out == "" and "it was 0.7" in err
-
-
-@pytest.mark.parametrize("words", [["verify", "absent"], ["export", "absent", "x"]])
-def test_a_missing_folder_is_a_wrong_call(called, words, capsys):
-    assert main(words) == 2
-    assert "no such folder: absent" in capsys.readouterr().err and not called
+def test_a_keras_file_names_the_folder_that_is_needed(tmp_path, capsys):
+    path = tmp_path / "t.keras"
+    path.touch()
+    assert main(["export", str(path), str(tmp_path / "served")]) != 0
+    assert "t.keras: is a file, expected a model folder" in (error := capsys.readouterr().err)
+    assert "save_pretrained(folder, vocabulary)" in error

@@ -1,4 +1,5 @@
-"""The launcher of `tfsum train --local-workers`, with small programs in place of the workers' trainings."""
+"""The launcher of `tfsum train --local-workers`, with small programs in place of the workers'
+trainings."""
 
 import os
 import pathlib
@@ -13,14 +14,17 @@ import tfsum
 from tfsum.cli import local_workers
 from tfsum.cli import train as verb
 from tfsum.cli.main import main
-from tfsum.training.run_settings import RunSettings
 
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
+RECIPE = str(pathlib.Path(__file__).parents[2] / "training" / "bert_sum_ext_news.toml")
 INDEX = (
     "import json, os, signal, sys, time; i = json.loads(os.environ['TF_CONFIG'])['task']['index']; "
 )
 # A worker that stops on SIGTERM and on Ctrl-C, its state saved.
-STOPS = "[signal.signal(n, lambda *_: os._exit(75)) for n in (2, 15)]; print('ready', file=sys.stderr, flush=True); "
+STOPS = (
+    "[signal.signal(n, lambda *_: os._exit(75)) for n in (2, 15)]; print('ready', file=sys.stderr,"
+    " flush=True); "
+)
 FOLLOWS = "from tfsum.cli.local_workers import end_with_launcher; end_with_launcher(); "
 
 
@@ -51,7 +55,8 @@ def test_the_status_is_that_of_the_first_that_failed(launch, program, status):
 
 
 def test_a_dead_worker_ends_all_with_its_error_and_status(launch, monkeypatch, capfd):
-    """The other does not notice, and is killed when it has had its time: [train] worker_timeout and the grace."""
+    """The other does not notice, and is killed when it has had its time: [train] worker_timeout and
+    the grace."""
     monkeypatch.setattr(local_workers, "GRACE", 0.5)
     begin = time.monotonic()
     assert (
@@ -74,7 +79,7 @@ def launcher(program):
     """A launcher in a process of its own, whose two workers are ready."""
     code = (
         "import sys; from tfsum.cli import local_workers; local_workers.START = sys.argv[1]; "
-        "sys.exit(local_workers.run_workers(2, []))"
+        "sys.exit(local_workers.run_workers(2, [], 60))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, program],
@@ -96,7 +101,8 @@ def test_a_signal_to_the_launcher_ends_all(number):
 
 
 def test_workers_stop_where_their_launcher_is_killed(tmp_path):
-    """SIGKILL leaves no time to pass on anything: the workers notice that their standard input has ended."""
+    """SIGKILL leaves no time to pass on anything: the workers notice that their standard input has
+    ended."""
     files = tmp_path / "ended-"
     stops = STOPS.replace(
         "os._exit(75)", f"(open({str(files)!r} + str(i), 'w').close(), os._exit(75))"
@@ -113,20 +119,20 @@ def test_workers_stop_where_their_launcher_is_killed(tmp_path):
 @pytest.mark.parametrize(
     ("sets", "expected"),
     [
-        ([], 300),
-        (["train.worker_timeout=7"], 7),
-        (["train.worker_timeout="], 60),
-        (["train.worker_timeout=soon"], 60),
+        (["train.worker_timeout=300"], 300),
+        ([], 60),
     ],
 )
-def test_the_launcher_waits_longer_than_the_workers(monkeypatch, tmp_path, sets, expected):
-    (tmp_path / "news.toml").write_text("[train]\nworker_timeout = 300\n")
+def test_the_launcher_waits_longer_than_the_workers(monkeypatch, sets, expected):
     called = []
     monkeypatch.setattr(verb, "run_workers", lambda *arguments: called.append(arguments) or 0)
     words = [word for text in sets for word in ("--set", text)]
-    assert main(["train", str(tmp_path / "news.toml"), "--local-workers", "2", *words]) == 0
-    assert called == [(2, ["train", str(tmp_path / "news.toml"), *words], expected)]
+    assert main(["train", RECIPE, "--local-workers", "2", *words]) == 0
+    assert called == [(2, ["train", RECIPE, *words], expected)]
 
 
-def test_the_default_is_that_of_recipes():
-    assert RunSettings(folder="run", steps=1).worker_timeout == local_workers.WORKER_TIMEOUT
+def test_a_wrong_recipe_starts_no_worker(monkeypatch, capsys):
+    monkeypatch.setattr(verb, "run_workers", None)
+    words = ["--local-workers", "2", "--set", "train.worker_timeout=soon"]
+    assert main(["train", RECIPE, *words]) == 2
+    assert "worker_timeout: expected int, found str 'soon'" in capsys.readouterr().err

@@ -19,10 +19,8 @@ class Verb:
     EXAMPLES = ""
 
     def __init__(self, deed):
+        self.OPTIONS = {}
         self.deed = deed
-
-    def add_arguments(self, parser):
-        pass
 
     def run(self, arguments):
         return self.deed()
@@ -58,7 +56,7 @@ def test_an_error_is_told_on_stderr_without_a_traceback(doctor_does, capsys, err
     doctor_does(raiser(error))
     assert main(["doctor"]) == status
     out, err = capsys.readouterr()
-    assert (out, err) == ("", f"tfsum: error: {error}\n")
+    assert (out, err) == ("", f"tfsum doctor: error: {error}\n")
 
 
 def test_a_run_that_was_stopped_is_75_and_no_error(doctor_does, capsys):
@@ -118,7 +116,10 @@ def test_every_verb_has_help_with_an_example(capsys, verb):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_help_of_a_verb_needs_no_tensorflow(verb):
-    code = f"import sys; from tfsum.cli.main import main; main(['{verb}', '--help']); print(*sys.modules)"
+    code = (
+        f"import sys; from tfsum.cli.main import main; main(['{verb}', '--help']);"
+        " print(*sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "tensorflow" not in done.stdout.split() and "keras" not in done.stdout.split()
 
@@ -133,3 +134,42 @@ def test_output_cut_off_by_its_reader_is_quiet():
     command = f'{sys.executable} -c "{code}" | true'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "status"),
+    [
+        (["summarize", "absent"], 2),
+        (["summarize", "--model", "absent", __file__], 1),
+        (["prepare", "absent", "--output", "r", "--vocabulary", "absent"], 2),
+        (["prepare", "absent.toml"], 2),
+        (["train", "absent"], 2),
+        (["runs", "absent"], 1),
+        (["evaluate", "absent", "absent"], 2),
+        (["export", "absent", "m/1"], 2),
+        (["convert", "absent", "bert", "--to", "google"], 1),
+        (["explain", "absent"], 2),
+        (["verify", "absent"], 2),
+        (["serve", "absent"], 1),
+        (["classify", "absent"], 2),
+        (["vocab", "absent", "-o", "v.txt"], 2),
+        (["pipeline", "prepare", "absent", "--output", "r", "--vocabulary", "absent"], 2),
+    ],
+)
+def test_wrong_input_is_one_line_that_names_it(capsys, monkeypatch, tmp_path, words, status):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == status
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "absent" in err
+    assert err.startswith(f"tfsum {words[0]}") and "usage" not in err
+
+
+def test_every_verb_that_reads_something_is_tried_with_wrong_input():
+    (marker,) = test_wrong_input_is_one_line_that_names_it.pytestmark
+    assert {words[0] for words, _ in marker.args[1]} == VERBS.keys() - {"doctor"}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_wrong_option_shows_the_usage_of_the_verb(capsys, verb):
+    assert main([verb, "--no-such-option"]) == 2
+    assert capsys.readouterr().err.startswith(f"usage: tfsum {verb}")

@@ -1,11 +1,12 @@
-"""`tfsum pipeline`: the words become the arguments of the library, what follows -- those of Beam."""
+"""`tfsum pipeline`: the words become the arguments of the library, what follows -- those of
+Beam."""
 
 import json
 import sys
 
 import pytest
 
-pytest.importorskip("apache_beam", reason="needs apache-beam: pip install 'tfsum[beam]'")
+pytest.importorskip("apache_beam", reason="needs apache-beam: pip install '.[beam]'")
 
 import tfsum.beam
 from tfsum.cli.main import main, parse
@@ -32,12 +33,6 @@ def test_summarize(called, capsys):
     ((arguments, options),) = called.calls
     assert arguments == ("docs/*.jsonl.gz", "out")
     assert options == {
-        "field": "text",
-        "id_field": None,
-        "output_format": "parquet",
-        "shards": 8,
-        "model": None,
-        "max_characters": 1_000_000,
         "runner": "DirectRunner",
         "pipeline_options": [],
     }
@@ -123,7 +118,7 @@ def test_prepare(called, tmp_path, capsys):
     ]
     assert main(words) == 0
     ((arguments, options),) = called.calls
-    assert arguments == (str(tmp_path / "c.jsonl"), "out", "v", "extractive")
+    assert arguments == (str(tmp_path / "c.jsonl"), "out", "v", "bert_sum_ext")
     assert options == {
         "runner": "SparkRunner",
         "pipeline_options": ["--parallelism=4"],
@@ -166,7 +161,7 @@ def test_prepare(called, tmp_path, capsys):
         ),
         (
             ["pipeline", "prepare", "none.jsonl", "--output", "b", "--vocabulary", "v"],
-            "no such file: none.jsonl",
+            "no such file or folder: none.jsonl",
         ),
     ],
 )
@@ -185,6 +180,6 @@ def test_without_apache_beam_the_cure_is_named(monkeypatch, capsys):
     monkeypatch.delattr(tfsum.beam, "summarize_files", raising=False)
     assert main(["pipeline", "summarize", "--input", "a", "--output", "b"]) == 1
     assert (
-        "pipelines need the package apache_beam; pip install 'tfsum[beam]'"
+        "tfsum.beam needs the package apache_beam; pip install '.[beam]' in the checkout"
         in capsys.readouterr().err
     )

@@ -1,4 +1,5 @@
-"""`tfsum prepare`: the words of the command become the arguments of the function, and nothing else."""
+"""`tfsum prepare`: the words of the command become the arguments of the function, and nothing
+else."""
 
 import argparse
 import functools
@@ -9,9 +10,10 @@ import pytest
 
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
-from tfsum.tasks.abstractive import prepare as pairs
-from tfsum.tasks.extractive import prepare as library
-from tfsum.tasks.pretraining import prepare as pretraining
+from tfsum.cli.parser import add_options
+from tfsum.data.documents import prepare as library
+from tfsum.tasks.bert_pretraining import prepare as pretraining
+from tfsum.tasks.transformer import prepare as pairs
 
 PARAMETERS = {
     name
@@ -81,7 +83,10 @@ def test_a_vocabulary_with_capitals_is_read_with_capitals(called, corpus, tmp_pa
 
 
 def test_options_keep_their_names_and_types(called, corpus, capsys):
-    words = "--labels soft --temperature 0.1 --shards 4 --cased --text article --newline space --format json"
+    words = (
+        "--labels soft --temperature 0.1 --shards 4 --cased --text article --newline space --format"
+        " json"
+    )
     assert main(["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", *words.split()]) == 0
     assert called[0][1] == {
         "columns": {"text": "article"},
@@ -95,8 +100,20 @@ def test_options_keep_their_names_and_types(called, corpus, capsys):
 
 
 def test_pretraining_has_options_of_its_own(called, corpus, capsys):
-    call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "pretraining"]
-    words = "--text 1 --max-length 64 --next-sentence none --same-document-share 0.5 --keep-accents --duplicates 10"
+    call = [
+        "prepare",
+        corpus,
+        "--output",
+        "r",
+        "--vocabulary",
+        "v.txt",
+        "--task",
+        "bert_for_pretraining",
+    ]
+    words = (
+        "--text 1 --max-length 64 --next-sentence none --same-document-share 0.5 --keep-accents"
+        " --duplicates 10"
+    )
     assert main([*call, *words.split()]) == 0
     assert called == [
         (
@@ -112,13 +129,13 @@ def test_pretraining_has_options_of_its_own(called, corpus, capsys):
         )
     ]
     assert main([*call, "--labels", "soft", "--id", "name"]) == 2
-    assert "--labels, --id: no option of --task pretraining" in capsys.readouterr().err
+    assert "--labels, --id: no option of --task bert_for_pretraining" in capsys.readouterr().err
     assert main([*call[:-2], "--max-length", "64"]) == 2
-    assert "--max-length: no option of --task extractive" in capsys.readouterr().err
+    assert "--max-length: no option of --task bert_sum_ext" in capsys.readouterr().err
 
 
 def test_pairs_have_options_of_their_own(called, corpus, capsys):
-    call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "pairs"]
+    call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt", "--task", "transformer"]
     words = (
         "--source 1 --target 2 --cut-sources --target-lines 1 --max-source-length 128 --lowercase"
     )
@@ -138,14 +155,14 @@ def test_pairs_have_options_of_their_own(called, corpus, capsys):
         )
     ]
     assert main([*call, "--target-corpus", "absent.de"]) == 2
-    assert "no such file: absent.de" in capsys.readouterr().err
+    assert "no such file or folder: absent.de" in capsys.readouterr().err
     assert main([*call, "--labels", "soft"]) == 2
-    assert "--labels: no option of --task pairs" in capsys.readouterr().err
+    assert "--labels: no option of --task transformer" in capsys.readouterr().err
 
 
 def test_every_option_is_an_argument_of_the_function(called):
     parser = argparse.ArgumentParser()
-    verb.add_arguments(parser)
+    add_options(parser, verb.OPTIONS)
     names = {action.dest for action in parser._actions}
     assert (
         names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"}
@@ -172,7 +189,7 @@ def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):
         ([], {"lowercase": False, "strip_accents": True}),
         (["--lowercase"], {"lowercase": True}),
         (["--keep-accents"], {"lowercase": False, "strip_accents": False}),
-        (["--task", "pairs"], {}),
+        (["--task", "transformer"], {}),
     ):
         assert main([*call, *words]) == 0
         assert {k: v for k, v in called[-1][1].items() if k != "columns"} == told
@@ -180,12 +197,15 @@ def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):
 
 def test_a_missing_corpus_is_a_wrong_call(called, capsys):
     assert main(["prepare", "absent.jsonl", "--output", "r", "--vocabulary", "v.txt"]) == 2
-    assert "no such file: absent.jsonl" in capsys.readouterr().err
+    assert "no such file or folder: absent.jsonl" in capsys.readouterr().err
 
 
 def test_a_recipe_says_the_rest(capsys):
-    assert main(["prepare", "news.toml", "--output", "x", "--task", "pairs", "--shards", "3"]) == 2
     assert (
-        "--task, --output, --shards: not with a recipe, which says it; use --set"
+        main(["prepare", "news.toml", "--output", "x", "--task", "transformer", "--shards", "3"])
+        == 2
+    )
+    assert (
+        "--output, --task, --shards: not with a recipe, which says it; use --set"
         in capsys.readouterr().err
     )

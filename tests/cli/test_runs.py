@@ -2,30 +2,38 @@
 
 import json
 import pathlib
-import shutil
 
 import pytest
 
 from tfsum.cli.main import main
 from tfsum.training.lock import locked
 
-OLD = pathlib.Path(__file__).parents[1] / "fixtures" / "version_0_1_0" / "runs" / "extractive"
+RECIPE = """\
+[data]
+records = "records/news"
+[train]
+seed = {seed}
+steps = 4
+"""
+SCORES = {"rouge1": 42.5, "rouge2": 31.0, "rougeLsum": 42.0}
+
+
+def write_run(folder: pathlib.Path, seed: int, history: list[dict]) -> None:
+    """Writes what a run leaves that validated and saved at the steps of `history`."""
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "recipe.toml").write_text(RECIPE.format(seed=seed))
+    scores = {"best": history[-1], "seconds": 53, "history": history, "ended_early": False}
+    (folder / "history.json").write_text(json.dumps(scores))
+    for row in history:
+        (folder / "checkpoints" / f"ckpt-{row['step']}.json").write_text("{}")
 
 
 @pytest.fixture
 def runs(tmp_path):
     """Two runs, the second with another seed, and further than the first."""
-    for name in ("one", "two"):
-        shutil.copytree(OLD, tmp_path / name)
-    recipe, history = tmp_path / "two" / "recipe.toml", tmp_path / "two" / "history.json"
-    text = recipe.read_text()
-    assert "seed = 0" in text and "steps = 4" in text
-    recipe.write_text(text.replace("seed = 0", "seed = 7"))
-    scores = json.loads(history.read_text())
-    scores["history"].append({**scores["history"][0], "step": 4, "rouge1": 50.0})
-    scores["best"] = scores["history"][-1]
-    history.write_text(json.dumps(scores))
-    (tmp_path / "two" / "checkpoints" / "ckpt-4.json").write_text("{}")
+    first = {"step": 2, **SCORES}
+    write_run(tmp_path / "one", 0, [first])
+    write_run(tmp_path / "two", 7, [first, {**first, "step": 4, "rouge1": 50.0}])
     return tmp_path
 
 
@@ -54,7 +62,7 @@ def test_two_runs_are_compared(runs, capsys):
 
 
 def test_the_curves_of_two_runs_are_drawn(runs, capsys):
-    pytest.importorskip("matplotlib", reason="pip install 'tfsum[plots]'")
+    pytest.importorskip("matplotlib", reason="pip install '.[plots]'")
     names = [str(runs / "one"), str(runs / "two")]
     assert main(["runs", "--compare", *names, "--plot", str(runs / "curves.svg")]) == 0
     drawn = (runs / "curves.svg").read_text()

@@ -1,4 +1,5 @@
-"""Standard streams that are closed, full or interrupted: one line, the documented exit status, nothing destroyed."""
+"""Standard streams that are closed, full or interrupted: one line, the documented exit status,
+nothing destroyed."""
 
 import os
 import pathlib
@@ -50,11 +51,12 @@ import hashlib, sys
 from tfsum.cli import main
 class Verb:
     EXAMPLES = ""
-    add_arguments = staticmethod(lambda parser: None)
+    OPTIONS = {}
     @staticmethod
     def run(arguments):
         print("begun", flush=True)
-        hashlib.pbkdf2_hmac("sha256", b"", b"", 10 ** 8)  # of many seconds, in C, as a call of a model is
+        # Many seconds in C, as a call of a model is.
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 10 ** 8)
 main.importlib.import_module = lambda name: Verb
 sys.exit(main.main(["doctor"]))
 """

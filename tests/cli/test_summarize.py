@@ -1,9 +1,11 @@
 """`tfsum summarize`: what it reads, what it prints, and where; the model is a stand-in."""
 
+import contextlib
 import dataclasses
 import io
 import json
 import os
+import threading
 import types
 
 import pytest
@@ -18,6 +20,11 @@ Generated = dataclasses.make_dataclass(
 )
 
 TEXT = "One came. Two went. Three stayed."
+EXTRACTIVE = {"kind": "extractive", "config": {"model_type": "bert", "bert_sum_ext": {}}}
+CLASSIFIER = {
+    "kind": "classifier",
+    "config": {"architectures": ["BertForSequenceClassification"]},
+}
 
 
 def lead(texts, sentences):
@@ -38,7 +45,7 @@ def lead(texts, sentences):
 class Writer:
     """A stand-in for an abstractive model."""
 
-    path, description = "writer", {"kind": "abstractive"}
+    path, description = "writer", {"kind": "abstractive", "config": {"model_type": "transformer"}}
 
     def __call__(self, texts):
         return [Generated(text.upper(), -1.23456789, 0.5, True, ["cut"]) for text in texts]
@@ -54,12 +61,12 @@ def asked(monkeypatch):
         if path == "writer":
             return Writer()
         if path == "classifier":
-            return types.SimpleNamespace(path=path, description={"kind": "classifier"})
+            return types.SimpleNamespace(path=path, description=CLASSIFIER)
 
         def summarize(texts, sentences=3):
             return list(lead(texts, sentences))
 
-        summarize.path, summarize.description = path, {"kind": "extractive"}
+        summarize.path, summarize.description = path, EXTRACTIVE
         return summarize
 
     monkeypatch.setitem(vars(tfsum), "load", load)
@@ -179,9 +186,9 @@ def test_other_encodings_are_recognized_and_named(asked, tmp_path, capsys, encod
     ("argv", "words"),
     [
         (["absent.txt"], "no such file: absent.txt"),
-        (["-n", "0"], "--sentences 0: expected at least 1"),
+        (["-n", "0"], "--sentences: found '0', expected a whole number from 1"),
         (["-", "-"], "can be read only once"),
-        (["-n", "two"], "invalid int value: 'two'"),
+        (["-n", "two"], "--sentences: found 'two', expected a whole number"),
     ],
 )
 def test_wrong_calls(asked, argv, words, capsys):
@@ -211,6 +218,23 @@ def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path
     assert main(call) == 1
     assert (tmp_path / "out" / "a.txt.txt").read_text() == "kept"
     assert (tmp_path / "out" / "deep" / "b.txt.txt").read_text() == "Two went.\n"
+
+
+def test_a_file_that_tfsum_did_not_write_is_kept(asked, tmp_path, capsys):
+    notes, own = tmp_path / "notes", tmp_path / "notes.txt"
+    notes.write_text("One came. Two went.")
+    own.write_text("my own")
+    for age in (0, 4_000_000_000):  # a newer one is no answer either
+        os.utime(own, (age, age))
+        assert main(["summarize", str(notes), "--output", str(tmp_path)]) == 1
+        assert "notes.txt: is no answer that tfsum wrote" in capsys.readouterr().err
+    assert own.read_text() == "my own" and not (tmp_path / ".tfsum-answers").exists()
+
+    own.unlink()
+    assert main(["summarize", str(notes), "--output", str(tmp_path)]) == 0
+    os.utime(notes, (4_000_000_000, 4_000_000_000))
+    assert main(["summarize", str(notes), "--output", str(tmp_path)]) == 0  # its own is replaced
+    assert (tmp_path / ".tfsum-answers").read_text() == "notes.txt\n"
 
 
 def test_rows_are_read_by_their_field(asked, tmp_path, capsys):
@@ -306,9 +330,63 @@ def test_answers_are_written_as_they_come(asked, tmp_path, monkeypatch):
                 raise KeyboardInterrupt
             return list(lead(texts, sentences))
 
-        model.path, model.description = path, {"kind": "extractive"}
+        model.path, model.description = path, EXTRACTIVE
         return model
 
     monkeypatch.setitem(vars(tfsum), "load", load)
     assert main(["summarize", "-r", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 130
-    assert len(list((tmp_path / "out").iterdir())) == 2 * summarize.PART
+    assert len(list((tmp_path / "out").glob("*.txt"))) == 2 * summarize.PART
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
+    terminal = Terminal()
+    monkeypatch.setattr(summarize, "SECONDS", 0.01)
+    asked, moved = [], threading.Event()
+    write = terminal.write
+    terminal.write = lambda text: (moved.set() if "1 of about" in text else None, write(text))[1]
+
+    def answer(text):
+        asked.append(len(text))
+        if len(text) == summarize.TRIAL:
+            threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
+
+    with (
+        contextlib.redirect_stderr(terminal),
+        summarize.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
+    ):
+        assert moved.wait(60)  # while the one call of the graph would run
+    assert asked == [summarize.TRIAL // 10, summarize.TRIAL]
+    assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
+
+
+def test_small_texts_and_other_streams_have_none():
+    terminal = Terminal()
+    with (
+        contextlib.redirect_stderr(terminal),
+        summarize.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
+    ):
+        pass
+    assert terminal.getvalue() == ""
+    pipe = io.StringIO()
+    large = ["b" * 2_000_000]
+    with (
+        contextlib.redirect_stderr(pipe),
+        summarize.large_text_bar("war.txt", large, pytest.fail),
+        summarize.documents_bar(3) as bar,
+    ):
+        bar.update()
+    assert pipe.getvalue() == ""
+
+
+def test_several_documents_are_counted():
+    terminal = Terminal()
+    with contextlib.redirect_stderr(terminal), summarize.documents_bar(2) as bar:
+        bar.update(2)
+    assert "2/2" in terminal.getvalue()
+    with summarize.documents_bar(1) as bar:
+        assert bar.disable

@@ -6,10 +6,12 @@ import pathlib
 
 import pytest
 
+import tfsum
 import tfsum.cli.vocab as verb
 import tfsum.text.vocabulary as library
 from tfsum.cli.main import main
-from tfsum.data.readers import CorpusTexts
+from tfsum.cli.parser import add_options
+from tfsum.data.readers import RereadTexts, read_texts
 
 PARAMETERS = set(inspect.signature(library.learn_vocabulary).parameters)
 
@@ -66,14 +68,14 @@ def test_options_keep_their_names_and_types(called, corpora, tmp_path):
 
 def test_every_option_is_an_argument_of_the_function():
     parser = argparse.ArgumentParser()
-    verb.add_arguments(parser)
+    add_options(parser, verb.OPTIONS)
     names = {action.dest for action in parser._actions}
     assert names - {"help", "corpus", "columns", "output"} <= PARAMETERS
 
 
 def test_wrong_calls(called, corpora, capsys):
     assert main(["vocab", "absent.txt", "-o", "v.txt"]) == 2
-    assert "no such file: absent.txt" in capsys.readouterr().err
+    assert "no such file or folder: absent.txt" in capsys.readouterr().err
     assert main(["vocab", str(pathlib.Path(corpora[0]).parent), "-o", "v.txt"]) == 2
     assert "a folder, expected a file" in capsys.readouterr().err
     assert main(["vocab", corpora[0], "-o", "v.txt"]) == 1  # this table has no column "text"
@@ -90,5 +92,31 @@ def test_a_file_that_is_there_stays(called, corpora, tmp_path, capsys):
 
 
 def test_texts_are_read_again_with_each_loop(corpora):
-    texts = CorpusTexts(corpora, ["2"])
+    texts = RereadTexts(lambda: read_texts(corpora, ["2"]))
     assert list(texts) == list(texts) == ["Le « chat »", "Un chien", "The mat", "A b"]
+
+
+def test_the_case_of_a_vocabulary_is_written_beside_it(corpora, tmp_path):
+    """What the tokenizer reads again: a cased one keeps capitals and accents."""
+    for options, text, expected in (
+        ([], "Le Chat très", "Le Chat très"),
+        (["--lowercase"], "Le Chat très", "le chat tres"),
+        (["--cased", "--strip-accents"], "Le Chat très", "Le Chat tres"),
+    ):
+        path = tmp_path / str(len(options)) / "vocab.txt"
+        assert main(["vocab", corpora[1], *options, "-o", str(path)]) == 0
+        word_piece = tfsum.WordPiece.from_file(path)
+        detokenizer = tfsum.Detokenizer(word_piece.vocabulary)
+        written = detokenizer.detokenize(word_piece.tokenize([text])).numpy()[0].decode()
+        assert written == expected
+
+
+def test_the_settings_of_another_vocabulary_are_not_overwritten(called, corpora, tmp_path, capsys):
+    call = ["vocab", corpora[1]]
+    assert main([*call, "--cased", "-o", str(tmp_path / "a.txt")]) == 0
+    assert main([*call, "-o", str(tmp_path / "b.txt")]) == 0  # the same settings
+    assert main([*call, "--lowercase", "-o", str(tmp_path / "c.txt")]) == 2
+    assert "tokenizer_config.json: holds the settings of another vocabulary" in (
+        capsys.readouterr().err
+    )
+    assert not (tmp_path / "c.txt").exists()

@@ -99,7 +99,8 @@ def test_the_outputs_are_the_same(source, tmp_path):
 
 
 def test_a_classifier_keeps_its_layer_and_its_labels(tmp_path):
-    """Through Google's format and back: output_weights and output_bias, which the original has outside any scope."""
+    """Through Google's format and back: output_weights and output_bias, which the original has
+    outside any scope."""
     model = BertClassifier.from_pretrained(WHOLE.parents[1] / "bert_classifier")
     model.save_pretrained(tmp_path / "first")
     last = tmp_path / "first"

@@ -1,16 +1,17 @@
-"""The batches of an epoch, and their rows shared among replicas: each once, an empty part where there are too few."""
+"""The batches of an epoch, and their rows shared among replicas: each once, an empty part where
+there are too few."""
 
 from typing import ClassVar
 
 import numpy as np
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tfsum.data.batcher import Batcher
+from tfsum.data.batcher import TokenBudgetBatcher
 
 
-class Numbers(Batcher):
+class Numbers(TokenBudgetBatcher):
     row, lower, bucket_width = "number", "the numbers", 2
     signature: ClassVar = {
         "ids": tf.TensorSpec((None, None), tf.int32),
@@ -25,7 +26,8 @@ class Numbers(Batcher):
 
 
 def batches(numbers, workers, devices, skip=0):
-    """The labels of each step: those of all replicas, as each worker's data set gives them to its devices in turn."""
+    """The labels of each step: those of all replicas, as each worker's data set gives them to its
+    devices in turn."""
     of = workers * devices
     found = [
         list(
@@ -51,7 +53,6 @@ def batches(numbers, workers, devices, skip=0):
     ]
 
 
-@settings(max_examples=15, deadline=None)
 @given(
     st.lists(st.integers(1, 9), min_size=1, max_size=20),
     st.integers(1, 3),
@@ -80,7 +81,6 @@ def test_a_replica_without_rows_gets_arrays_without_rows():
     )
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=60), st.integers(9, 30))
 def test_each_epoch_has_each_row_once_within_the_budget_in_batches_of_the_same_sizes(
     lengths, budget
@@ -94,13 +94,13 @@ def test_each_epoch_has_each_row_once_within_the_budget_in_batches_of_the_same_s
 
 
 def test_the_largest_part_of_a_batch():
-    """Of batches of as many positions the one of the longest rows; of it a replica's share, and of that a part."""
+    """Of batches of as many positions the one of the longest rows; of it a replica's share, and of
+    that a part."""
     numbers = Numbers(np.array([9, 9, 9, *[1] * 27, 8]), tokens_per_batch=27)
     assert numbers.largest()["ids"].shape == (3, 9)
     assert numbers.largest(replicas=2)["ids"].shape == (2, 9) and numbers.largest(2, parts=2)[
         "ids"
     ].shape == (1, 9)
-    few = Numbers(
-        np.array([4, *[2] * 7]), tokens_per_batch=16
-    )  # one long row takes less than seven short ones
+    # one long row takes less than seven short ones
+    few = Numbers(np.array([4, *[2] * 7]), tokens_per_batch=16)
     assert few.largest()["ids"].shape == (7, 2)

@@ -1,4 +1,5 @@
-"""The files of the summarization papers as corpora: stories, BertSum's JSON and its shards, and what names many."""
+"""The files of the summarization papers as corpora: stories, BertSum's JSON and its shards, and
+what names many."""
 
 import gzip
 import hashlib
@@ -14,7 +15,10 @@ from tfsum.data.readers import read_corpus
 from tfsum.errors import DataError
 from tfsum.formats.torch_file import LEGACY_MAGIC
 
-STORY = "(CNN) It rained.\n\nThe bridge closed.\n\n@highlight\n\nRain closes bridge\n\n@highlight\n\n@highlight\nA\nb\n"
+STORY = (
+    "(CNN) It rained.\n\nThe bridge closed.\n\n@highlight\n\nRain closes"
+    " bridge\n\n@highlight\n\n@highlight\nA\nb\n"
+)
 READ = {
     "id": "a",
     "text": "(CNN) It rained.\nThe bridge closed.",
@@ -42,7 +46,8 @@ EXAMPLES = [
 
 
 def legacy(value) -> bytes:
-    """What torch.save wrote before 1.6: magic, protocol, system, the object, the keys of its (no) storages."""
+    """What torch.save wrote before 1.6: magic, protocol, system, the object, the keys of its (no)
+    storages."""
     system = {
         "protocol_version": 1001,
         "little_endian": True,

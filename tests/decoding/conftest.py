@@ -10,8 +10,8 @@ ROWS = 1009
 class ToyModel:
     """Gives the row of a random table at a hash of the source and the whole prefix.
 
-    The hash of the prefix is state that must follow its hypothesis; the source is state that stays where it is.
-    `candidates` says the same in plain Python, for searches written without tfsum.
+    The hash of the prefix is state that must follow its hypothesis; the source is state that stays
+    where it is. `candidates` says the same in plain Python, for searches written without tfsum.
 
     Args:
         vocabulary: V; 0 is padding, 1 start, 2 end.
@@ -83,7 +83,8 @@ def toy_model():
 
 
 def make_end_biases(length: int) -> dict[str, tuple]:
-    """When hypotheses end: as the table has it, at once, never, at the last step, all together on the way."""
+    """When hypotheses end: as the table has it, at once, never, at the last step, all together on
+    the way."""
     never = [-40.0] * length
     together = never.copy()
     together[length // 2] = 40.0

@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tfsum.decoding import BeamSearch, Greedy
@@ -24,7 +24,6 @@ SEARCHES = st.fixed_dictionaries(
         "no_repeat_ngram": st.integers(0, 3),
     }
 )
-properties = settings(derandomize=True, deadline=None, max_examples=40)
 
 
 def rules(search):
@@ -79,7 +78,6 @@ def check(model, search, sources, length, expected):
         assert not any(np.any(sequence[n:]) for sequence, n in zip(ids[row], lengths[row]))
 
 
-@properties
 @given(seed=st.integers(0, 99), when=WHEN, arguments=SEARCHES, n_best=st.sampled_from([1, 3, 30]))
 def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(
     toy_model, end_biases, seed, when, arguments, n_best
@@ -94,7 +92,6 @@ def test_a_beam_as_wide_as_the_space_finds_the_best_of_all(
     check(model, search, SOURCES, LENGTH, expected)
 
 
-@properties
 @given(
     seed=st.integers(0, 99), when=WHEN, arguments=SEARCHES, width=st.integers(2, 6), data=st.data()
 )
@@ -113,7 +110,7 @@ def test_a_narrow_beam_finds_what_a_plain_search_finds(
     )
 
 
-@properties
+@pytest.mark.slow
 @given(seed=st.integers(0, 99), when=WHEN, arguments=SEARCHES)
 def test_width_1_is_greedy(toy_model, end_biases, seed, when, arguments):
     model = toy_model(6, seed, end_biases(7)[when])
@@ -124,7 +121,7 @@ def test_width_1_is_greedy(toy_model, end_biases, seed, when, arguments):
         np.testing.assert_array_equal(found, wanted)
 
 
-@properties
+@pytest.mark.slow
 @given(seed=st.integers(0, 99), when=WHEN, n=st.integers(0, 2))
 def test_without_a_penalty_the_beams_themselves_are_greedy_at_width_1(
     toy_model, end_biases, seed, when, n
@@ -142,7 +139,8 @@ def test_it_stops_when_nothing_can_get_better_and_not_before(toy_model):
     BeamSearch(width=4)(model, np.array(SOURCES), 50)
     assert model.steps <= 2  # all the probability ends at the first step
 
-    # 0.6 ends at once; the rest costs nothing more, so that its mean a token is the better one in the end
+    # 0.6 ends at once; the rest costs nothing more, so that its mean a token is the better one in
+    # the end
     model = toy_model(4, 0, (np.log(0.6 / 0.4), -40.0), spread=0.0)
     model.table[:, :2] = -40
     search = BeamSearch(width=2, length_penalty=1.0, normalization="length")

@@ -1,7 +1,7 @@
 """Greedy decoding against a loop in plain Python."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tfsum.decoding import Greedy
@@ -22,7 +22,6 @@ def plain_greedy(model, source, **rules):
     return ids, log_probability
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
 @given(seed=st.integers(0, 99), when=WHEN, min_length=st.integers(0, LENGTH), n=st.integers(0, 3))
 def test_the_likeliest_token_each_time(toy_model, end_biases, seed, when, min_length, n):
     model, rules = (

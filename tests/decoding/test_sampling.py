@@ -12,7 +12,8 @@ SOURCE = np.array([[3, 4, 5]])
 
 
 def assert_frequencies(counts, probabilities, draws):
-    """Pearson's chi-square test at about four standard deviations; the seed is fixed, so it passes or it does not."""
+    """Pearson's chi-square test at about four standard deviations; the seed is fixed, so it passes
+    or it does not."""
     assert set(counts) <= {key for key, p in probabilities.items() if p > 0}
     expected = {key: draws * p for key, p in probabilities.items() if p > 0}
     statistic = sum((counts.get(key, 0) - e) ** 2 / e for key, e in expected.items())
@@ -47,7 +48,8 @@ def test_sequences_come_as_often_as_they_are_likely(toy_model, temperature):
 
 
 def test_sources_of_a_batch_draw_apart(toy_model):
-    """With one distribution for all, the first tokens of many sources, one sample each, follow it too."""
+    """With one distribution for all, the first tokens of many sources, one sample each, follow it
+    too."""
     model, draws = toy_model(6, 1, spread=1.0), 4000
     model.table[:] = model.table[0]
     sources = np.random.RandomState(0).randint(1, 30000, (draws, 12))
@@ -77,9 +79,8 @@ def test_what_leaves_one_token_is_greedy(toy_model, sampling):
 
 def test_a_token_without_probability_is_never_drawn():
     logs = np.array([[-np.inf, 0, -np.inf, -1, -np.inf]] * 5, "float32")
-    uniform = np.array(
-        [0, 0.5, 0.731, 0.732, np.nextafter(np.float32(1), 0)], "float32"
-    )  # 1 / (1 + 1/e) = 0.7311
+    # 1 / (1 + 1/e) = 0.7311
+    uniform = np.array([0, 0.5, 0.731, 0.732, np.nextafter(np.float32(1), 0)], "float32")
     assert np.array(draw_tokens(logs, uniform)).tolist() == [1, 1, 1, 3, 3]
 
 
@@ -88,7 +89,8 @@ LOGS[:, 0] = -np.inf
 
 
 def kept_set(logs, top_k, top_p):
-    """The tokens kept of one row: the k likeliest, then the fewest that hold a share p of what these hold."""
+    """The tokens kept of one row: the k likeliest, then the fewest that hold a share p of what
+    these hold."""
     order = np.argsort(-logs)[: top_k or None]
     share = np.cumsum(np.exp(logs[order].astype("float64")))
     return set(order[: np.searchsorted(share / share[-1], top_p) + 1].tolist())

@@ -1,17 +1,17 @@
-"""Names and numbers that the source alone has: every answer is checked by going through the source in Python."""
+"""Names and numbers that the source alone has: every answer is checked by going through the source
+in Python."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tfsum.decoding import BeamSearch, Greedy, Sampling
 from tfsum.decoding.source_names import SourceNames
 
 V = 14
-RESTRICTED = np.isin(
-    np.arange(V), [6, 7, 8, 11, 12]
-)  # names: 6 7 8 begin a word, 11 12 go on with one
+# names: 6 7 8 begin a word, 11 12 go on with one
+RESTRICTED = np.isin(np.arange(V), [6, 7, 8, 11, 12])
 CONTINUES = np.arange(V) >= 10  # 10 and 13 go on with any word
 START, END = 2, 3
 
@@ -50,7 +50,6 @@ def allowed(before, token, source):
 sources = st.lists(st.lists(st.integers(4, V - 1), min_size=1, max_size=8), min_size=1, max_size=3)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     sources, st.integers(0, 1000), st.sampled_from([Greedy(), BeamSearch(3), Sampling(n_samples=2)])
 )

@@ -9,7 +9,8 @@ SIGNATURE = "nrefs:1|case:mixed|eff:no|tok:13a|smooth:exp|version:"
 
 
 def test_precisions_by_hand():
-    """5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 fours; as long as the reference, so no penalty."""
+    """5 of 6 words, 3 of 5 pairs, 2 of 4 triples, 1 of 3 fours; as long as the reference, so no
+    penalty."""
     score, signature = score_translations(["the cat sat on the mat"], ["the cat sat on a mat"])
     assert score == pytest.approx(100 * (5 / 6 * 3 / 5 * 2 / 4 * 1 / 3) ** 0.25)
     assert signature.startswith(SIGNATURE)

@@ -1,4 +1,5 @@
-"""Our scores against the package's own for English, and against counts by hand for other scripts."""
+"""Our scores against the package's own for English, and against counts by hand for other
+scripts."""
 
 import gzip
 import json

@@ -10,14 +10,16 @@ from tfsum.export.golden import TEXTS
 from tfsum.inference.saved_model import load_model
 from tfsum.inference.shipped import shipped_model
 
+SHARED = pathlib.Path(__file__).resolve().parents[3] / "shared"
 
-@pytest.fixture(scope="session", params=["golden", "news"])
-def documents(request, tmp_path_factory) -> list[pathlib.Path]:
-    """Files: the texts of the golden answers, and 50 documents of the news corpus."""
-    texts = TEXTS
-    if request.param == "news":
-        corpus = request.getfixturevalue("shared") / "data/news/validation.jsonl.gz"
-        texts = [row["text"] for row in itertools.islice(read_corpus(corpus), 50)]
+
+@pytest.fixture(scope="session")
+def documents(tmp_path_factory) -> list[pathlib.Path]:
+    """Files: the texts of the golden answers, and 50 documents of the news corpus if it is beside
+    the checkout; all in one list, since each process that reads the model takes seconds."""
+    corpus, texts = SHARED / "data/news/validation.jsonl.gz", list(TEXTS)
+    if corpus.is_file():
+        texts += [row["text"] for row in itertools.islice(read_corpus(corpus), 50)]
     folder = tmp_path_factory.mktemp("documents")
     files = [folder / f"{number}.txt" for number in range(len(texts))]
     for file, text in zip(files, texts):

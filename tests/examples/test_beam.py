@@ -1,4 +1,5 @@
-"""examples/beam and docs/beam.md: commands parse, files agree with each other, what the page shows runs."""
+"""examples/beam and docs/beam.md: commands parse, files agree with each other, what the page shows
+runs."""
 
 import pathlib
 import re
@@ -98,13 +99,18 @@ def test_ray_data():
 
 def test_spark():
     pytest.importorskip("pyspark.sql", reason="needs Spark: pip install 'pyspark[sql]', and Java")
-    start = "from pyspark.sql import SparkSession\nspark = SparkSession.builder.master('local[1]').getOrCreate()"
+    start = (
+        "from pyspark.sql import SparkSession\nspark ="
+        " SparkSession.builder.master('local[1]').getOrCreate()"
+    )
     code = blocks(PAGES[1], "python")[2]
     assert "The bridge was closed on Monday." in run(
-        f"{code}\n{start}\nprint(summarize_on_spark(spark.createDataFrame([({TEXT!r},)], ['text'])).collect())"
+        f"{code}\n{start}\nprint(summarize_on_spark(spark.createDataFrame([({TEXT!r},)],"
+        " ['text'])).collect())"
     )
 
 
+@pytest.mark.slow
 def test_the_callables_of_ray_and_spark_without_their_engines():
     """The parts that need no engine, so that the page is right also where none is installed."""
     import numpy as np

@@ -32,12 +32,14 @@ def program(tmp_path_factory):
     return folder / "summarize"
 
 
+@pytest.mark.slow
 def test_it_gives_the_bytes_that_python_gives(program, documents, summaries):
     done = subprocess.run([program, shipped_model(), *documents], capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     assert done.stdout == summaries
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words, said",
     [

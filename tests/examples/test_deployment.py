@@ -70,6 +70,7 @@ def test_the_deployment_uses_what_the_server_has():
     }
     assert paths == {"/readyz", "/healthz"}
     metric = scaler["spec"]["metrics"][0]["pods"]["metric"]["name"]
-    from tfsum.serving.metrics import Metrics
+    from tfsum.serving import Server, ServerSettings
 
-    assert metric.encode() in Metrics().text()
+    server = Server(settings=ServerSettings(port=0))
+    assert metric.encode() in server.predictor.metrics.text(0)

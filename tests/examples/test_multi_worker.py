@@ -1,4 +1,5 @@
-"""examples/multi_worker: the files are what shells, SLURM and Kubernetes read, and their commands exist."""
+"""examples/multi_worker: the files are what shells, SLURM and Kubernetes read, and their commands
+exist."""
 
 import json
 import pathlib
@@ -10,14 +11,17 @@ import subprocess
 import pytest
 
 from tfsum.cli.main import parse
-from tfsum.training.recipe_file import read_given
+from tfsum.training.recipe_file import read_recipe
 
 HERE = pathlib.Path(__file__).parents[2] / "examples" / "multi_worker"
 ROOT = HERE.parents[1]
 yaml = pytest.importorskip("yaml", reason="needs pyyaml")
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 # In place of tfsum: writes what it was started with.
-TFSUM = '#!/usr/bin/env bash\nprintf \'%s\\n\' "$@" > "$SEEN"\nprintf \'%s\\n\' "${TF_CONFIG-}" > "$SEEN.config"\n'
+TFSUM = (
+    '#!/usr/bin/env bash\nprintf \'%s\\n\' "$@" > "$SEEN"\nprintf \'%s\\n\' "${TF_CONFIG-}" >'
+    ' "$SEEN.config"\n'
+)
 
 
 def job():
@@ -54,8 +58,8 @@ def check_command(words):
     """tfsum's command line takes the words, and the recipe and its keys are there."""
     assert words[0] == "train"
     arguments = parse(words)
-    given, errors = read_given(ROOT / arguments.recipe, arguments.overrides)
-    assert not errors and given["train"]["folder"] and given["data"]["train"]
+    sections, mistakes = read_recipe(ROOT / arguments.recipe, arguments.overrides)
+    assert not mistakes and sections["train"]["folder"] and sections["data"]["train"]
 
 
 @needs_bash

@@ -4,12 +4,14 @@ import pytest
 
 tf = pytest.importorskip("tensorflow")
 
-from tfsum.export.allowed_operations import read_nodes
+from tensorflow.core.protobuf import saved_model_pb2
+
 from tfsum.export.compact_graph import compact_graph
 
 
 class Counter(tf.Module):
-    """A loop, a condition, operations that wait, one with two outputs, arguments named as new names are."""
+    """A loop, a condition, operations that wait, one with two outputs, arguments named as new names
+    are."""
 
     def __init__(self):
         super().__init__()
@@ -25,6 +27,14 @@ class Counter(tf.Module):
         )
         chosen = tf.cond(value[0] > 10.0, lambda: value - self.total, lambda: value + self.total)
         return {"chosen": chosen, "index": best.indices, "count": count}
+
+
+def read_nodes(folder):
+    """All nodes of a SavedModel, including those of its functions."""
+    content = (folder / "saved_model.pb").read_bytes()
+    graph = saved_model_pb2.SavedModel.FromString(content).meta_graphs[0].graph_def
+    functions = [node for function in graph.library.function for node in function.node_def]
+    return [*graph.node, *functions]
 
 
 def answers(folder, *inputs):

@@ -1,4 +1,5 @@
-"""Golden answers: what was measured may differ a little, what was chosen may not, whatever a task calls them."""
+"""Golden answers: what was measured may differ a little, what was chosen may not, whatever a task
+calls them."""
 
 import pytest
 
@@ -60,7 +61,8 @@ def test_large_scores_are_compared_relative_to_their_size():
 
 
 def test_what_a_search_finds_otherwise_alone_is_not_recorded():
-    """Hypotheses that are equal but for rounding: the batch's and the single request's go on differently."""
+    """Hypotheses that are equal but for rounding: the batch's and the single request's go on
+    differently."""
 
     def ask(model, requests):
         alone = len(requests) == 1

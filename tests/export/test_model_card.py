@@ -29,7 +29,10 @@ SCORES = {
             },
             [
                 "- train: news/train.jsonl\n- validation: my.jsonl\n",
-                "weights of step 1800 were chosen: rouge1 35.26, rouge2 12.00; the first sentences (lead): rouge1 31.74.\n",
+                (
+                    "weights of step 1800 were chosen: rouge1 35.26, rouge2 12.00; the first"
+                    " sentences (lead): rouge1 31.74.\n"
+                ),
             ],
         ),
         (
@@ -80,5 +83,5 @@ def test_the_model_card_tells_what_the_training_run_wrote(settings, says):
         for name, value in description.items()
         if name not in ("validation", "lead", "recipe")
     }
-    card = model_card.text("news", {**bare, **settings}, task("extractive").part("card"))
+    card = model_card.text("news", {**bare, **settings}, task("bert_sum_ext").part("card"))
     assert all(part in card for part in says), card

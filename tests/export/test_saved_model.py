@@ -9,14 +9,17 @@ import signal
 
 import numpy as np
 import pytest
+from cases import first_by_default
 
 tf = pytest.importorskip("tensorflow")
 
 from tfsum import export_model, verify
 from tfsum.errors import Error, ExportError
-from tfsum.export import allowed_operations, model_card, saved_model, warmup
+from tfsum.export import model_card, saved_model
 from tfsum.export.verification import check_weights
-from tfsum.tasks.extractive import export as extractive
+from tfsum.formats.serving_messages import message
+from tfsum.inference import allowed_operations
+from tfsum.tasks.bert_sum_ext import export as extractive
 
 
 def extra(exported, name: str) -> pathlib.Path:
@@ -54,7 +57,8 @@ def test_verify_reports(exported):
 
 
 def test_each_weight_is_stored_once_and_nothing_else(exported):
-    """The bytes of the variables are those of the weights in the model folder, but for the pooler that no one reads."""
+    """The bytes of the variables are those of the weights in the model folder, but for the pooler
+    that no one reads."""
     from safetensors.numpy import load_file
 
     weights = {
@@ -66,7 +70,9 @@ def test_each_weight_is_stored_once_and_nothing_else(exported):
     size = (exported.folder / "variables" / "variables.data-00000-of-00001").stat().st_size
     if exported.ops == "core":
         expected = 4 * numbers
-    else:  # stored small: a byte a number of the word embedding and a scale a row, two bytes all others
+    else:
+        # stored small: a byte a number of the word embedding and a scale a row, two bytes all
+        # others
         table = weights["bert.embeddings.word_embeddings.weight"]
         expected = 2 * (numbers - table.size) + table.size + 4 * len(table)
     assert (
@@ -104,6 +110,11 @@ def test_weights_of_another_number(transformer):
         check_weights(transformer.folder, {"a": ["float32", [2]]})
 
 
+@pytest.mark.parametrize(
+    "exported",
+    ["transformer", pytest.param("classifier", marks=pytest.mark.slow)],  # a process each
+    indirect=True,
+)
 def test_the_c_library_alone_gives_the_same_bytes(exported, article, c_library):
     texts = [article, "", "¿Qué? \udcff 한국어 문장.", "a" * 300]
     requests = [
@@ -177,7 +188,7 @@ def test_warm_up_requests_are_answered(exported):
     )
     assert len(records) == 6
     for record in records:
-        log = warmup.prediction_log().FromString(record)
+        log = message("PredictionLog").FromString(record)
         spec, inputs = log.predict_log.request.model_spec, log.predict_log.request.inputs
         assert spec.name == "news"
         tensors = {}
@@ -233,10 +244,10 @@ def test_a_failure_leaves_nothing(tmp_path, failure, there):
 
 @pytest.fixture
 def full_disk():
-    """A limit on the size of files stands for a full disk: its soft half, which may be raised again."""
-    handler = signal.signal(
-        signal.SIGXFSZ, signal.SIG_IGN
-    )  # so that writing fails, and does not end the process
+    """A limit on the size of files stands for a full disk: its soft half, which may be raised
+    again."""
+    # so that writing fails, and does not end the process
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limits[1]))
     yield
@@ -244,10 +255,12 @@ def full_disk():
     signal.signal(signal.SIGXFSZ, handler)
 
 
+@pytest.mark.slow
 def test_a_disk_that_fills_while_the_weights_are_written(
     text_module, transformer, tmp_path, monkeypatch, request
 ):
-    """As the export writes; a module that other tests have built already stands for the one that it would build."""
+    """As the export writes; a module that other tests have built already stands for the one that it
+    would build."""
     monkeypatch.setattr(extractive, "build", lambda *arguments: text_module)
     request.getfixturevalue("full_disk")
     with pytest.raises(ExportError, match="cannot be written"):
@@ -311,6 +324,7 @@ def copy_of(exported, folder: pathlib.Path) -> pathlib.Path:
     return pathlib.Path(shutil.copytree(exported.folder, folder / "1"))
 
 
+@pytest.mark.slow
 def test_an_answer_that_changed(transformer, tmp_path):
     folder = copy_of(transformer, tmp_path)
     golden = json.loads((folder / "assets.extra" / "golden.json").read_text())
@@ -322,17 +336,21 @@ def test_an_answer_that_changed(transformer, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "assets.extra/golden.json",
-        "assets.extra/tfsum.json",
-        "saved_model.pb",
-        "variables/variables.index",
-        "variables/variables.data-00000-of-00001",
-    ],
+    first_by_default(
+        [
+            "assets.extra/golden.json",
+            "assets.extra/tfsum.json",
+            "saved_model.pb",
+            "variables/variables.index",
+            "variables/variables.data-00000-of-00001",
+        ]
+    ),
 )
 @pytest.mark.parametrize(
     "spoil",
-    [lambda path: path.unlink(), lambda path: os.truncate(path, path.stat().st_size // 2)],
+    first_by_default(
+        [lambda path: path.unlink(), lambda path: os.truncate(path, path.stat().st_size // 2)]
+    ),
     ids=["missing", "cut short"],
 )
 def test_a_broken_file(transformer, tmp_path, name, spoil):

@@ -9,7 +9,7 @@ from tfsum.errors import ExportError
 from tfsum.export.saved_model import read_settings
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
-from tfsum.tasks.extractive.export import build
+from tfsum.tasks.bert_sum_ext.export import build
 
 
 @pytest.mark.parametrize("storage, tolerance", [("float32", 0), ("float16", 1e-3), ("small", 2e-2)])
@@ -36,6 +36,7 @@ def test_what_is_read_back_is_what_was_stored(transformer, storage, tolerance):
         np.testing.assert_allclose(model.bert.word_embeddings(ids), table, atol=tolerance)
 
 
+@pytest.mark.slow
 def test_scores_of_a_half_as_large_file_are_close(transformer, article):
     settings = read_settings(transformer.source)
     module = build(transformer.source, settings, "text", {}, "float16")

@@ -52,7 +52,8 @@ def rewrite(folder, edit):
 
 
 def test_names_of_the_releases():
-    """A model of three layers has 5 + 16 * 3 + 2 variables of the encoder, as the reference counts them."""
+    """A model of three layers has 5 + 16 * 3 + 2 variables of the encoder, as the reference counts
+    them."""
     from tfsum.formats.google import google_name
     from tfsum.formats.weight_names import bert_names
 
@@ -100,7 +101,10 @@ def test_an_encoder_alone_and_a_classifier(folder):
         ),
     )
     Bert.from_pretrained(folder)
-    with pytest.warns(UserWarning, match=r"no masked_lm head .*initialized at random"):
+    with (
+        pytest.warns(UserWarning, match=r"no masked_lm head .*initialized at random"),
+        pytest.warns(UserWarning, match=r"no next_sentence head .*initialized at random"),
+    ):
         BertForPretraining.from_pretrained(folder)
 
 
@@ -117,7 +121,8 @@ def test_heads_of_another_task_are_left_out(folder, tmp_path):
         ),
     )
     assert convert(folder, tmp_path / "out", "tfsum") == [
-        "left out 2 tensors of heads of other tasks: cls/squad/output_bias, cls/squad/output_weights"
+        "left out 2 tensors of heads of other tasks: cls/squad/output_bias,"
+        " cls/squad/output_weights"
     ]
     np.testing.assert_array_equal(
         Bert.from_pretrained(folder).pooler.kernel,
@@ -154,7 +159,10 @@ WRONG_VARIABLES = {
     ),
     "another shape": (
         lambda v: v | {"bert/encoder/layer_0/output/dense/kernel": np.zeros((64, 31), np.float32)},
-        r"shape: bert/encoder/layer_0/output/dense/kernel is \[64, 31\], the config says \[64, 32\]",
+        (
+            r"shape: bert/encoder/layer_0/output/dense/kernel is \[64, 31\], the config says \[64,"
+            r" 32\]"
+        ),
     ),
     "another shape of a head": (
         lambda v: v | {"cls/seq_relationship/output_weights": np.zeros((3, 32), np.float32)},
@@ -254,8 +262,10 @@ def test_several_prefixes_and_none(folder):
         path.rename(folder / f"a.ckpt-2.{ending}")
     with pytest.raises(
         CheckpointError,
-        match="expected one checkpoint.* a.ckpt-1, a.ckpt-2; give the prefix of one, "
-        "such as .*/a.ckpt-2$",
+        match=(
+            "expected one checkpoint.* a.ckpt-1, a.ckpt-2; give the prefix of one, "
+            "such as .*/a.ckpt-2$"
+        ),
     ):
         Bert.from_pretrained(folder)
     for path in folder.glob("*.index"):

@@ -46,10 +46,8 @@ def test_shards(whole):
 def test_torchs_file_without_torch(whole):
     found = read_hugging_face(MODELS / "torch")
     more = found.tensors.keys() - whole.tensors.keys()
-    assert more == {
-        "cls.predictions.decoder.weight",
-        "cls.predictions.decoder.bias",
-    }  # stored twice
+    # stored twice
+    assert more == {"cls.predictions.decoder.weight", "cls.predictions.decoder.bias"}
     equal(found, whole)
 
 
@@ -107,7 +105,10 @@ def elsewhere(content):
         (without_first, "1 tensors are not as model.safetensors.index.json says, the first is"),
         (
             lambda content: {"weight_map": content["weight_map"] | {"bert.x": "other.safetensors"}},
-            r"index.json: 1 of the \d files that it names are not there, the first is other.safetensors; fetch",
+            (
+                r"index.json: 1 of the \d files that it names are not there, the first is"
+                r" other.safetensors; fetch"
+            ),
         ),
         (elsewhere, r"names the file '../whole/model.safetensors'; shards are beside their index"),
     ],

@@ -26,6 +26,5 @@ def test_a_rounded_table_keeps_its_integers():
     assert once.dtype == np.float32
     (rows, scales), (before, _) = quantize_rows(once), quantize_rows(_table())
     np.testing.assert_array_equal(rows, before)
-    np.testing.assert_allclose(
-        rows * scales[:, None], once, rtol=3e-7
-    )  # scales of one float32 step
+    # scales of one float32 step
+    np.testing.assert_allclose(rows * scales[:, None], once, rtol=3e-7)

@@ -26,7 +26,8 @@ UNCASED, CASED = "[PAD]\n[UNK]\nthe\n##s\n東\n", "[PAD]\n[UNK]\nthe\nThe\n"
 def test_a_capital_is_a_sign_of_case_and_an_accent_of_accents(
     tmp_path, vocabulary, lowercase, strip_accents
 ):
-    """What the tokenizers of that setting could never give: proven by tokenizers' own normalizer."""
+    """What the tokenizers of that setting could never give: proven by tokenizers' own
+    normalizer."""
     (tmp_path / "vocab.txt").write_text(vocabulary, encoding="utf-8")
     told = {"lowercase": lowercase, "strip_accents": strip_accents}
     assert read_text_settings(tmp_path) == read_text_settings(tmp_path / "vocab.txt") == told

@@ -10,7 +10,8 @@ from tfsum.inference.shipped import shipped_folder, shipped_model, shipped_model
 
 @pytest.fixture
 def installed(tmp_path, monkeypatch):
-    """A package as `pip install` lays it out: versions 2, 9 and 10 of one model, and half-made ones."""
+    """A package as `pip install` lays it out: versions 2, 9 and 10 of one model, and half-made
+    ones."""
     package = tmp_path / "tfsum"
     for name in ("news/2", "news/9", "news/10", "news/11", "half/1", "card_only"):
         (package / "saved_models" / name).mkdir(parents=True)
@@ -38,6 +39,7 @@ def test_nothing_shipped_at_all(tmp_path, monkeypatch):
         shipped_model()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     "transformer_tatoeba_en_fr" not in shipped_models(),
     reason="saved_models/ has no Transformer yet",

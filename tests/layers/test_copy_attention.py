@@ -1,4 +1,5 @@
-"""The copy attention against the equations of See et al. 2017, section 2.2, computed in numpy a token at a time."""
+"""The copy attention against the equations of See et al. 2017, section 2.2, computed in numpy a
+token at a time."""
 
 import json
 
@@ -41,7 +42,8 @@ def call(layer, given):
 
 
 def by_the_paper(layer, given):
-    """Equation 9 in float64: P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of a_i where w_i = w; and our two additions."""
+    """Equation 9 in float64: P(w) = p_gen P_vocab(w) + (1 - p_gen) sum of a_i where w_i = w; and
+    our two additions."""
     weights = {w.path.split("/", 1)[1]: np.asarray(w, "float64") for w in layer.weights}
     found = np.zeros((B, T, V))
     for b in range(B):

@@ -89,6 +89,7 @@ def drawn_on_two(tmp_path_factory):
     return [tuple(line.split()[1:]) for line in file.read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_replicas_micro_batches_and_steps_draw_different_masks(drawn_on_two):
     assert len(drawn_on_two) == 3 * 2 * 2
     assert sorted(r for r, _ in drawn_on_two) == ["0"] * 6 + ["1"] * 6

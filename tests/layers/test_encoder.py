@@ -1,12 +1,14 @@
-"""The encoder in both forms against torch.nn.TransformerEncoder, whose weights and outputs are stored."""
+"""The encoder in both forms against torch.nn.TransformerEncoder, whose weights and outputs are
+stored."""
 
 import pathlib
 
 import numpy as np
 import pytest
 
+from tfsum.errors import Error
 from tfsum.formats.weight_names import variables_by_path
-from tfsum.layers import Encoder
+from tfsum.layers import Encoder, EncoderLayer, padding_mask
 
 DATA = pathlib.Path(__file__).parents[1] / "fixtures"
 D, H, F, LAYERS = 8, 2, 12, 2
@@ -19,7 +21,8 @@ NORMS = {"attention_norm": "norm1", "feed_forward_norm": "norm2"}
 
 
 def torch_weights(arrays, form):
-    """Torch's weights under the paths of our variables; torch keeps query, key and value in one matrix."""
+    """Torch's weights under the paths of our variables; torch keeps query, key and value in one
+    matrix."""
     weights = {}
     for i in range(LAYERS):
 
@@ -75,8 +78,7 @@ def encoder(arrays, form, **more):
 
 
 def check(arrays, form):
-    mask = arrays["real"][:, None, None, :]
-    found = np.asarray(encoder(arrays, form)(arrays["x"], attention_mask=mask))
+    found = np.asarray(encoder(arrays, form)(arrays["x"], key_mask=arrays["real"]))
     np.testing.assert_allclose(
         found[arrays["real"]], arrays[f"{form}.output"][arrays["real"]], atol=2e-6
     )
@@ -95,7 +97,7 @@ def test_torch(stored, form):
 @pytest.mark.reference
 @pytest.mark.parametrize("form", ["post", "pre"])
 def test_torch_computed_now(form):
-    pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
+    pytest.importorskip("torch", reason="pip install '.[reference]'")
     import make_torch_encoder
 
     check(make_torch_encoder.compute(), form)
@@ -123,3 +125,36 @@ def test_an_input_left_unnormalized(stored):
     middle = x + first.attention(x)
     expected = middle + first.feed_forward(first.feed_forward_norm(middle))
     np.testing.assert_allclose(first(x), expected, atol=1e-6)
+
+
+IDS = np.array([[5, 6, 7], [5, 6, 0], [5, 0, 0]])  # as many rows as positions
+
+
+@pytest.mark.parametrize("form", ["post", "pre"])
+def test_a_key_mask_and_an_attention_mask(form):
+    """With a query of 0 the weights are equal: 1 / the number of visible positions."""
+    layer = EncoderLayer(D, H, F, norm=form)
+    layer.build()
+    layer.attention.query.kernel.assign(np.zeros((D, D)))
+    x = np.random.default_rng(0).normal(size=(3, 3, D)).astype(np.float32)
+    real = IDS != 0
+    _, weights = layer(x, key_mask=padding_mask(IDS), return_attention_weights=True)
+    expected = np.broadcast_to((real / real.sum(1, keepdims=True))[:, None, None], (3, H, 3, 3))
+    np.testing.assert_allclose(weights, expected, atol=1e-6)
+
+    both = np.tri(3, dtype=bool) & real[:, None]
+    _, weights = layer(
+        x,
+        attention_mask=np.tri(3, dtype=bool)[None],
+        key_mask=padding_mask(IDS),
+        return_attention_weights=True,
+    )
+    expected = np.broadcast_to((both / both.sum(-1, keepdims=True))[:, None], (3, H, 3, 3))
+    np.testing.assert_allclose(weights, expected, atol=1e-6)
+
+
+def test_a_padding_mask_as_attention_mask_is_refused():
+    x = np.ones((3, 3, D), np.float32)
+    for layer in (EncoderLayer(D, H, F), Encoder(1, d_model=D, num_heads=H, feed_forward_width=F)):
+        with pytest.raises(Error, match="is the argument key_mask"):
+            layer(x, attention_mask=padding_mask(IDS))

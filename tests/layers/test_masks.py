@@ -1,10 +1,12 @@
 """Masks against literal tables."""
 
 import numpy as np
+import pytest
 import tensorflow as tf
 
+from tfsum.errors import Error
 from tfsum.layers import look_ahead_mask, padding_mask
-from tfsum.layers.masks import additive_mask
+from tfsum.layers.masks import additive_mask, combine_masks
 
 
 def test_padding_is_zero():
@@ -14,7 +16,7 @@ def test_padding_is_zero():
 
 
 def test_each_position_sees_itself_and_what_came_before():
-    expected = [[True, False, False], [True, True, False], [True, True, True]]
+    expected = [[[True, False, False], [True, True, False], [True, True, True]]]
     assert np.asarray(look_ahead_mask(3)).tolist() == expected
 
 
@@ -23,7 +25,7 @@ def test_a_length_known_only_in_the_graph():
     def mask(ids):
         return look_ahead_mask(tf.shape(ids)[1])
 
-    assert mask(np.zeros((1, 4), np.int32)).numpy().tolist() == np.tri(4, dtype=bool).tolist()
+    assert mask(np.zeros((1, 4), np.int32)).numpy().tolist() == [np.tri(4, dtype=bool).tolist()]
 
 
 def test_hidden_scores_vanish_whatever_they_were():
@@ -32,6 +34,43 @@ def test_hidden_scores_vanish_whatever_they_were():
     np.testing.assert_allclose(
         weights, [[1 / (1 + np.exp(-5.0)), 0.0, 1 / (1 + np.exp(5.0))]], rtol=1e-6
     )
+
+
+ROWS = np.array([[True, True, False], [True, False, False]])  # (B, Tk)
+LOOK_AHEAD = np.tri(3, dtype=bool)[None]  # (1, Tq, Tk)
+OF_HEADS = np.random.default_rng(0).random((2, 4, 3, 3)) < 0.5  # (B, H, Tq, Tk)
+
+
+@pytest.mark.parametrize(
+    ("attention_mask", "key_mask", "expected"),
+    [
+        (LOOK_AHEAD, None, LOOK_AHEAD[:, None]),
+        (None, ROWS, ROWS[:, None, None, :]),
+        (None, ROWS.astype(int), ROWS[:, None, None, :]),
+        (LOOK_AHEAD, ROWS, np.tri(3, dtype=bool) & ROWS[:, None, None, :]),
+        (OF_HEADS, ROWS, OF_HEADS & ROWS[:, None, None, :]),
+    ],
+)
+def test_two_masks_become_one(attention_mask, key_mask, expected):
+    np.testing.assert_array_equal(combine_masks(attention_mask, key_mask), expected)
+
+
+def test_no_mask_stays_none():
+    assert combine_masks(None, None) is None
+
+
+@pytest.mark.parametrize(
+    ("masks", "says"),
+    [
+        ((ROWS, None), r"attention_mask has shape \(2, 3\).*is the argument key_mask"),
+        ((ROWS[0], None), r"attention_mask has shape \(3,\)"),
+        ((None, ROWS[:, None]), r"key_mask .*shape \(2, 1, 3\).*argument attention_mask"),
+        ((None, ROWS[0]), r"key_mask .*shape \(3,\)"),
+    ],
+)
+def test_a_mask_of_another_rank_names_the_argument(masks, says):
+    with pytest.raises(Error, match=says):
+        combine_masks(*masks)
 
 
 def test_masks_are_bool_and_their_sums_float32():

@@ -1,9 +1,11 @@
-"""Attention against its formula in numpy's float64 and against Keras's own layer with the same weights."""
+"""Attention against its formula in numpy's float64 and against Keras's own layer with the same
+weights."""
 
 import keras
 import numpy as np
 import pytest
 
+from tfsum.errors import Error
 from tfsum.layers import MultiHeadAttention, look_ahead_mask
 
 B, TQ, TK, D, H = 2, 4, 6, 12, 3
@@ -22,9 +24,9 @@ def formula(layer, query, value, mask):
         part = slice(h * D // H, (h + 1) * D // H)
         scores = q[..., part] @ k[..., part].swapaxes(1, 2) / np.sqrt(D / H)
         if mask is not None:
-            scores = np.where(
-                np.broadcast_to(mask, (B, H, *scores.shape[1:]))[:, h], scores, -np.inf
-            )
+            wide = mask if mask.ndim == 4 else mask[:, None]
+            wide = np.broadcast_to(wide, (B, H, *scores.shape[1:]))
+            scores = np.where(wide[:, h], scores, -np.inf)
         e = np.exp(scores - scores.max(-1, keepdims=True))
         weights.append(e / e.sum(-1, keepdims=True))
         contexts.append(weights[-1] @ v[..., part])
@@ -73,11 +75,12 @@ def masks(tq, tk):
         "none": None,
         "padding": padding[:, None, None, :],
         "of each head": random,
-        "look ahead": np.tri(tq, tk, dtype=bool),
+        "look ahead": np.tri(tq, tk, dtype=bool)[None],
+        "of each row": random[:, 0],
     }
 
 
-MASKS = ["none", "padding", "of each head", "look ahead"]
+MASKS = ["none", "padding", "of each head", "look ahead", "of each row"]
 
 
 @pytest.mark.parametrize("name", MASKS)
@@ -128,13 +131,24 @@ def test_without_asking_for_weights_the_answer_is_the_same(layer, arrays):
 
 
 def test_a_key_mask_hides_the_values_of_a_row():
-    """As the four-dimensional mask does, with another mask beside it too, and as the row alone without them."""
+    """As the four-dimensional mask does, with another mask beside it too, and as the row alone
+    without them."""
     layer = MultiHeadAttention(2, 8)
     x = np.random.default_rng(0).normal(size=(2, 4, 8)).astype("float32")
     mask = np.array([[True, True, True, True], [True, True, False, False]])
     found = np.asarray(layer(x, key_mask=mask))
     np.testing.assert_array_equal(found, layer(x, attention_mask=mask[:, None, None, :]))
     np.testing.assert_allclose(found[1, :2], layer(x[1:, :2])[0], atol=1e-6)
-    ahead = np.tril(np.ones((4, 4), bool))
+    ahead = np.tril(np.ones((1, 4, 4), bool))
     both = layer(x, attention_mask=ahead, key_mask=mask)
     np.testing.assert_array_equal(both, layer(x, attention_mask=ahead & mask[:, None, None, :]))
+
+
+def test_a_mask_of_rank_2_is_never_taken_for_queries_and_keys():
+    """With as many rows as positions, (B, Tk) would broadcast as (Tq, Tk), and be wrong."""
+    layer = MultiHeadAttention(2, 8)
+    x, mask = np.ones((3, 3, 8), "float32"), np.tri(3, dtype=bool)
+    with pytest.raises(Error, match=r"attention_mask has shape \(3, 3\).* key_mask"):
+        layer(x, attention_mask=mask)
+    with pytest.raises(Error, match=r"key_mask .* shape \(1, 3, 3\).* attention_mask"):
+        layer(x, key_mask=mask[None])

@@ -1,4 +1,5 @@
-"""Prints the masks that dropout draws on two logical CPUs: run as a process of its own by test_dropout.py."""
+"""Prints the masks that dropout draws on two logical CPUs: run as a process of its own by
+test_dropout.py."""
 
 import json
 import sys

@@ -1,4 +1,5 @@
-"""Bert against transformers' BertModel, and model folders that are right or wrong in every way we know."""
+"""Bert against transformers' BertModel, and model folders that are right or wrong in every way we
+know."""
 
 import importlib.util
 import json
@@ -102,8 +103,8 @@ def test_saved_and_read_again(tmp_path, expected):
 
 @pytest.mark.reference
 def test_transformers_reads_what_we_save(tmp_path, expected):
-    torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    torch = pytest.importorskip("torch", reason="pip install '.[reference]'")
+    pytest.importorskip("transformers", reason="pip install '.[reference]'")
     model = Bert(**SIZES)
     model.save_pretrained(tmp_path)
     theirs, wrong = read_by_transformers(tmp_path, "BertModel")
@@ -121,8 +122,8 @@ def test_transformers_reads_what_we_save(tmp_path, expected):
 
 @pytest.mark.reference
 def test_transformers_computed_now():
-    pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    pytest.importorskip("torch", reason="pip install '.[reference]'")
+    transformers = pytest.importorskip("transformers", reason="pip install '.[reference]'")
     import make_bert_tiny as make
 
     theirs = transformers.BertModel.from_pretrained(FOLDER).eval()
@@ -190,7 +191,10 @@ WRONG_TENSORS = {
     ),
     "wrongly shaped": (
         lambda t: t | {"encoder.layer.0.intermediate.dense.weight": np.zeros((41, 24), np.float32)},
-        r"shape: encoder.layer.0.intermediate.dense.weight is \[41, 24\], the config says \[40, 24\]",
+        (
+            r"shape: encoder.layer.0.intermediate.dense.weight is \[41, 24\], the config says \[40,"
+            r" 24\]"
+        ),
     ),
     "another vocabulary": (
         lambda t: t | {"embeddings.word_embeddings.weight": np.zeros((50, 24), np.float32)},
@@ -236,7 +240,8 @@ def test_names_that_do_not_fit_at_all_are_shown(folder, change):
 
 
 def test_without_a_pooler_it_is_initialized(folder, change, expected):
-    """As models of masked words alone are stored: the states are the same, and a warning says what is not there."""
+    """As models of masked words alone are stored: the states are the same, and a warning says what
+    is not there."""
     change(lambda t: {k: v for k, v in t.items() if "pooler" not in k})
     with pytest.warns(UserWarning, match="has no pooler; it is initialized at random"):
         found = Bert.from_pretrained(folder)(expected["token_ids"], expected["segment_ids"])[

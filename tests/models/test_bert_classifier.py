@@ -1,4 +1,5 @@
-"""BertClassifier against transformers' BertForSequenceClassification; its labels, and folders that are wrong."""
+"""BertClassifier against transformers' BertForSequenceClassification; its labels, and folders that
+are wrong."""
 
 import json
 import pathlib
@@ -76,8 +77,8 @@ def test_saved_as_transformers_saves_it(model, tmp_path):
 
 @pytest.mark.reference
 def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
-    torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    torch = pytest.importorskip("torch", reason="pip install '.[reference]'")
+    transformers = pytest.importorskip("transformers", reason="pip install '.[reference]'")
     model = BertClassifier(sizes, LABELS)
     model.save_pretrained(tmp_path)
     theirs, report = transformers.BertForSequenceClassification.from_pretrained(
@@ -101,8 +102,8 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
 
 @pytest.mark.reference
 def test_transformers_computed_now(model):
-    pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    pytest.importorskip("torch", reason="pip install '.[reference]'")
+    transformers = pytest.importorskip("transformers", reason="pip install '.[reference]'")
     import make_bert_classifier as make
 
     theirs = transformers.BertForSequenceClassification.from_pretrained(FOLDER).eval()
@@ -125,7 +126,7 @@ def test_what_fit_and_evaluate_report(expected):
     """Means over all texts, whatever the batches."""
     tf = pytest.importorskip("tensorflow")
     model = BertClassifier.from_pretrained(FOLDER, classifier_dropout=0.0, hidden_dropout_prob=0.0)
-    model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
+    model.compile(optimizer=keras.optimizers.SGD(0.0), run_eagerly=True)
     data = tf.data.Dataset.from_tensor_slices(
         {k: expected[k] for k in ("token_ids", "segment_ids", "labels")}
     )
@@ -142,6 +143,7 @@ def test_what_fit_and_evaluate_report(expected):
     )
 
 
+@pytest.mark.slow
 def test_it_learns(expected, sizes):
     pytest.importorskip("tensorflow")
     keras.utils.set_random_seed(1)
@@ -222,8 +224,10 @@ def test_layers_that_choose_no_label_for_a_text(folder, change, change_config, t
     change_config(**fields)
     with pytest.raises(
         CheckpointError,
-        match=f"{folder}: its classifier.weight {says}; .*two labels or more .*"
-        "encoder alone may become one",
+        match=(
+            f"{folder}: its classifier.weight {says}; .*two labels or more .*"
+            "encoder alone may become one"
+        ),
     ):
         BertClassifier.from_pretrained(folder)
     left, why = convert(folder, tmp_path / "converted", "hugging-face")

@@ -1,4 +1,5 @@
-"""BertForPretraining against transformers' BertForPreTraining; its sizes, and batches of every kind."""
+"""BertForPretraining against transformers' BertForPreTraining; its sizes, and batches of every
+kind."""
 
 import json
 import pathlib
@@ -72,8 +73,8 @@ def test_saved_as_transformers_saves_it(model, tmp_path):
 
 @pytest.mark.reference
 def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
-    torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    torch = pytest.importorskip("torch", reason="pip install '.[reference]'")
+    pytest.importorskip("transformers", reason="pip install '.[reference]'")
     model = BertForPretraining(sizes)
     model.save_pretrained(tmp_path)
     ids, segments = expected["token_ids"], expected["segment_ids"]
@@ -101,8 +102,8 @@ def test_transformers_reads_what_we_save(expected, tmp_path, sizes):
 
 @pytest.mark.reference
 def test_transformers_computed_now(model):
-    pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
-    transformers = pytest.importorskip("transformers", reason="pip install 'tfsum[reference]'")
+    pytest.importorskip("torch", reason="pip install '.[reference]'")
+    transformers = pytest.importorskip("transformers", reason="pip install '.[reference]'")
     import make_bert_pretraining as make
 
     theirs = transformers.BertForPreTraining.from_pretrained(FOLDER).eval()
@@ -137,7 +138,8 @@ def test_the_sizes_of_the_papers(size, millions):
 
 
 def test_the_parameters_of_a_built_model():
-    """Beside the encoder: a dense layer, a normalization and a bias of the vocabulary; a dense layer for pairs."""
+    """Beside the encoder: a dense layer, a normalization and a bias of the vocabulary; a dense
+    layer for pairs."""
     model = BertForPretraining({**PRESETS["tiny"], "vocab_size": 1000})
     model.build()
     assert model.bert.count_params() == parameters(2, 128, 1000)
@@ -152,7 +154,8 @@ PUBLISHED = [("base", 109_482_240, 110_106_428), ("large", 335_141_888, 336_226_
 
 @pytest.mark.parametrize(("size", "encoder", "whole"), PUBLISHED)
 def test_the_numbers_of_the_published_models(size, encoder, whole):
-    """transformers counts as many in BertModel and BertForPreTraining of bert-base-uncased and bert-large-uncased."""
+    """transformers counts as many in BertModel and BertForPreTraining of bert-base-uncased and
+    bert-large-uncased."""
     width = PRESETS[size]["hidden_size"]
     count = parameters(PRESETS[size]["num_hidden_layers"], width)
     assert count == encoder and count + width * width + 3 * width + 30522 + 2 * width + 2 == whole
@@ -166,8 +169,10 @@ def test_the_parameters_of_a_large_model(size, encoder, whole):
     assert model.bert.count_params() == encoder and model.count_params() == whole
 
 
+@pytest.mark.slow
 def test_what_fit_and_evaluate_report(expected):
-    """Means over all batches, though these hold different numbers of masks and pairs; accuracies by hand."""
+    """Means over all batches, though these hold different numbers of masks and pairs; accuracies by
+    hand."""
     tf = pytest.importorskip("tensorflow")
     model = BertForPretraining.from_pretrained(FOLDER)
     model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
@@ -198,13 +203,13 @@ def test_the_weight_of_the_pairs(expected):
     """Loss and gradients are those of the masks and so many times those of the pairs."""
     model = BertForPretraining.from_pretrained(FOLDER)
     x = {k: v for k, v in expected.items() if v.ndim and len(v) == 3 and "logits" not in k}
-    model.compile(optimizer=keras.optimizers.SGD(0.0), jit_compile=False)
+    model.compile(optimizer=keras.optimizers.SGD(0.0), run_eagerly=True)
     plain = model.evaluate(x, batch_size=3, verbose=0, return_dict=True)
     weights = {}
     for weight in (0.0, 1.0, 5.0):
         model = BertForPretraining.from_pretrained(FOLDER)
         model.next_sentence_weight = weight
-        model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
+        model.compile(optimizer=keras.optimizers.SGD(0.1), run_eagerly=True)
         logs = model.evaluate(x, batch_size=3, verbose=0, return_dict=True)
         assert logs["loss"] == pytest.approx(
             plain["masked_lm_loss"] + weight * plain["next_sentence_loss"], rel=1e-6

@@ -1,4 +1,5 @@
-"""A BertSumAbs that copies: what it writes token by token against the probabilities of whole targets."""
+"""A BertSumAbs that copies: what it writes token by token against the probabilities of whole
+targets."""
 
 import numpy as np
 import pytest

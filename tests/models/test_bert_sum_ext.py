@@ -2,11 +2,14 @@
 
 import json
 
+import keras
 import numpy as np
 import pytest
+from cases import first_by_default
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertSumExt
+from tfsum.models.sentence_heads import HEADS
 
 BERT = {
     "vocab_size": 40,
@@ -69,7 +72,8 @@ def scores(model, inputs):
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
 def test_vectors_of_sentences(pooling):
-    """[CLS]'s vector, or the mean over a sentence's own tokens, by a plain loop over Bert's output."""
+    """[CLS]'s vector, or the mean over a sentence's own tokens, by a plain loop over Bert's
+    output."""
     model, inputs = make(pooling=pooling), row([4, 3, 5])
     sequence = np.asarray(
         model.bert(inputs["token_ids"], inputs["segment_ids"])["sequence_output"]
@@ -96,7 +100,10 @@ def test_the_length_of_a_sentence_is_added(pooling):
 
 
 @pytest.mark.parametrize(
-    "more", [{"pooling": "cls"}, {"pooling": "mean"}, {"pooling": "mean", "length_input": True}]
+    "more",
+    first_by_default(
+        [{"pooling": "cls"}, {"pooling": "mean"}, {"pooling": "mean", "length_input": True}]
+    ),
 )
 def test_a_row_of_windows_is_each_window_alone(more):
     model, inputs = make(**more), row([5, 4, 6, 5, 4, 3, 2])
@@ -114,8 +121,8 @@ def test_a_row_of_windows_is_each_window_alone(more):
     np.testing.assert_allclose(model(inputs), of_vectors, atol=1e-5)
 
 
-@pytest.mark.parametrize("pooling", ["cls", "mean"])
-@pytest.mark.parametrize("head", ["classifier", "transformer"])
+@pytest.mark.parametrize("pooling", first_by_default(["cls", "mean"]))
+@pytest.mark.parametrize("head", first_by_default(["classifier", "transformer"]))
 def test_alone_in_a_batch_and_padded(head, pooling):
     model = make(head=head, pooling=pooling)
     rows = [
@@ -163,9 +170,8 @@ def test_the_place_in_the_document_matters_to_the_head():
 def test_the_loss_is_cross_entropy_over_sentences():
     """In float64 and by the definition, soft labels among them."""
     model, inputs = make(), batch([row([5, 4]), row([3, 3, 3], seed=5)])
-    labels = np.array(
-        [[1.0, 0.25, 9.0], [0.0, 1.0, 0.5]], np.float32
-    )  # the 9 stands where there is no sentence
+    # the 9 stands where there is no sentence
+    labels = np.array([[1.0, 0.25, 9.0], [0.0, 1.0, 0.5]], np.float32)
     p = 1 / (1 + np.exp(-np.asarray(model(inputs), np.float64)))
     elements = -(labels * np.log(p) + (1 - labels) * np.log(1 - p))
     expected = elements[inputs["sentence_starts"] >= 0].sum()
@@ -240,3 +246,36 @@ def test_another_head_than_the_folders(tmp_path):
 def test_wrong_arguments_are_named(arguments, says):
     with pytest.raises(Error, match=says):
         make(**arguments)
+
+
+@keras.saving.register_keras_serializable("test")
+class FirstSentences(keras.layers.Layer):
+    """A head of ones own: each sentence by a weight for its position."""
+
+    def __init__(self, d_model, dropout, **kwargs):
+        super().__init__(**kwargs)
+        self.d_model, self.dropout = d_model, dropout
+
+    def build(self, input_shape=None):
+        self.positions = self.add_weight((8,), name="positions")
+        self.built = True
+
+    def call(self, vectors, sentence_mask, first_position=None, training=None):
+        return keras.ops.zeros_like(vectors[..., 0]) + self.positions[: vectors.shape[1]]
+
+
+def test_a_head_of_ones_own_is_a_class_and_a_line(monkeypatch, tmp_path):
+    """Trained, written and read again; it gets the options that its constructor has."""
+    monkeypatch.setitem(HEADS, "first", FirstSentences)
+    model = make(head="first", head_dropout=0.3)
+    assert model.head.dropout == 0.3
+    inputs = row([4, 3, 5])
+    before = np.asarray(model.head.positions)
+    model.compile("sgd", run_eagerly=True)
+    model.fit(inputs, np.array([[1.0, 0.0, 0.0]]), verbose=0)
+    assert (np.asarray(model.head.positions) != before)[:3].all()
+    model.save_pretrained(tmp_path)
+    again = BertSumExt.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(scores(again, inputs), scores(model, inputs))
+    with pytest.raises(Error, match="known are classifier, transformer, .*first"):
+        BertSumExt(BERT, head="last")

@@ -52,7 +52,10 @@ def test_jax_gives_the_answers_of_tensorflow():
 
 @needs_jax
 def test_the_packages_do_not_import_tensorflow():
-    code = "import sys, tfsum.layers, tfsum.decoding, tfsum.models; sys.exit('tensorflow' in sys.modules)"
+    code = (
+        "import sys, tfsum.layers, tfsum.decoding, tfsum.models; sys.exit('tensorflow' in"
+        " sys.modules)"
+    )
     done = run("-c", code, KERAS_BACKEND="jax")
     assert done.returncode == 0, done.stderr
 

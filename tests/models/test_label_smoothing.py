@@ -1,4 +1,5 @@
-"""The label-smoothed loss and its gradient, which is written out, against their definitions in numpy."""
+"""The label-smoothed loss and its gradient, which is written out, against their definitions in
+numpy."""
 
 import keras
 import numpy as np

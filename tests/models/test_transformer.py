@@ -1,4 +1,5 @@
-"""The Transformer: against torch, cached against uncached, its loss by the definition, predict, generate, folders."""
+"""The Transformer: against torch, cached against uncached, its loss by the definition, predict,
+generate, folders."""
 
 import json
 import pathlib
@@ -7,6 +8,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import first_by_default
 from keras import ops
 
 from tfsum.decoding import BeamSearch, Greedy
@@ -34,7 +36,7 @@ KINDS = {
     },
     "tied alone": {"shared_embeddings": False, "target_vocabulary_size": 23},
 }
-each_kind = pytest.mark.parametrize("kind", KINDS)
+each_kind = pytest.mark.parametrize("kind", first_by_default(KINDS))
 
 
 def make(**more):
@@ -90,7 +92,7 @@ def test_torch(form):
 @pytest.mark.reference
 @pytest.mark.parametrize("form", FORMS)
 def test_torch_computed_now(form):
-    pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
+    pytest.importorskip("torch", reason="pip install '.[reference]'")
     import make_torch_transformer
 
     check_torch(make_torch_transformer.compute(), form)
@@ -124,6 +126,7 @@ def test_cached_logits_are_the_uncached(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "strategy", [Greedy(), BeamSearch(3)], ids=lambda strategy: type(strategy).__name__
 )
@@ -194,7 +197,8 @@ def test_shared_tables_are_one():
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.6])
 def test_the_loss_is_the_divergence_from_smoothed_labels(smoothing):
-    """In float64, by the definition: sum q (ln q - ln p) with padding out of q, over the real tokens."""
+    """In float64, by the definition: sum q (ln q - ln p) with padding out of q, over the real
+    tokens."""
     model, inputs = make(label_smoothing=smoothing), batch()
     logits = np.asarray(model(inputs), np.float64)
     log_p = logits - np.log(np.exp(logits).sum(-1, keepdims=True))
@@ -229,12 +233,12 @@ def argmax_loop(model, source_ids, length):
 
 
 def test_predict_decodes_greedily():
-    """From arrays, a dict or a dataset of ragged batches; one that ends early among those that do not."""
+    """From arrays, a dict or a dataset of ragged batches; one that ends early among those that do
+    not."""
     model = make(norm="pre")
     source = np.random.default_rng(2).integers(4, 20, (6, 5)).astype(np.int32)
-    model.output_bias.assign(
-        np.where(np.arange(20) == 3, 3.0, 0.0)
-    )  # the end token comes, now and then
+    # the end token comes, now and then
+    model.output_bias.assign(np.where(np.arange(20) == 3, 3.0, 0.0))
     expected = argmax_loop(model, source, 7)
     assert (expected[:, -1] == 0).any() and (expected[:, -1] != 0).any()
     np.testing.assert_array_equal(model.predict(source, verbose=0), expected)
@@ -253,6 +257,7 @@ def test_predict_decodes_greedily():
     np.testing.assert_array_equal(model.predict(data, verbose=0), expected)
 
 
+@pytest.mark.slow
 def test_generate_is_the_strategy_in_a_graph(tmp_path):
     model, source = make(), batch()["source_ids"]
     for strategy in (Greedy(), BeamSearch(3, n_best=2)):

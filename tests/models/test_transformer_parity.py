@@ -1,4 +1,5 @@
-"""The Transformer against the Annotated Transformer's own numbers: outputs, loss, gradients, five steps, greedy ids."""
+"""The Transformer against the Annotated Transformer's own numbers: outputs, loss, gradients, five
+steps, greedy ids."""
 
 import json
 
@@ -19,16 +20,17 @@ pytestmark = pytest.mark.reference
 D, LAYERS = 32, 2
 SHRINK = np.float32(((D - 1) / D) ** 0.5)
 EPSILON = 2e-6 * (D - 1) / D
-"""The original's normalization divides by s + 1e-6, s the standard deviation over D - 1. Keras's divides by
-sqrt(v + epsilon), v the variance over D; with a gamma smaller by SHRINK that is sqrt(s^2 + epsilon D / (D - 1)).
+"""The original's normalization divides by s + 1e-6, s the standard deviation over D - 1. Keras's
+divides by sqrt(v + epsilon), v the variance over D; with a gamma smaller by SHRINK that is sqrt(s^2
++ epsilon D / (D - 1)).
 
-No epsilon makes both the same: the squares are s^2 + 2e-6 s + 1e-12 and s^2 + 2e-6 with this one, equal where s is 1
-and else apart by 1e-6 |1/s - 1/s^2| of a value, 2e-6 at s = 0.5 and below 0.3e-6 above s = 1. That is less than what
-the original's float32 differs from its float64 (5e-6, the fixture's tolerances.json), whence the fixture's own
+No epsilon makes both the same: the squares are s^2 + 2e-6 s + 1e-12 and s^2 + 2e-6 with this one,
+equal where s is 1 and else apart by 1e-6 |1/s - 1/s^2| of a value, 2e-6 at s = 0.5 and below 0.3e-6
+above s = 1. That is less than what the original's float32 differs from its float64 (5e-6, the
+fixture's tolerances.json), whence the fixture's own
 tolerances: 1e-5 for outputs, 1e-6 for gradients, 5e-5 after five steps."""
-NO_GRADIENT = (
-    "attention/key/bias"  # zero but for rounding, which Adam turns into steps of any direction
-)
+# zero but for rounding, which Adam turns into steps of any direction
+NO_GRADIENT = "attention/key/bias"
 
 
 def names():
@@ -112,14 +114,15 @@ def batch(folder, i):
 def as_the_original_masks(model, inputs):
     """The encoder's output and the logits under plain masks.
 
-    Of a source of padding alone the original reads all positions alike, so that its answer depends on how many there
-    are. The model reads one of them; the layers, under the original's mask, do what the original does.
+    Of a source of padding alone the original reads all positions alike, so that its answer depends
+    on how many there are. The model reads one of them; the layers, under the original's mask, do
+    what the original does.
     """
-    source_mask, mask = (inputs[k][:, None, None, :] != 0 for k in ("source_ids", "target_ids"))
+    source_mask, mask = (inputs[k] != 0 for k in ("source_ids", "target_ids"))
     source = model.source_positions(model.source_embedding(inputs["source_ids"]))
-    source = model.encoder(source, attention_mask=source_mask)
+    source = model.encoder(source, key_mask=source_mask)
     x = model.target_positions(model.target_embedding(inputs["target_ids"]))
-    x = model.decoder(x, source, attention_mask=mask, source_mask=source_mask)
+    x = model.decoder(x, source, key_mask=mask, source_mask=source_mask)
     return source, keras.ops.matmul(x, keras.ops.transpose(model.output_kernel)) + model.output_bias
 
 
@@ -142,11 +145,11 @@ def test_each_layer_and_its_attention(folder, model):
     expected, inputs = np.load(folder / "outputs.npz"), batch(folder, 0)
     x = model.source_positions(model.source_embedding(inputs["source_ids"]))
     np.testing.assert_allclose(x, expected["b0_source_embedding"], atol=1e-5)
-    source_mask, mask = (inputs[k][:, None, None, :] != 0 for k in ("source_ids", "target_ids"))
-    source, outputs, attentions = model.encoder(x, attention_mask=source_mask, return_all=True)
+    source_mask, mask = (inputs[k] != 0 for k in ("source_ids", "target_ids"))
+    source, outputs, attentions = model.encoder(x, key_mask=source_mask, return_all=True)
     x = model.target_positions(model.target_embedding(inputs["target_ids"]))
     last, decoded, own, cross = model.decoder(
-        x, source, attention_mask=mask, source_mask=source_mask, return_all=True
+        x, source, key_mask=mask, source_mask=source_mask, return_all=True
     )
     np.testing.assert_allclose(last, expected["b0_decoder_output"], atol=1e-5)
     for j in range(LAYERS):
@@ -176,7 +179,8 @@ def test_loss(folder, model, i):
 @pytest.mark.parametrize("case", ["no_padding", "some_padding", "one_padding", "all_padding"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.4])
 def test_label_smoothing(folder, case, smoothing):
-    """The loss and its gradient; the original's is by log-probabilities, ours by logits through the softmax."""
+    """The loss and its gradient; the original's is by log-probabilities, ours by logits through the
+    softmax."""
     stored = np.load(folder / "label_smoothing.npz")
     logits = tf.constant(stored["log_probs"])
     with tf.GradientTape() as tape:
@@ -218,7 +222,7 @@ def test_five_steps(folder, model):
     expected = np.load(folder / "adam_5_steps.npz")
     # Gamma is its gamma times SHRINK, and so is each of Adam's steps.
     optimizer = Adam(Lookup(expected["log/learning_rate"]), {"gamma": float(SHRINK)}, beta_2=0.98)
-    model.compile(optimizer=optimizer, jit_compile=False)
+    model.compile(optimizer=optimizer, run_eagerly=True)  # each size would have its graph
     losses = [
         model.fit(tf.data.Dataset.from_tensors(batch(folder, i)), verbose=0, shuffle=False).history[
             "loss"
@@ -248,7 +252,8 @@ def test_rates(folder):
 
 
 def test_greedy(folder, model):
-    """The original decodes one source at a time and never stops; ours all at once, none of which ends."""
+    """The original decodes one source at a time and never stops; ours all at once, none of which
+    ends."""
     cases = json.loads((folder / "greedy.json").read_text())
     longest = max(len(case["source_ids"]) for case in cases)
     sources = np.array(

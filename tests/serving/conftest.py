@@ -4,15 +4,13 @@ import asyncio
 import pathlib
 import types
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 import tensorflow as tf
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.serving.server import Server
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import CLASSIFY, REGRESS
 
 
 class Text(tf.Module):
@@ -79,37 +77,6 @@ class Numbers(tf.Module):
         return {"sum": tf.cast(x, tf.int64) + z}
 
 
-class Examples(tf.Module):
-    """Signatures of tf.train.Example, as TensorFlow Serving's half_plus_two has them."""
-
-    def _half(self, inputs):
-        return (
-            tf.io.parse_example(inputs, {"x": tf.io.FixedLenFeature([], tf.float32)})["x"] / 2 + 2
-        )
-
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "inputs")])
-    def regress(self, inputs):
-        return {"outputs": self._half(inputs)[:, tf.newaxis]}
-
-    @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "inputs")])
-    def classify(self, inputs):
-        return {"scores": self._half(inputs)[:, tf.newaxis]}
-
-
-def write_example_model(folder):
-    """TensorFlow 2 gives each signature the method "predict"; TensorFlow 1's models have others."""
-    model = Examples()
-    tf.saved_model.save(
-        model,
-        str(folder),
-        signatures={"serving_default": model.regress, "classify": model.classify},
-    )
-    saved = saved_model_pb2.SavedModel.FromString((folder / "saved_model.pb").read_bytes())
-    for name, method in (("serving_default", REGRESS), ("classify", CLASSIFY)):
-        saved.meta_graphs[0].signature_def[name].method_name = method
-    (folder / "saved_model.pb").write_bytes(saved.SerializeToString())
-
-
 def write_text_model(folder, number=0):
     model = Text(number)
     tf.saved_model.save(
@@ -127,11 +94,10 @@ def write_text_model(folder, number=0):
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory) -> pathlib.Path:
-    """A folder: `text` 1 and 2, `numbers` 123, `examples` 1."""
+    """A folder: `text` 1 and 2, `numbers` 123."""
     folder = tmp_path_factory.mktemp("models")
     for version in (1, 2):
         write_text_model(folder / "text" / str(version), version)
-    write_example_model(folder / "examples" / "1")
     model = Numbers()
     tf.saved_model.save(
         model,
@@ -160,8 +126,10 @@ class Asked:
         """The answers to requests that are sent at the same time."""
 
         async def ask():
-            transport = httpx.ASGITransport(self.server.application)
-            async with httpx.AsyncClient(transport=transport, base_url="http://server") as client:
+            transport = httpx2.ASGITransport(self.server.application)
+            async with httpx2.AsyncClient(
+                transport=transport, base_url="http://localhost"
+            ) as client:
                 return await asyncio.gather(
                     *(
                         client.request(method, path, content=body, headers=headers or {})

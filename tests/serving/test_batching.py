@@ -1,4 +1,5 @@
-"""Batches of concurrent requests: the answers of single ones, a budget of characters, and long documents apart."""
+"""Batches of concurrent requests: the answers of single ones, a budget of characters, and long
+documents apart."""
 
 import asyncio
 import threading
@@ -6,13 +7,13 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tfsum.serving.batching import ROW, Batcher
+from tfsum.serving.batching import Batcher
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import Signature, TensorInfo
+from tfsum.serving.signature import ROW_COST, Signature, TensorInfo
 
 TEXT = TensorInfo("string", (None,))
 ECHO = Signature("echo", {"text": TEXT}, {"summary": TEXT, "length": TensorInfo("int32", (None,))})
@@ -54,7 +55,6 @@ def ask(model, *requests, signature=ECHO, **options):
     return asyncio.run(together())
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     st.lists(st.lists(st.text(max_size=30), max_size=5), min_size=1, max_size=12),
     st.integers(1, 2000),
@@ -74,7 +74,7 @@ def test_each_request_gets_its_own_answer(requests, budget, threads):
 
 def test_requests_that_wait_run_together_within_the_budget():
     model = Model(0.1)
-    ask(model, *(texts(str(i)) for i in range(9)), threads=1, batch_characters=4 * (ROW + 1))
+    ask(model, *(texts(str(i)) for i in range(9)), threads=1, batch_characters=4 * (ROW_COST + 1))
     assert [len(batch) for batch in model.batches] == [1, 4, 4]  # the first did not wait
 
 
@@ -88,7 +88,7 @@ def test_nothing_waits_where_nothing_is_computed():
 def test_a_request_that_is_larger_than_a_batch_is_divided():
     model = Model()
     given = [f"{i:0100d}" for i in range(10)]
-    (answer,) = ask(model, texts(*given), batch_characters=3 * (ROW + 100), threads=1)
+    (answer,) = ask(model, texts(*given), batch_characters=3 * (ROW_COST + 100), threads=1)
     assert (
         sorted(map(len, model.batches)) == [1, 3, 3, 3]
         and [text.decode() for text in answer["summary"]] == given

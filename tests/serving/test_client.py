@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from cases import first_by_default
 
 import tfsum
 from tfsum.cli.main import main
@@ -31,15 +32,15 @@ def server():
         yield started
 
 
-@pytest.fixture(params=["http", "grpc"])
+@pytest.fixture(params=first_by_default(["http", "grpc"]))
 def url(request, server):
-    return f"{request.param}://127.0.0.1:{server.port if request.param == 'http' else server.grpc_port}"
+    port = server.port if request.param == "http" else server.grpc_port
+    return f"{request.param}://127.0.0.1:{port}"
 
 
-def test_summaries_are_those_of_the_model_in_this_process(url):
-    load = tfsum.load()
+def test_summaries_are_those_of_the_model_in_this_process(url, shipped):
     with Client(url, batch_documents=2) as client:
-        found, expected = client.summarize(TEXTS, sentences=2), load(TEXTS, sentences=2)
+        found, expected = client.summarize(TEXTS, sentences=2), shipped(TEXTS, sentences=2)
         for ours, theirs in zip(found, expected, strict=True):
             assert type(ours) is tfsum.Summary
             assert (ours.summary, ours.sentences, ours.offsets, ours.newline) == (
@@ -51,7 +52,7 @@ def test_summaries_are_those_of_the_model_in_this_process(url):
             np.testing.assert_allclose(ours.scores, theirs.scores, atol=1e-5)
         assert (
             client.summarize(TEXTS[0], sentences=1).sentences
-            == load(TEXTS[0], sentences=1).sentences
+            == shipped(TEXTS[0], sentences=1).sentences
         )
         assert client.summarize([]) == []
 
@@ -85,18 +86,19 @@ def test_errors(url):
         client.summarize("It rained.")
 
 
-def test_coroutines(url):
+def test_coroutines(url, shipped):
     async def ask():
         async with AsyncClient(url) as client:
             return await asyncio.gather(*(client.summarize(text, sentences=1) for text in TEXTS))
 
     assert [answer.summary for answer in asyncio.run(ask())] == [
-        answer.summary for answer in tfsum.load()(TEXTS, sentences=1)
+        answer.summary for answer in shipped(TEXTS, sentences=1)
     ]
 
 
 class Unsteady(http.server.BaseHTTPRequestHandler):
-    """Answers the metadata (first with the statuses of `loading`), and requests (first with those of `statuses`)."""
+    """Answers the metadata (first with the statuses of `loading`), and requests (first with those
+    of `statuses`)."""
 
     protocol_version = "HTTP/1.1"  # keeps connections
     outputs: ClassVar = {"summary": ["yes"]}
@@ -152,7 +154,8 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
 
 @pytest.fixture
 def unsteady():
-    """A function: starts a server of such a handler with settings, and gives the handler and the address."""
+    """A function: starts a server of such a handler with settings, and gives the handler and the
+    address."""
     servers = []
 
     def begin(statuses=(), **settings):
@@ -322,6 +325,7 @@ def test_the_command_line_loads_no_tensorflow_for_a_server(server):
         capture_output=True,
         timeout=120,
     )
-    assert (done.returncode, done.stdout) == (0, "It rained.\nThe bridge was closed.\n"), (
-        done.stderr
-    )
+    assert (done.returncode, done.stdout) == (
+        0,
+        "It rained.\nThe bridge was closed.\n",
+    ), done.stderr

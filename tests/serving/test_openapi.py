@@ -1,4 +1,5 @@
-"""The OpenAPI document: that it is one, and that requests and answers of each signature are as it says."""
+"""The OpenAPI document: that it is one, and that requests and answers of each signature are as it
+says."""
 
 import json
 import re
@@ -6,7 +7,7 @@ import types
 
 import pytest
 
-from tfsum.serving.openapi import document as openapi
+from tfsum.serving.openapi import openapi_document
 from tfsum.serving.signature import Signature, TensorInfo
 
 TYPES = {
@@ -39,7 +40,8 @@ KNOWN = {
 
 
 def conforms(value, schema, document):
-    """Whether a value is as a schema says: those words of JSON Schema that the document has, and no others."""
+    """Whether a value is as a schema says: those words of JSON Schema that the document has, and no
+    others."""
     assert set(schema) <= KNOWN, set(schema) - KNOWN
     if "$ref" in schema:
         found = document
@@ -115,7 +117,6 @@ def test_each_way_to_ask_is_there(document):
         for model, numbers, methods in (
             ("text", (1, 2), ("predict",)),
             ("numbers", (123,), ("predict",)),
-            ("examples", (1,), ("classify", "regress")),
         )
         for version in ("", *(f"/versions/{number}" for number in numbers))
         for method in methods
@@ -143,11 +144,6 @@ BODIES = [
         "numbers:predict",
         {"signature_name": "whole", "instances": [{"x": -(1 << 31), "z": (1 << 63) - 1}]},
     ),
-    ("examples:regress", {"examples": [{"x": 80.0}, {"x": [20.0]}]}),
-    (
-        "examples:classify",
-        {"signature_name": "classify", "context": {"x": 2}, "examples": [{"x": 20.0}]},
-    ),
 ]
 
 
@@ -172,8 +168,6 @@ def test_requests_and_answers_are_as_it_says(ask, document, path, body):
         ("text:predict", {"instances": [{"b64": "a"}]}),
         ("numbers:predict", {"signature_name": "whole", "instances": [{"x": 1 << 31, "z": 1}]}),
         ("numbers:predict", {"signature_name": "whole", "instances": [{"x": True, "z": 1}]}),
-        ("examples:regress", {"examples": []}),
-        ("examples:regress", {"examples": [{"x": {"y": 1}}]}),
     ],
 )
 def test_what_it_does_not_allow_is_refused(ask, document, path, body):
@@ -220,7 +214,7 @@ def test_limits_of_integers(dtype, least, most):
     servable = types.SimpleNamespace(
         name="m", version=1, signatures={"s": Signature("s", {"x": info}, {"y": info})}
     )
-    body = openapi({"m": [servable]}, token=True)["paths"]["/v1/models/m:predict"]["post"][
+    body = openapi_document({"m": [servable]}, token=True)["paths"]["/v1/models/m:predict"]["post"][
         "requestBody"
     ]
     assert f'"minimum": {least}, "maximum": {most}' in json.dumps(body)

@@ -1,4 +1,5 @@
-"""The page at `/`, in a real browser: each model, errors, the keyboard alone, Korean, dark mode, and axe's checks."""
+"""The page at `/`, in a real browser: each model, errors, the keyboard alone, Korean, dark mode,
+and axe's checks."""
 
 import json
 import pathlib
@@ -180,7 +181,8 @@ def test_labels_with_their_probabilities_of_five_megabytes(open_page, classifier
 
 
 def test_a_summary_of_five_megabytes(open_page, tmp_path):
-    """About five minutes on two cores: over the default limits, which --max-characters and --timeout raise."""
+    """About five minutes on two cores: over the default limits, which --max-characters and
+    --timeout raise."""
     text = tmp_path / "long.txt"
     article = ARTICLE.read_text(encoding="utf-8")
     parts = (f"{article}\n\nThis is part {number} of the text.\n\n" for number in range(9999))
@@ -269,7 +271,8 @@ def test_a_file(open_page, tmp_path):
     )
 
 
-# What a browser does with a file that is dragged over a field and dropped; WebDriver has no way to drag one in.
+# What a browser does with a file that is dragged over a field and dropped; WebDriver has no way to
+# drag one in.
 DROP = """const data = new DataTransfer();
 data.items.add(new File([arguments[2]], arguments[1], {type: "text/plain"}));
 const send = (name) => arguments[0].dispatchEvent(
@@ -282,7 +285,8 @@ return [taken, marked, arguments[0].classList.contains("over")];"""
 def test_a_file_that_is_dropped(open_page):
     driver = open_page()
     field = driver.find_element(By.ID, "text")
-    # The browser does not open it in place of the page, and the field is marked while it is over it.
+    # The browser does not open it in place of the page, and the field is marked while it is over
+    # it.
     assert driver.execute_script(DROP, field, "good.txt", "It rained. 日本。") == [
         True,
         True,

@@ -1,4 +1,5 @@
-"""The server as a process: SIGTERM under load, a second signal, slow and half-closed sockets, a port that is taken."""
+"""The server as a process: SIGTERM under load, a second signal, slow and half-closed sockets, a
+port that is taken."""
 
 import concurrent.futures
 import json
@@ -48,7 +49,8 @@ def slow_models(tmp_path_factory):
 
 @pytest.fixture
 def start():
-    """A function: starts `tfsum serve`, waits until it is ready, and gives the process and its address."""
+    """A function: starts `tfsum serve`, waits until it is ready, and gives the process and its
+    address."""
     processes = []
 
     def begin(*words, program=START, until=r"(http://\S+) answers for"):
@@ -86,6 +88,7 @@ def ask(url, model="slow", seconds=60):
         return -1
 
 
+@pytest.mark.slow
 def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 111
     process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
@@ -100,6 +103,7 @@ def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 11
     assert process.wait(60) == 0 and ask(url) == 0
 
 
+@pytest.mark.slow  # a process of its own; .ci/run runs it
 @pytest.mark.parametrize("grpc", [False, True])
 def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, grpc):
     port = free_port()
@@ -118,13 +122,13 @@ def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, g
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
-        assert (
-            process.returncode == 1 and time.monotonic() - begin < 30
-        )  # of the minutes that all would take
+        # of the minutes that all would take
+        assert process.returncode == 1 and time.monotonic() - begin < 30
         assert "before every accepted request was answered" in log and "Traceback" not in log
         assert isinstance(answer.exception(30), RequestError)
 
 
+@pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_idle_servers_stop_at_once(start, slow_models):
     process, _ = start(slow_models, "--grpc-port", free_port())
     begin = time.monotonic()
@@ -145,6 +149,7 @@ def free_port():
         return found.getsockname()[1]
 
 
+@pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_a_second_signal_ends_it_at_once(start, slow_models):
     process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
     with concurrent.futures.ThreadPoolExecutor(30) as pool:
@@ -158,23 +163,25 @@ def test_a_second_signal_ends_it_at_once(start, slow_models):
         assert any(answer.result() != 200 for answer in asked)
 
 
-# A server whose models take a minute to load; "loading" says that it does so.
+# A server whose models take a minute to load; "asleep" says that it does so.
 LOADING = """import sys, time, tfsum.serving.server as server
 from tfsum.cli.main import main
-server.load_servable = lambda *_: print("loading", file=sys.stderr, flush=True) or time.sleep(60)
+server.load_servable = lambda *_: print("asleep", file=sys.stderr, flush=True) or time.sleep(60)
 sys.exit(main())
 """
 
 
+@pytest.mark.slow  # a process of its own; .ci/run runs it
 @pytest.mark.parametrize("signals, status", [(1, 0), (2, 1)])
 def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
-    process, _ = start(slow_models, "--label", "slow/stable=1", program=LOADING, until="(loading)")
+    process, _ = start(slow_models, "--label", "slow/stable=1", program=LOADING, until="(asleep)")
     for _ in range(signals):
         process.send_signal(signal.SIGTERM)
         time.sleep(0.2)
     assert process.wait(30) == status  # the models would take twice as long
 
 
+@pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_the_access_log_has_no_text_and_the_client_works(start):
     process, url = start("--no-access-log", shipped_folder() / "transformer_tatoeba_en_fr")
     with Client(url, "transformer_tatoeba_en_fr") as client:
@@ -202,10 +209,11 @@ def test_texts_are_not_logged(start, models):
     assert "secret" not in log
 
 
+@pytest.mark.slow
 def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
     process, url = start(models, "--timeout", 1)
     port = int(url.rpartition(":")[2])
-    head = b"POST /v1/models/text:predict HTTP/1.1\r\nHost: a\r\nContent-Length: 25\r\n\r\n"
+    head = b"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 25\r\n\r\n"
     sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
     for number, open_socket in enumerate(sockets):
         open_socket.sendall(head[: 10 * number] if number % 2 else head + b'{"inst')

@@ -44,7 +44,6 @@ ANY = st.characters(exclude_categories=["Cs"])
 MARKED = st.sampled_from("aeouAEiнι한국어각가ệǻ\u0301\u0302\u0308\u0323\u1161\u11a8\u1100 .")
 
 
-@hypothesis.settings(max_examples=100, deadline=None)
 @hypothesis.given(st.lists(st.text(st.one_of(MARKED, ANY), max_size=12), max_size=5))
 def test_nfc_stays_and_texts_do_not_touch_each_other(texts):
     texts = [unicodedata.normalize("NFC", text) for text in texts]

@@ -1,4 +1,5 @@
-"""Texts come back from their ids byte for byte, whatever they are made of; plain vocabularies by rules."""
+"""Texts come back from their ids byte for byte, whatever they are made of; plain vocabularies by
+rules."""
 
 import functools
 import gzip
@@ -13,7 +14,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import strategies as st
 
-from tfsum.export.allowed_operations import check_operations
+from tfsum.inference.allowed_operations import check_operations
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.escape import PIECES
 from tfsum.text.vocabulary import SPECIAL_TOKENS, learn_vocabulary
@@ -23,9 +24,8 @@ LETTERS = string.ascii_letters + string.digits + "é한국어고ㅋのカنا"
 ALONE = string.punctuation + "«»…我猫。，"
 WORDS = ["▁the", "▁T", "##he", "⌣s", "▁한국", "##국어"]
 PIECES_OF_TESTS = [*SPECIAL_TOKENS, *PIECES, *ALONE, *(f"##{letter}" for letter in LETTERS), *WORDS]
-LOST = "".join(
-    map(chr, (*range(9), *range(11, 32), 127))
-)  # control characters but tab and new line
+# control characters but tab and new line
+LOST = "".join(map(chr, (*range(9), *range(11, 32), 127)))
 
 
 @functools.cache
@@ -105,7 +105,6 @@ def test_both_graphs_give_the_same_ids_and_never_the_unknown_one():
     assert core.tolist() == text.tolist() and 1 not in core
 
 
-@hypothesis.settings(max_examples=150, deadline=None)
 @hypothesis.given(st.lists(st.text(st.one_of(LIKELY, ANY), max_size=30), max_size=4))
 def test_any_text_comes_back(texts):
     for text, found in zip(texts, back(texts), strict=True):
@@ -206,7 +205,8 @@ import json, sys
 import tensorflow as tf
 folder, texts = sys.argv[1:]
 with tf.Graph().as_default(), tf.compat.v1.Session() as session:
-    signature = tf.compat.v1.saved_model.load(session, ["serve"], folder).signature_def["serving_default"]
+    loaded = tf.compat.v1.saved_model.load(session, ["serve"], folder)
+    signature = loaded.signature_def["serving_default"]
     feed = {signature.inputs["text"].name: json.loads(texts)}
     print(json.dumps([t.decode() for t in session.run(signature.outputs["text"].name, feed)]))
 """

@@ -1,4 +1,5 @@
-"""The committed table against the library it was read from, and against what both kinds of ops make of it."""
+"""The committed table against the library it was read from, and against what both kinds of ops make
+of it."""
 
 import numpy as np
 import pytest
@@ -42,8 +43,8 @@ def code_points() -> list[str]:
 )
 def test_what_characters_turn_into(character, uncased, cased):
     """Cases of text_in_graph's list of deviations; None: it stays."""
-    assert normalizer.load_code_point_map(True, True).strings.get(ord(character)) == uncased
-    assert normalizer.load_code_point_map(False, False).strings.get(ord(character)) == cased
+    assert normalizer.load_code_point_map(True, True).get(ord(character)) == uncased
+    assert normalizer.load_code_point_map(False, False).get(ord(character)) == cased
 
 
 @pytest.mark.parametrize(
@@ -52,33 +53,34 @@ def test_what_characters_turn_into(character, uncased, cased):
     ids=str,
 )
 def test_the_table_is_what_tokenizers_does(setting):
-    """All 1,112,064 code points; a newer `tokenizers` may know a newer Unicode: then the table stays."""
+    """All 1,112,064 code points; a newer `tokenizers` may know a newer Unicode: then the table
+    stays."""
     tokenizers = pytest.importorskip("tokenizers")
     with np.load(normalizer.TABLES) as tables:
         made_with = str(tables["tokenizers_version"])
     if tokenizers.__version__ != made_with:
         pytest.skip(
-            f"the tables were made with tokenizers {made_with}, installed is {tokenizers.__version__}"
+            f"the tables were made with tokenizers {made_with}, installed is"
+            f" {tokenizers.__version__}"
         )
     import make_normalizer_tables as script
 
     assert script.SETTINGS["uncased"] == SETTINGS[0]
-    assert normalizer.load_code_point_map(*setting).strings == script.code_point_map(*setting)
+    assert normalizer.load_code_point_map(*setting) == script.code_point_map(*setting)
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_both_kinds_of_ops_read_the_same_map(setting):
     """All code points through FastBertNormalize, and through the pages of the core ops."""
     text = pytest.importorskip("tensorflow_text")
-    mapping = normalizer.load_code_point_map(*setting)
-    changed = mapping.strings
+    changed = normalizer.load_code_point_map(*setting)
     expected = [changed.get(ord(c), c) for c in code_points()]
     model = tf.constant(normalizer.fast_bert_model(*setting))
     found = (
         text.FastBertNormalizer(model_buffer=model).normalize(tf.constant(code_points())).numpy()
     )
     assert [value.decode() for value in found] == expected
-    page_of, pages, pool = core_word_piece._pages(mapping)
+    page_of, pages, pool = core_word_piece._pages(*setting)
     entries = pages.reshape(-1, 256)[page_of].reshape(-1).tolist()
     pool = "".join(map(chr, pool.tolist()))
     found = {c: pool[e // 64 : e // 64 + e % 64] for c, e in enumerate(entries) if e >= 0}

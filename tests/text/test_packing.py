@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tfsum.errors import Error
@@ -94,7 +94,6 @@ sentence = st.one_of(st.integers(0, 12), st.integers(0, 80), st.just(0), st.inte
 documents = st.lists(st.lists(sentence, max_size=12), max_size=5)
 
 
-@settings(max_examples=120, deadline=None)
 @given(documents, st.sampled_from([8, 16, 64, 512]))
 def test_windows_equal_a_loop_over_sentences(documents, length):
     check(documents, length)
@@ -150,12 +149,12 @@ def test_pack_one_text():
 
 
 def truncate_pair(first: list[int], second: list[int], room: int) -> None:
-    """google-research/bert, run_classifier.py, in words: pop from the longer, from the second when equal."""
+    """google-research/bert, run_classifier.py, in words: pop from the longer, from the second when
+    equal."""
     while len(first) + len(second) > room:
         (first if len(first) > len(second) else second).pop()
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), max_size=5), st.integers(3, 20))
 def test_pairs_are_cut_from_the_longer_text(sizes, length):
     first, second = [[5] * a for a, _ in sizes], [[6] * b for _, b in sizes]

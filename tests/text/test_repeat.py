@@ -20,7 +20,6 @@ def test_the_same_as_numpy(counts):
 
 
 def test_one_long_row_among_many_short_ones():
-    counts = tf.concat(
-        [tf.ones([100_000], tf.int64), [1_000_000]], 0
-    )  # a mask of them would take 100 GB
+    # a mask of them would take 100 GB
+    counts = tf.concat([tf.ones([100_000], tf.int64), [1_000_000]], 0)
     assert repeat(tf.range(100_001), counts)[-1] == 100_000

@@ -1,8 +1,10 @@
-"""The case of words taken from a text; both kinds of operations, and what has no word, no text or no case."""
+"""The case of words taken from a text; both kinds of operations, and what has no word, no text or
+no case."""
 
 import numpy as np
 import pytest
 import tensorflow as tf
+from cases import first_by_default
 
 from tfsum.text.true_case import TrueCase
 from tfsum.text.word_piece import WordPiece
@@ -17,11 +19,8 @@ PIECES = [
 ]
 CASES = [
     ("barigye denied it", "It was there, Barigye said.", "Barigye denied It"),
-    (
-        "he said however",
-        "However, he said so.",
-        "He said However",
-    ),  # only at the beginning: as it is there
+    # only at the beginning: as it is there
+    ("he said however", "However, he said so.", "He said However"),
     ("the end", "The war. By the end.", "The end"),  # within a sentence counts
     ("nato's 2nd talks\nin rome", "At Rome NATO met for talks.", "NATO's 2nd talks\nIn Rome"),
     ("beyonce sang", "There Beyoncé sang.", "Beyoncé sang"),
@@ -31,7 +30,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("ops", ["core", "text"])
+@pytest.mark.parametrize("ops", first_by_default(["core", "text"]))
 def test_the_case_of_the_text(ops):
     case = TrueCase(WordPiece(PIECES, ops=ops))
     answers, texts, expected = zip(*CASES)

@@ -1,4 +1,5 @@
-"""Vocabularies learned from small texts: what is in them, always the same, and that both graphs read them."""
+"""Vocabularies learned from small texts: what is in them, always the same, and that both graphs
+read them."""
 
 import json
 import random
@@ -29,9 +30,8 @@ def test_special_tokens_come_first_and_padding_is_0():
     assert tuple(pieces[:5]) == SPECIAL_TOKENS and len(pieces) == len(set(pieces)) <= 300
     assert tuple(pieces[5 : 5 + len(PIECES)]) == PIECES
     assert {"▁cats", "▁the", "##고", "##é", "我", ".", "'", "▁고양이"} <= set(pieces)
-    assert not {"c", "고", "##我", "##."} & set(
-        pieces
-    )  # words begin with a mark, and these are words
+    # words begin with a mark, and these are words
+    assert not {"c", "고", "##我", "##."} & set(pieces)
 
 
 def test_a_plain_vocabulary_is_berts():
@@ -43,7 +43,7 @@ def test_a_plain_vocabulary_is_berts():
 
 def test_the_same_texts_give_the_same_pieces_in_any_process(bare_python):
     code = (
-        f"import json; from tfsum.text.vocabulary import learn_vocabulary; "
+        "import json; from tfsum.text.vocabulary import learn_vocabulary; "
         f"print(json.dumps(learn_vocabulary({TEXTS!r}, 280)))"
     )
     here = learn_vocabulary(TEXTS, 280)
@@ -105,7 +105,7 @@ def test_files_are_written_whole(tmp_path):
             r"size is 100, and special tokens and the alphabet alone are \d+ pieces; take",
         ),
         (TEXTS, {"character_coverage": 0.0}, "character_coverage is 0.0"),
-        (TEXTS, {"min_frequency": 0}, "min_frequency 0"),
+        (TEXTS, {"min_frequency": 0}, "min_frequency is 0; expected 1 or more"),
     ],
 )
 def test_what_cannot_be_is_named(texts, options, message):
@@ -115,5 +115,7 @@ def test_what_cannot_be_is_named(texts, options, message):
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(Error, match=r"needs the library tokenizers .*pip install 'tfsum\[vocab\]'"):
+    with pytest.raises(
+        Error, match=r"needs the library tokenizers .*pip install '\.\[vocab\]' in the checkout"
+    ):
         learn_vocabulary(TEXTS, 300)

@@ -1,4 +1,5 @@
-"""WordPiece in the graph against Hugging Face's tokenizer on texts of 21 classes, and in a SavedModel."""
+"""WordPiece in the graph against Hugging Face's tokenizer on texts of 21 classes, and in a
+SavedModel."""
 
 import functools
 import importlib.util
@@ -10,6 +11,7 @@ import unicodedata
 import fuzz_texts as fuzz
 import pytest
 import tensorflow as tf
+from cases import first_by_default
 from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.errors import Error
@@ -39,7 +41,8 @@ def bert_vocabulary() -> pathlib.Path:
 
 @pytest.fixture(scope="session")
 def fuzz_vocabulary() -> list[str]:
-    """A vocabulary that knows most letters of the fuzz texts, half of them inside words, and many pairs of them."""
+    """A vocabulary that knows most letters of the fuzz texts, half of them inside words, and many
+    pairs of them."""
     drawn = b"".join(text for name in fuzz.CLASSES for text in fuzz.draw(name, 60, seed=1)).decode(
         "utf-8", "ignore"
     )
@@ -233,7 +236,7 @@ TEXTS = [
 ]
 
 
-@pytest.fixture(scope="module", params=["core", "text"])
+@pytest.fixture(scope="module", params=first_by_default(["core", "text"]))
 def exported(request, fuzz_vocabulary, tmp_path_factory) -> tuple[Exported, pathlib.Path]:
     """A module and the folder of its SavedModel with both signatures."""
     module, folder = (
@@ -267,7 +270,8 @@ def test_a_loaded_module_gives_the_same_ids(exported):
             assert found.tolist() == expected.tolist()
 
 
-# A session knows no Python object: what was saved twice, or not at all, fails here and nowhere before.
+# A session knows no Python object: what was saved twice, or not at all, fails here and nowhere
+# before.
 SESSION = """
 import json, sys
 import tensorflow as tf
@@ -311,7 +315,7 @@ def test_core_ops_import_no_tf_text(tmp_path, bare_python):
     assert bare_python(code).strip() == "[[2, 5, 6, 7, 3]]"
 
 
-@pytest.mark.parametrize("ops", ["core", "text"])
+@pytest.mark.parametrize("ops", first_by_default(["core", "text"]))
 def test_tokenizing_inside_a_dataset(ops):
     tokenizer = small(ops=ops)
     dataset = tf.data.Dataset.from_tensor_slices(["un", "a b", ""]).batch(2).map(tokenizer.encode)
@@ -388,3 +392,22 @@ def test_without_tf_text_the_core_operations_are_used(monkeypatch):
     assert without.encode(texts).to_list() == with_text.encode(texts).to_list()
     with pytest.raises(Error, match='ops="text", and TF Text is not installed'):
         WordPiece(words, ops="text")
+
+
+def test_case_is_read_from_the_folder_or_inferred_from_the_pieces(tmp_path):
+    """`très` keeps its accent where the vocabulary has capitals; explicit options win."""
+    path = tmp_path / "vocab.txt"
+    path.write_text("".join(f"{word}\n" for word in [*SPECIAL, "Il", "très", "il", "tres"]))
+    ids = {word: i + len(SPECIAL) for i, word in enumerate(["Il", "très", "il", "tres"])}
+
+    def read(**options):
+        return WordPiece.from_file(path, ops="core", **options).tokenize(["Il très"]).to_list()[0]
+
+    assert read() == [ids["Il"], ids["très"]]
+    assert read(lowercase=True) == [ids["il"], ids["tres"]]
+    assert read(lowercase=True, strip_accents=False) == [ids["il"], ids["très"]]
+    settings = '{"do_lower_case": true, "strip_accents": false}'
+    (tmp_path / "tokenizer_config.json").write_text(settings)
+    assert read() == [ids["il"], ids["très"]]
+    assert read(strip_accents=True) == [ids["il"], ids["tres"]]
+    assert read(lowercase=False) == [ids["Il"], ids["très"]]

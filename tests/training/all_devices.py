@@ -1,4 +1,5 @@
-"""fit, evaluate, predict and export of each model over all GPUs, or over two logical CPUs where there is none.
+"""fit, evaluate, predict and export of each model over all GPUs, or over two logical CPUs where
+there is none.
 
 python all_devices.py FOLDER PRECISION JIT MODEL...
 """
@@ -21,9 +22,8 @@ def build(strategy, name, jit):
         model = make()
         model.build()
         optimizer = keras.optimizers.SGD(0.1, momentum=0.9, global_clipnorm=1.0)
-        if (
-            keras.config.dtype_policy().name == "mixed_float16"
-        ):  # a scale at which no part of the sum overflows
+        # a scale at which no part of the sum overflows
+        if keras.config.dtype_policy().name == "mixed_float16":
             optimizer = keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=256.0)
         model.compile(optimizer, jit_compile=jit)
     model.micro_batches = 2
@@ -31,7 +31,8 @@ def build(strategy, name, jit):
 
 
 def run(strategy, name, folder, jit, parts):
-    """What each of the four calls of a model gives; the parts of a global batch have other words, of 25 there are."""
+    """What each of the four calls of a model gives; the parts of a global batch have other words,
+    of 25 there are."""
     _, batch = empty_replica.CASES[name]
     model = build(strategy, name, jit)
     rows = {

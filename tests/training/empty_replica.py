@@ -1,4 +1,5 @@
-"""Trains each model on two logical CPUs, of which the second gets no row, and on one; stores the weights.
+"""Trains each model on two logical CPUs, of which the second gets no row, and on one; stores the
+weights.
 
 python empty_replica.py FOLDER
 """

@@ -1,8 +1,10 @@
-"""Prints the estimate of a step's activations, and by how much the step raises the memory of this process, in bytes.
+"""Prints the estimate of a step's activations, and by how much the step raises the memory of this
+process, in bytes.
 
 python memory_of_a_step.py MODEL
 
-The same graph has taken steps with a small batch before, so that what TensorFlow itself takes is not counted.
+The same graph has taken steps with a small batch before, so that what TensorFlow itself takes is
+not counted.
 """
 
 import json
@@ -14,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.models import BertClassifier, BertForPretraining, BertSumExt, Transformer
-from tfsum.training.activations import activation_bytes
+from tfsum.training.start_report import activation_bytes
 
 BERT = {
     "vocab_size": 3000,

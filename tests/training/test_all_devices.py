@@ -1,4 +1,5 @@
-"""All GPUs of this machine: the four calls of each model, in three precisions, with XLA and without."""
+"""All GPUs of this machine: the four calls of each model, in three precisions, with XLA and
+without."""
 
 import json
 import os
@@ -13,11 +14,8 @@ import tensorflow as tf
 import tfsum
 
 SCRIPT = pathlib.Path(__file__).with_name("all_devices.py")
-TOLERANCE = {
-    "float32": 1e-4,
-    "bfloat16": 3e-2,
-    "float16": 1e-2,
-}  # of losses of about 1 to 3: how each precision rounds
+# of losses of about 1 to 3: how each precision rounds
+TOLERANCE = {"float32": 1e-4, "bfloat16": 3e-2, "float16": 1e-2}
 MODELS = ("extractive", "classifier", "transformer", "pretraining")
 
 
@@ -54,7 +52,8 @@ def test_all_gpus(tmp_path, precision, jit):
     check(found, precision)
 
 
-@pytest.mark.slow  # the graphs of eight models; with XLA, which takes minutes for each on a CPU, of two
+# the graphs of eight models; with XLA, which takes minutes for each on a CPU, of two
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("precision", "jit", "models"),
     [

@@ -126,8 +126,6 @@ def test_a_run_killed_while_it_wrote_goes_on_from_the_one_before(tmp_path):
     (tmp_path / "ckpt-2.data-00000-of-00001").write_bytes(b"half")
     (tmp_path / "writing-3").mkdir()
     (tmp_path / "writing-3" / "ckpt-3.index").write_bytes(b"half")
-    # And what 0.1.0 left: the state, before the index.
-    (tmp_path / "ckpt-4.json").write_text('{"step": 4}')
     checkpoints = Checkpoints(tmp_path, {"model": one.variables})
     assert checkpoints.restore() == {"step": 1}
     checkpoints.save(5, {"step": 5})
@@ -162,6 +160,37 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(
         assert "ckpt-2 is damaged" in capsys.readouterr().err
 
 
+def test_damaged_checkpoints_are_set_aside_and_push_no_whole_one_out(tmp_path):
+    checkpoints = Checkpoints(tmp_path, {"model": model().variables}, keep=3)
+    for step in (100, 200, 300):
+        checkpoints.save(step, {"step": step})
+    checkpoints.wait()
+    for step in (200, 300):
+        (tmp_path / f"ckpt-{step}.index").write_bytes(b"")
+
+    resumed = Checkpoints(tmp_path, {"model": model().variables}, keep=2)
+    assert resumed.restore() == {"step": 100}
+    resumed.save(150, {"step": 150})
+    resumed.wait()
+    assert {path.name for path in tmp_path.glob("*.json")} == {
+        "ckpt-100.json",
+        "ckpt-150.json",
+        "damaged-ckpt-200.json",
+        "damaged-ckpt-300.json",
+    }
+    assert resumed.restore() == {"step": 150}
+
+
+def test_a_checkpoint_that_was_just_written_is_kept_among_later_ones(tmp_path):
+    for step in (300, 400):
+        checkpoints = Checkpoints(tmp_path, {"model": model().variables})
+        checkpoints.save(step, {"step": step})
+        checkpoints.wait()
+    checkpoints.save(150, {"step": 150})
+    checkpoints.wait()
+    assert {path.name for path in tmp_path.glob("*.json")} == {"ckpt-150.json", "ckpt-400.json"}
+
+
 def test_none_that_is_whole_and_one_of_a_later_tfsum(tmp_path):
     one = model()
     checkpoints = Checkpoints(tmp_path, {"model": one.variables})
@@ -169,9 +198,7 @@ def test_none_that_is_whole_and_one_of_a_later_tfsum(tmp_path):
     checkpoints.wait()
     described = json.loads((tmp_path / "ckpt-1.json").read_text())
     (tmp_path / "ckpt-1.json").write_text(json.dumps({**described, "format": 9}))
-    with pytest.raises(
-        CheckpointError, match="ckpt-1: its format is 9, and this tfsum reads 1 and 2"
-    ):
+    with pytest.raises(CheckpointError, match="ckpt-1: its format is 9, and this tfsum reads 2"):
         Checkpoints(tmp_path, {"model": one.variables}).restore()
     (tmp_path / "ckpt-1.json").write_text("")
     with pytest.raises(

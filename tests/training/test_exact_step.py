@@ -1,4 +1,5 @@
-"""The exact step: two replicas and micro-batches give one device's weights; losses as numpy has them."""
+"""The exact step: two replicas and micro-batches give one device's weights; losses as numpy has
+them."""
 
 import pathlib
 
@@ -17,20 +18,18 @@ NO_GRADIENT = "attention.key.bias"
 
 
 def check(on_two_devices, folder, cases):
-    """The weights and losses of two devices are those of one, in a process with two logical CPUs."""
+    """The weights and losses of two devices are those of one, in a process with two logical
+    CPUs."""
     on_two_devices(SCRIPT, folder, *cases)
     for case in cases:
         compare(case, *(dict(np.load(folder / f"{case}_{n}.npz")) for n in (1, 2)))
 
 
+@pytest.mark.slow  # two graphs a case; .ci/run runs it, and tests/layers has two replicas of a step
 def test_two_devices_are_one(on_two_devices, tmp_path):
-    """Replicas with 1 and 4 sentences a row, a last batch of 5 rows; 3 micro-batches with clipping; plain "adam"."""
-    check(on_two_devices, tmp_path, ["micro", "user"])
-
-
-@pytest.mark.slow
-def test_two_devices_are_one_in_every_case(on_two_devices, tmp_path):
-    check(on_two_devices, tmp_path, ["plain", "clipped", "sum"])
+    """Replicas with 1 and 4 sentences a row, a last batch of 5 rows; 3 micro-batches with
+    clipping."""
+    check(on_two_devices, tmp_path, ["micro", "plain", "clipped", "sum", "user"])
 
 
 def compare(case, one, two):
@@ -52,7 +51,8 @@ def test_the_private_method_that_the_step_replaces_is_there():
 
 
 class Table(Model):
-    """A table of rows; the loss sums w * |row|^2 / 2 over the ids that are not 0, so its gradient is known."""
+    """A table of rows; the loss sums w * |row|^2 / 2 over the ids that are not 0, so its gradient
+    is known."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
@@ -76,7 +76,8 @@ IDS = np.array([[1, 1, 1], [2, 0, 0], [3, 1, 0], [0, 0, 0]], np.int32)
 
 
 def expected_table(clip=None, rate=0.1):
-    """One step of gradient descent by hand: the gradient of a row is its count times the row, over all real ids."""
+    """One step of gradient descent by hand: the gradient of a row is its count times the row, over
+    all real ids."""
     table = np.arange(10, dtype=np.float64).reshape(5, 2)
     counts = np.array([0, 4, 1, 1, 0]) / 6
     gradient = table * counts[:, None]
@@ -87,7 +88,8 @@ def expected_table(clip=None, rate=0.1):
 @pytest.mark.parametrize("micro_batches", [1, 2, 3, 7])
 @pytest.mark.parametrize("clip", [None, 0.5])
 def test_a_step_by_hand(micro_batches, clip):
-    """Padding weighs nothing, repeated rows of a table count before the norm is taken, parts change nothing."""
+    """Padding weighs nothing, repeated rows of a table count before the norm is taken, parts change
+    nothing."""
     model = Table()
     model.micro_batches = micro_batches
     model.compile(optimizer=keras.optimizers.SGD(0.1, global_clipnorm=clip), jit_compile=False)
@@ -102,7 +104,8 @@ def test_a_step_by_hand(micro_batches, clip):
 
 @pytest.mark.parametrize("micro_batches", [1, 2])
 def test_a_step_that_xla_compiles(micro_batches):
-    """Of 3 rows in 2 parts the second has one; a slice that XLA compiles has two, and the other one is of zeros."""
+    """Of 3 rows in 2 parts the second has one; a slice that XLA compiles has two, and the other one
+    is of zeros."""
 
     class Padded(Table):
         def summed_loss(self, x, y, training):
@@ -146,9 +149,8 @@ def test_a_batch_without_a_target_moves_nothing():
 def test_regularizers_count_once():
     model = Table()
     model.table.embeddings_regularizer = None
-    model.table.embeddings.regularizer = keras.regularizers.L2(
-        0.5
-    )  # its gradient is the table itself
+    # its gradient is the table itself
+    model.table.embeddings.regularizer = keras.regularizers.L2(0.5)
     model.micro_batches = 3
     model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
     model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)
@@ -173,7 +175,9 @@ def test_a_strategy_that_is_not_supported():
         model.compile(optimizer=keras.optimizers.SGD(0.1), jit_compile=False)
     with pytest.raises(
         Error,
-        match="CentralStorageStrategy.*: training under it is not supported; expected one "
-        "device, MirroredStrategy or",
+        match=(
+            "CentralStorageStrategy.*: training under it is not supported; expected one "
+            "device, MirroredStrategy or"
+        ),
     ):
         model.fit(tf.data.Dataset.from_tensors({"token_ids": IDS}), verbose=0, shuffle=False)

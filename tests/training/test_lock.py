@@ -1,4 +1,5 @@
-"""A run folder is used by one process at a time, and is free again when that process ends, however it ends."""
+"""A run folder is used by one process at a time, and is free again when that process ends, however
+it ends."""
 
 import os
 import pathlib

@@ -5,7 +5,10 @@ import tensorflow as tf
 
 from tfsum.training.workers import LOST, lost_worker
 
-DOWN = "Collective ops is aborted by: /job:worker/replica:0/task:1 is down\nRestart your program to reset.\n"
+DOWN = (
+    "Collective ops is aborted by: /job:worker/replica:0/task:1 is down\nRestart your program to"
+    " reset.\n"
+)
 
 
 @pytest.mark.parametrize("kind", LOST)
@@ -27,7 +30,10 @@ def test_another_worker_is_named(kind):
     "message",
     [
         "libdevice not found at ./libdevice.10.bc",
-        "Failed to launch CUDA kernel\n\t [[{{node a}}]] on /job:worker/replica:0/task:1/device:GPU:0",
+        (
+            "Failed to launch CUDA kernel\n\t [[{{node a}}]] on"
+            " /job:worker/replica:0/task:1/device:GPU:0"
+        ),
     ],
 )
 def test_an_internal_error_of_this_worker_is_its_own(message):

@@ -1,4 +1,5 @@
-"""The schedule against the originals' rates; Adam against its paper in float64 and against torch."""
+"""The schedule against the originals' rates; Adam against its paper in float64 and against
+torch."""
 
 import json
 
@@ -92,7 +93,8 @@ def test_weight_decay():
 
 
 def test_a_weight_decays_by_its_own_rate():
-    """Without gradients w(T) = w(0) * product over t of (1 - rate(t) * factor * decay), a factor for each group."""
+    """Without gradients w(T) = w(0) * product over t of (1 - rate(t) * factor * decay), a factor
+    for each group."""
     with keras.name_scope("bert"):
         encoder = keras.Variable(np.full(3, 2.0, np.float32), name="kernel")
         with keras.name_scope("pooler"):
@@ -125,7 +127,7 @@ def test_a_weight_takes_the_factors_of_its_path():
 @pytest.mark.reference
 @pytest.mark.parametrize("decay", [0.0, 0.1])
 def test_torch(decay):
-    torch = pytest.importorskip("torch", reason="pip install 'tfsum[reference]'")
+    torch = pytest.importorskip("torch", reason="pip install '.[reference]'")
     weight = torch.nn.Parameter(torch.arange(6, dtype=torch.float32))
     theirs = torch.optim.AdamW([weight], lr=0.01, eps=1e-9, weight_decay=decay)
     for g in gradients(20):

@@ -5,51 +5,54 @@ import tomllib
 from typing import Literal
 
 import pytest
+import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field, ValidationError
 
 from tfsum.errors import RecipeError
-from tfsum.training.recipe_file import Key, keys_of, read_recipe
-from tfsum.training.recipe_writer import to_toml, write_recipe
+from tfsum.training import settings
+from tfsum.training.recipe_file import (
+    check_recipe,
+    compare_with_started_run,
+    read_recipe,
+    write_recipe,
+)
+from tfsum.training.settings import Settings
 
 
-def learn(
-    dataset, learning_rate: float = 1e-3, steps: int = 100, groups: list[float] | None = None
-):
-    """A function that a recipe configures."""
+class DataSettings(Settings):
+    corpus: str = Field(description="The corpus.")
+    limit: int = Field(0, ge=0, le=1000, description="Its documents.")
+    labels: list[str | int] | None = Field(None, description="Its labels.")
 
 
-class Head:
-    def __init__(
-        self, kind: Literal["classifier", "transformer"] = "classifier", layers: int = 2, **more
-    ):
-        pass
+class ModelSettings(settings.ModelSettings):
+    kind: Literal["mine"] = Field("mine", description="Kind of the model.")
+    head: Literal["classifier", "transformer"] = Field("classifier", description="Its head.")
+    layers: int = Field(2, ge=1, description="Its layers.")
+    copy_attention: bool = Field(False, alias="copy", description="Whether it copies.")
 
 
-def write_out(folder: pathlib.Path | None, name: str, whole: bool = True, ops: str | int = "core"):
-    """Another one, with arguments that have no default."""
-
-
-SCHEMA = {
-    "data": {"corpus": Key((str,)), "limit": Key((int,), 0)},
-    "model": keys_of(Head),
-    "train": keys_of(learn, "dataset"),
-    "export": keys_of(write_out, "folder"),
-}
-
-
-def schema_of(given):
-    return SCHEMA
+class Recipe(settings.Recipe):
+    data: DataSettings
+    model: ModelSettings
+    train: settings.OptimizerSettings
 
 
 RIGHT = """
 [data]
-corpus = "news"
+corpus = "바다"
 [train]
+folder = "runs/mine"
+steps = 10
 learning_rate = 2
-[export]
-name = "바다"
 """
+
+
+def load(source, overrides=()):
+    values, mistakes = read_recipe(source, overrides)
+    return check_recipe(Recipe, values, mistakes, str(source))
 
 
 @pytest.fixture
@@ -62,123 +65,192 @@ def recipe(tmp_path):
     return write
 
 
-def test_defaults_come_from_the_signatures(recipe):
-    read = read_recipe(recipe(RIGHT), schema_of)
-    assert read == {
-        "data": {"corpus": "news", "limit": 0},
-        "model": {"kind": "classifier", "layers": 2},
-        "train": {"learning_rate": 2.0, "steps": 100, "groups": None},
-        "export": {"name": "바다", "whole": True, "ops": "core"},
-    }
-    assert type(read["train"]["learning_rate"]) is float
+def test_the_keys_are_attributes_and_the_others_have_their_defaults(recipe):
+    loaded = load(recipe(RIGHT))
+    assert loaded.data == DataSettings(corpus="바다", limit=0, labels=None)
+    assert loaded.model == ModelSettings(kind="mine", head="classifier", layers=2)
+    assert loaded.train.learning_rate == 2.0 and type(loaded.train.learning_rate) is float
+    assert loaded.train.warmup_steps == 100 and loaded.train.strategy == "auto"
+    with pytest.raises(ValidationError, match="frozen"):
+        loaded.train.steps = 3
 
 
-def test_keys_of_reads_types_choices_and_what_is_required():
-    assert keys_of(Head)["kind"] == Key((str,), "classifier", ("classifier", "transformer"))
-    assert keys_of(learn, "dataset")["groups"].types[0] is list
-    assert list(keys_of(write_out, "folder")) == ["name", "whole", "ops"]
-    assert "more" not in keys_of(Head)
+def test_a_mapping_is_checked_as_a_file_is(recipe):
+    sections = tomllib.loads(RIGHT)
+    assert load(sections) == load(recipe(RIGHT))
+    assert load(sections, ["train.steps=3"]).train.steps == 3
+    assert sections == tomllib.loads(RIGHT)  # the caller's is as it was
+    with pytest.raises(RecipeError, match=r"\[train\] step: unknown key; did you mean steps\?"):
+        load({**sections, "train": {**sections["train"], "step": 1}})
 
 
 def test_overrides_are_toml_values_and_bare_words_are_strings(recipe):
-    overrides = ["train.learning_rate=1e-4", "train.steps = 1_000", "train.groups=[0.5, 1.0]"]
-    overrides += ['export.name="a b"', "export.ops=text", "model.kind=transformer"]
-    read = read_recipe(recipe(RIGHT), schema_of, overrides)
-    assert read["train"] == {"learning_rate": 1e-4, "steps": 1000, "groups": [0.5, 1.0]}
-    assert read["export"]["name"] == "a b" and read["export"]["ops"] == "text"
-    assert read["model"]["kind"] == "transformer"
+    overrides = ["train.learning_rate=1e-4", "train.steps = 1_000", 'data.labels=["a", 2]']
+    overrides += ['data.corpus="a b"', "train.folder=b", "model.head=transformer"]
+    loaded = load(recipe(RIGHT), [*overrides, "model.copy=true"])
+    assert loaded.train.learning_rate == 1e-4 and loaded.train.steps == 1000
+    assert loaded.data.corpus == "a b" and loaded.data.labels == ["a", 2]
+    assert loaded.train.folder == "b" and loaded.model.head == "transformer"
+    assert loaded.model.copy_attention is True
 
 
 def test_an_override_without_a_value_takes_the_key_out(recipe):
-    read = read_recipe(
-        recipe(RIGHT + "whole = false"), schema_of, ["export.whole=", "data.corpus=mine"]
-    )
-    assert read["export"]["whole"] is True and read["data"]["corpus"] == "mine"
+    loaded = load(recipe(RIGHT), ["train.learning_rate=", "data.corpus=mine"])
+    assert loaded.train.learning_rate == 1e-3 and loaded.data.corpus == "mine"
     with pytest.raises(
-        RecipeError, match=r"--set export.wohle=: removes a key.* has no \[export\] wohle"
+        RecipeError, match=r"--set train.stesp=: removes a key.* has no \[train\] stesp"
     ):
-        read_recipe(recipe(RIGHT), schema_of, ["export.wohle="])
-    with pytest.raises(RecipeError, match="corpus is missing"):
-        read_recipe(recipe(RIGHT), schema_of, ["data.corpus="])
+        load(recipe(RIGHT), ["train.stesp="])
+    with pytest.raises(RecipeError, match="corpus is missing: The corpus."):
+        load(recipe(RIGHT), ["data.corpus="])
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (RIGHT + "nmae = 1", "[export] nmae: unknown key; did you mean name?"),
-        (RIGHT + "steps = 1", "[export] steps: unknown key; it belongs in [train]"),
-        (RIGHT + "zzz = 1", "[export] zzz: unknown key; its keys are name, ops, whole"),
+        (RIGHT + "setps = 1", "[train] setps: unknown key; did you mean steps?"),
+        (RIGHT + "layers = 1", "[train] layers: unknown key; it belongs in [model]"),
+        (
+            RIGHT + "[model]\nzzz = 1",
+            "zzz: unknown key; the keys of [model] are copy, head, kind, layers",
+        ),
+        (RIGHT + "[text]\nzzz = 1", "zzz: unknown key; the keys of [text] are none"),
         (RIGHT + "[trian]\nx = 1", "unknown section [trian]; did you mean [train]?"),
         ("x = 1\n" + RIGHT, "unknown key x outside of a section"),
-        (RIGHT + "whole = 1", "[export] whole: expected bool, found int 1"),
+        (RIGHT + "tensorboard = 1", "[train] tensorboard: expected bool, found int 1"),
         (RIGHT.replace("2", '"fast"'), "[train] learning_rate: expected float, found str 'fast'"),
+        (RIGHT.replace("2", "inf"), "learning_rate: expected a finite number, found float inf"),
+        (RIGHT.replace("2", "0"), "learning_rate: expected more than 0, found int 0"),
+        (RIGHT + "average_decay = 1.0", "expected less than 1, found float 1.0"),
+        (RIGHT + "keep = 0", "[train] keep: expected 1 or more, found int 0"),
         (RIGHT + "[model]\nlayers = true", "[model] layers: expected int, found bool True"),
         (
-            RIGHT + "[model]\nkind = 'lstm'",
-            "kind: expected 'classifier' or 'transformer', found str 'lstm'",
+            RIGHT + "[model]\nhead = 'lstm'",
+            "head: expected 'classifier' or 'transformer', found str 'lstm'",
         ),
-        (RIGHT.replace('"바다"', "3"), 'put in quotes: name = "3" or --set \'export.name="3"\''),
         (
-            RIGHT.replace("2", '2\ngroups = "[a, b]"'),
-            'put it in quotes: --set \'train.groups=["a", "b"]\'',
+            RIGHT.replace('"바다"', "3"),
+            'put in quotes: corpus = "3" or --set \'data.corpus="3"\'',
         ),
-        (RIGHT.replace('corpus = "news"', ""), "[data] corpus is missing"),
+        (
+            RIGHT.replace('"바다"', '"바다"\nlabels = "[a, b]"'),
+            'put it in quotes: --set \'data.labels=["a", "b"]\'',
+        ),
+        (RIGHT.replace('"바다"', '"바다"\nlimit = 1001'), "limit: expected 1000 or less"),
+        (RIGHT.replace('corpus = "바다"', ""), "[data] corpus is missing"),
+        (RIGHT + "profile = '3'", "[train] profile: expected the first and the last step"),
+        (
+            RIGHT + "deterministic = true\njit_compile = true",
+            "[train] deterministic and jit_compile are both true",
+        ),
         ("data = 3", "data: expected a section [data], found the value 3"),
         ("[data", "not TOML"),
     ],
 )
 def test_each_mistake_is_named(recipe, text, words):
     with pytest.raises(RecipeError) as raised:
-        read_recipe(recipe(text), schema_of)
+        load(recipe(text))
     assert words in str(raised.value) and "recipe.toml" in str(raised.value)
 
 
-def test_all_mistakes_at_once(recipe):
+def test_eleven_mistakes_at_once(recipe):
+    wrong = """
+        seed = 3
+        [data]
+        limit = -1
+        labels = [1.5]
+        [train]
+        step = 100
+        learning_rate = "x"
+        strategy = "all"
+        head = "classifier"
+        [modle]
+        layers = 3
+    """
     with pytest.raises(RecipeError) as raised:
-        read_recipe(
-            recipe("[train]\nstep = 1\nlearning_rate = 'x'"),
-            schema_of,
-            ["nonsense", "model.layer=3"],
-        )
-    message = str(raised.value)
-    assert "6 error(s)" in message
-    expected = [
-        "mean steps?",
-        "found str 'x'",
-        "--set nonsense",
-        "mean layers?",
-        "corpus is",
-        "name is",
+        load(recipe(wrong), ["nonsense", "train.folder=a"])
+    first, *mistakes = str(raised.value).splitlines()
+    assert first.endswith("recipe.toml: 11 mistakes")
+    assert [mistake.strip() for mistake in mistakes] == [
+        "--set nonsense: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4",
+        "[data] corpus is missing: The corpus.",
+        "[data] limit: expected 0 or more, found int -1",
+        "[data] labels: expected str, found float 1.5",
+        "[train] steps is missing: Optimizer steps of the whole run.",
+        "[train] strategy: expected 'auto', 'one', 'mirrored' or 'multi_worker', found str 'all'",
+        "[train] learning_rate: expected float, found str 'x'",
+        "[train] step: unknown key; did you mean steps?",
+        "[train] head: unknown key; it belongs in [model]",
+        "unknown key seed outside of a section; expected [data] [text] [model] [train] [evaluate]",
+        "unknown section [modle]; did you mean [model]?",
     ]
-    for words in expected:
-        assert words in message, words
 
 
 def test_a_missing_file_and_a_folder(tmp_path):
     with pytest.raises(RecipeError, match="no such recipe"):
-        read_recipe(tmp_path / "absent.toml", schema_of)
+        read_recipe(tmp_path / "absent.toml")
     with pytest.raises(RecipeError, match="cannot be read"):
-        read_recipe(tmp_path, schema_of)
+        read_recipe(tmp_path)
 
 
 def test_written_and_read_again_is_the_same(recipe, tmp_path):
-    read = read_recipe(recipe(RIGHT), schema_of, ["train.groups=[1.0, 1e-5]"])
-    written = write_recipe(read, tmp_path / "runs" / "resolved.toml")
-    assert read_recipe(written, schema_of) == read
+    loaded = load(recipe(RIGHT), ['data.labels=["a", "b"]', "model.copy=true"])
+    written = write_recipe(loaded, tmp_path / "runs" / "resolved.toml")
+    assert load(written) == loaded
     assert [path.name for path in written.parent.iterdir()] == ["resolved.toml"]
 
 
 TEXTS = st.text(st.characters(codec="utf-8"))
-SCALARS = st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False) | TEXTS
-NAMES = st.from_regex(r"[a-z_]{1,9}", fullmatch=True)
 
 
-@given(st.dictionaries(NAMES, SCALARS | st.lists(SCALARS, max_size=3)))
-def test_every_plain_value_survives_toml(table):
-    assert tomllib.loads(to_toml({"train": table}))["train"] == table
+@given(TEXTS, st.lists(TEXTS | st.integers(-(2**63), 2**63 - 1), max_size=3))
+def test_every_text_survives_toml(text, labels):
+    sections = {"data": {"corpus": text, "labels": labels}, "train": {"folder": text, "steps": 1}}
+    written = tomli_w.dumps(check_recipe(Recipe, sections).model_dump(exclude_none=True))
+    assert check_recipe(Recipe, tomllib.loads(written)) == check_recipe(Recipe, sections)
 
 
-def test_what_toml_cannot_hold_is_an_error_and_leaves_nothing(tmp_path):
-    with pytest.raises(RecipeError, match=r"\[train\] schedule: object .* has no form in TOML"):
-        write_recipe({"train": {"schedule": object()}}, tmp_path / "r.toml")
-    assert not list(tmp_path.iterdir())
+@pytest.fixture
+def started(tmp_path):
+    """A function: what is changed in a run that a recipe file of other sections has started."""
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "ckpt-1.json").write_text("{}")
+
+    def compare(text: str, *overrides: str) -> list[str]:
+        (tmp_path / "recipe.toml").write_text(text, encoding="utf-8")
+        new = load(tomllib.loads(RIGHT), [f"train.folder={tmp_path}", *overrides])
+        return compare_with_started_run(new)
+
+    return compare
+
+
+def test_a_run_resumes_though_its_file_lacks_keys_or_has_more(started):
+    """As the version before wrote it: what is not set is a comment, and a new key has its
+    default."""
+    assert started(RIGHT + "\n[model]\nkind = 'mine'\n# copy is not set\n") == []
+    assert started(RIGHT + "\n[model]\nkind = 'mine'\nlayers = 2\nhead = 'classifier'\n") == []
+    assert started(RIGHT.replace("steps = 10", "steps = 20"), "train.seed=4") == [
+        "[train] seed was 0 and is 4 from here on",
+        "[train] steps was 20 and is 10 from here on",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "words"),
+    [
+        (
+            RIGHT + "[model]\nkind = 'other'\nwidth = 3",
+            [],
+            r"\[model\] kind = 'other', and .*'mine'",
+        ),
+        (RIGHT + "[model]\nlayers = 3", [], r"\[model\] layers = 3, and the recipe now has 2"),
+        (
+            RIGHT,
+            ['data.labels=["a"]'],
+            r"\[data\] labels = nothing, and the recipe now has \['a'\]",
+        ),
+    ],
+)
+def test_another_run_in_the_folder_is_refused(started, text, overrides, words):
+    with pytest.raises(RecipeError, match=words):
+        started(text, *overrides)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.errors import Error
 from tfsum.models.model import Model
-from tfsum.training.checkpoints import steps_in
 from tfsum.training.run import Run
-from tfsum.training.run_settings import RunSettings
+from tfsum.training.run_list import steps_in
+from tfsum.training.settings import RunSettings
 
 
 class Point(Model):
@@ -35,21 +36,34 @@ class Point(Model):
         return tf.reduce_sum(x["token_ids"])
 
 
-class PointRun(Run):
-    """Scores come from a list, one a validation."""
+@dataclasses.dataclass
+class FixedBatches:
+    """The part of `SharedBatches` that a run uses, of any data set."""
 
-    def __init__(self, folder, scores, **arguments):
-        super().__init__(
-            Point(),
-            keras.optimizers.SGD(1.0, name="sgd"),
-            RunSettings(folder=str(folder), validate_every=2, average_decay=0.0, **arguments),
+    rows: tf.data.Dataset
+    until: int
+
+    def dataset(self, strategy, seed):
+        return self.rows
+
+
+class PointRun(Run):
+    """Scores come from a list, one a validation; a batch has as many rows as `names`."""
+
+    def __init__(self, folder, scores, validate_every=2, **arguments):
+        settings = RunSettings(
+            folder=str(folder), validate_every=validate_every, average_decay=0.0, **arguments
         )
-        self.scores, self.kept = scores, []
+        super().__init__(Point(), keras.optimizers.SGD(1.0, name="sgd"), settings)
+        self.model.run_eagerly = True  # a graph for each run takes longer than its steps
+        self.scores, self.kept, self.names = scores, [], 0
 
     def batches(self, done):
-        return tf.data.Dataset.from_tensors(
-            {"token_ids": np.ones((1, 1), np.float32)}
-        ).repeat(), self.settings.steps
+        ones = tf.data.Dataset.from_tensors({"token_ids": np.ones((1, 1), np.float32)})
+        return FixedBatches(ones.repeat(), self.settings.steps)
+
+    def rows(self, step):
+        return [f"document {step}.{i}" for i in range(self.names)]
 
     def measure(self):
         return {"error": self.scores[len(self.state["history"])], "place": float(self.model.place)}
@@ -108,17 +122,18 @@ def test_a_run_out_of_patience_stays_ended_and_goes_on_with_more(tmp_path):
 
 
 def test_a_loss_that_is_no_number_stops_the_run_before_anything_is_saved(tmp_path):
-    """At once, with the examples of the batch; the checkpoint before it and the best model stay as they were."""
+    """At once, with the examples of the batch; the checkpoint before it and the best model stay as
+    they were."""
     run = PointRun(tmp_path, [1.0, 0.5, 0.2], steps=9)
     rows = [1.0] * 6 + [np.inf, 1.0, 1.0]
-    run.batches = lambda done: (
+    run.batches = lambda done: FixedBatches(
         tf.data.Dataset.from_generator(
             lambda: ({"token_ids": np.full((1, 1), row, np.float32)} for row in rows[done:]),
             output_signature={"token_ids": tf.TensorSpec((None, None), tf.float32)},
         ),
         9,
     )
-    run.rows = lambda step: [f"document {step}.{i}" for i in range(30)]
+    run.names = 30
     with pytest.raises(
         Error,
         match=r"the loss of step 7 is (nan|-?inf); training stopped. Its batch: document 7.0, .*"
@@ -137,9 +152,8 @@ def test_a_loss_that_is_no_number_stops_the_run_before_anything_is_saved(tmp_pat
 def test_weights_that_are_no_numbers_are_neither_validated_nor_saved(tmp_path):
     run = PointRun(tmp_path, [1.0], steps=4)
 
-    def spoil(
-        batch, logs=None
-    ):  # in the last step before the validation, as a gradient that overflows does
+    # in the last step before the validation, as a gradient that overflows does
+    def spoil(batch, logs=None):
         if run.steps_done == 2:
             run.model.place.assign(np.nan)
 
@@ -158,10 +172,10 @@ def test_weights_that_are_no_numbers_are_neither_validated_nor_saved(tmp_path):
 def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(
     tmp_path, monkeypatch, capsys
 ):
-    """A checkpoint by time is checked by the thread that writes it, so that training waits for the copies alone."""
-    run = PointRun(tmp_path, [1.0], steps=9, checkpoint_minutes=1e-9, keep=9)
-    run.settings = dataclasses.replace(run.settings, validate_every=9)
-    move, checked, check = run.average.on_train_batch_end, [], run._check_finite
+    """A checkpoint by time is checked by the thread that writes it, so that training waits for the
+    copies alone."""
+    run = PointRun(tmp_path, [1.0], 9, steps=9, checkpoint_minutes=1e-9, keep=9)
+    move, checked, check = run.average.on_train_batch_end, [], run._check_weights
 
     def spoil(batch, logs=None):
         move(batch, logs)
@@ -172,18 +186,18 @@ def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(
 
     monkeypatch.setattr(
         run,
-        "_check_finite",
+        "_check_weights",
         lambda step, weights: (
             checked.append((step, threading.current_thread().name)),
             check(step, weights),
         )[-1],
     )
     run.average.on_train_batch_end = spoil
-    run.rows = lambda step: [f"document {step}"]
+    run.names = 1
     with pytest.raises(
         Error,
         match=r"(the loss of step 4 is -?inf|place holds numbers that are not finite after step "
-        r"\d); training stopped\. Its batch: document \d\. The checkpoint before it",
+        r"\d); training stopped\. Its batch: document \d\.0\. The checkpoint before it",
     ):
         run.fit()
     assert all(thread.startswith("checkpoint") for step, thread in checked if step < 4) and (
@@ -201,10 +215,9 @@ def test_a_loss_that_explodes_is_a_warning(tmp_path, capsys):
             growing = tf.data.Dataset.range(1, 9).map(
                 lambda n: {"token_ids": tf.ones((1, 1)) * 10.0 ** (2 * tf.cast(n, tf.float32))}
             )
-            return growing, self.settings.steps
+            return FixedBatches(growing, self.settings.steps)
 
-    run = Worse(tmp_path, [1.0], steps=6)
-    run.settings = dataclasses.replace(run.settings, validate_every=6)
+    run = Worse(tmp_path, [1.0], 6, steps=6)
     run.model.loss_weight = lambda x, y: tf.constant(1.0)
     run.model.place.assign(1.0)
     run.fit()
@@ -218,7 +231,7 @@ def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_r
         made = PointRun(tmp_path, [1.0, 1.0], steps=steps)
         made.model.loss_weight = lambda x, y: tf.constant(1.0)
         rows = tf.data.Dataset.from_tensors({"token_ids": tf.fill((1, 1), factor)}).repeat()
-        made.batches = lambda done: (rows, steps)
+        made.batches = lambda done: FixedBatches(rows, steps)
         if steps == 2:
             made.model.place.assign(1.0)
         return made
@@ -229,23 +242,19 @@ def test_a_loss_that_explodes_after_a_resume_is_compared_with_the_first_of_the_r
 
 
 def test_checkpoints_by_time_come_without_a_validation(tmp_path):
-    """A run that ends between two validations resumes from the last of them, with no further validation."""
-
-    def every_step(run):
-        run.settings = dataclasses.replace(run.settings, validate_every=4)
-        return run
+    """A run that ends between two validations resumes from the last of them, with no further
+    validation."""
 
     class Killed(Exception):
         pass
 
-    run = every_step(PointRun(tmp_path, [1.0, 1.0], steps=8, checkpoint_minutes=1e-9, keep=9))
+    run = PointRun(tmp_path, [1.0, 1.0], 4, steps=8, checkpoint_minutes=1e-9, keep=9)
     move = run.average.on_train_batch_end
 
     def kill(batch, logs=None):
         move(batch, logs)
-        while (
-            run._checkpoints.writing
-        ):  # a checkpoint that is due while one is being written comes a step later
+        # a checkpoint that is due while one is being written comes a step later
+        while run._checkpoints.writing:
             time.sleep(0.01)
         if run.steps_done == 7:
             raise Killed
@@ -254,7 +263,7 @@ def test_checkpoints_by_time_come_without_a_validation(tmp_path):
     with pytest.raises(Killed):
         run.fit()
     assert sorted(steps_in(tmp_path / "checkpoints")) == [1, 2, 3, 4, 5, 6]
-    again = every_step(PointRun(tmp_path, [1.0, 1.0], steps=8, checkpoint_minutes=0))
+    again = PointRun(tmp_path, [1.0, 1.0], 4, steps=8, checkpoint_minutes=0)
     again.fit()
     assert float(again.model.place) == 8.0 and [
         row["step"] for row in history(again)["history"]
@@ -263,8 +272,7 @@ def test_checkpoints_by_time_come_without_a_validation(tmp_path):
 
 
 def test_a_checkpoint_that_cannot_be_written_stops_the_run(tmp_path, monkeypatch):
-    run = PointRun(tmp_path, [1.0, 1.0, 1.0, 1.0], steps=8, checkpoint_minutes=1e-9)
-    run.settings = dataclasses.replace(run.settings, validate_every=100)
+    run = PointRun(tmp_path, [1.0] * 4, 100, steps=8, checkpoint_minutes=1e-9)
 
     def full(self, prefix):
         raise tf.errors.ResourceExhaustedError(None, None, "No space left on device\nmore")
@@ -283,3 +291,18 @@ def test_a_checkpoint_that_cannot_be_written_stops_the_run(tmp_path, monkeypatch
     ):
         run.fit()
     assert run.steps_done <= 2 and not steps_in(tmp_path / "checkpoints")
+
+
+def test_the_rows_of_a_step_are_named_by_their_numbers(tmp_path):
+    class Numbers(TokenBudgetBatcher):
+        row, signature = "number", {"token_ids": tf.TensorSpec((None,), tf.int32)}
+
+        def assemble(self, rows, epoch=0):
+            return {"token_ids": rows}
+
+    run = PointRun(tmp_path, [1.0], steps=9, seed=5)
+    run.batches = lambda done: SharedBatches(Numbers(np.array([2, 2, 2, 2, 2]), 4), done, 9)
+    seen = run.batches(0).dataset(run.model.distribute_strategy, seed=5).as_numpy_iterator()
+    for step in range(1, 8):  # three batches an epoch
+        rows = next(seen)["token_ids"]
+        assert Run.rows(run, step) == [f"number {row + 1}" for row in rows]

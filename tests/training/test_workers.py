@@ -1,4 +1,5 @@
-"""Two processes on this machine as the workers of one training: the model of one process, and no worker left alone."""
+"""Two processes on this machine as the workers of one training: the model of one process, and no
+worker left alone."""
 
 import json
 import os
@@ -17,10 +18,9 @@ from safetensors.numpy import load_file
 import tfsum
 from tfsum.cli.local_workers import free_addresses
 
-FIXTURE = pathlib.Path(__file__).parents[1] / "fixtures" / "version_0_1_0"
-OURS = str(
-    pathlib.Path(tfsum.__file__).parents[1]
-)  # the same package as the tests', checkout or installed
+CORPUS = pathlib.Path(__file__).parents[1] / "fixtures" / "tiny_corpus"
+# the same package as the tests', checkout or installed
+OURS = str(pathlib.Path(tfsum.__file__).parents[1])
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 NO_GRADIENT = "attention.self.key.bias"  # but rounding, of which Adam makes whole steps
 EXACT = {
@@ -28,18 +28,14 @@ EXACT = {
     "model.attention_probs_dropout_prob": 0.0,
     "train.average_decay": 0.0,
 }
-LONG = {
-    "train__steps": 1000,
-    "train__validate_every": 50,
-}  # long after the first checkpoint still at work
+# long after the first checkpoint still at work
+LONG = {"train__steps": 1000, "train__validate_every": 50}
 
 
 @pytest.fixture
 def start(tmp_path):
     """A function: starts `tfsum train` on the tiny recipe, in a folder of that name."""
-    shutil.copytree(
-        FIXTURE, tmp_path, ignore=shutil.ignore_patterns("runs", "records"), dirs_exist_ok=True
-    )
+    shutil.copytree(CORPUS, tmp_path, dirs_exist_ok=True)
 
     def begin(name, *words, environment=None, **keys):
         keys = {
@@ -78,6 +74,7 @@ def config(index: int, addresses: list[str]) -> dict:
     }
 
 
+@pytest.mark.slow  # three processes that train; .ci/run runs it
 def test_two_workers_are_one_process(start, tmp_path):
     assert done(start("one"))[0] == 0
     status, errors = done(start("two", "--local-workers", "2"))
@@ -85,9 +82,8 @@ def test_two_workers_are_one_process(start, tmp_path):
     assert re.search(
         r"memory of a device: about [\d.]+ MB: .*, and about [\d.]+ MB for the activations", errors
     )
-    assert (
-        "[worker 0] step 4/4" in errors and "[worker 1] step" not in errors
-    )  # the chief alone reports
+    # the chief alone reports
+    assert "[worker 0] step 4/4" in errors and "[worker 1] step" not in errors
     one, two = weights(tmp_path / "runs" / "one"), weights(tmp_path / "runs" / "two")
     for name, value in one.items():
         if not name.endswith(NO_GRADIENT):
@@ -147,9 +143,8 @@ def test_the_timeout_of_workers_bounds_how_long_the_others_wait(start, tmp_path)
     both[1].kill()
     done(both[1])
     assert status == 75 and "worker 1 does not answer any more." in errors, errors[-3000:]
-    assert (
-        seconds < 12 + 28
-    )  # 28 for what a loaded machine needs to end a process; with the default it is about 60
+    # 28 for what a loaded machine needs to end a process; with the default it is about 60
+    assert seconds < 12 + 28
 
 
 def children(process) -> list[int]:
@@ -212,7 +207,8 @@ def test_a_worker_without_its_corpus_ends_all_with_its_error(start, tmp_path):
     ],
 )
 def test_two_workers_are_one_process_with(start, tmp_path, key, value, tolerance):
-    """Weights move by 1e-3 a step; float16 rounds to 1e-3 of a value, which Adam's first steps show in full."""
+    """Weights move by 1e-3 a step; float16 rounds to 1e-3 of a value, which Adam's first steps show
+    in full."""
     name = key.replace(".", "__")
     assert done(start("one", **{name: value}))[0] == 0
     status, errors = done(start("two", "--local-workers", "2", **{name: value}))

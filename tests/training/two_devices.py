@@ -1,4 +1,5 @@
-"""Trains tiny models on one and on two logical CPUs and stores their weights; tests/fixtures/run_scripts.py runs it.
+"""Trains tiny models on one and on two logical CPUs and stores their weights;
+tests/fixtures/run_scripts.py runs it.
 
 python two_devices.py FOLDER CASE...
 """
@@ -38,7 +39,8 @@ CASES = {
 
 
 def batches():
-    """Four batches of 8, 8, 8 and 5 rows; the first rows of each have one sentence, the last ones four."""
+    """Four batches of 8, 8, 8 and 5 rows; the first rows of each have one sentence, the last ones
+    four."""
     random = np.random.default_rng(2)
     for rows in (8, 8, 8, 5):
         ids = random.integers(1, 30, (rows, 16)).astype(np.int32)
@@ -79,9 +81,8 @@ def train(strategy, case, micro_batches):
     model.micro_batches = micro_batches
     before = {v.path: v.numpy() for v in model.trainable_variables}
     history = model.fit(dataset(), verbose=0, shuffle=False)
-    loss = (
-        model.evaluate(dataset(), verbose=0) if case.get("evaluate") else 0.0
-    )  # another graph takes its seconds
+    # another graph takes its seconds
+    loss = model.evaluate(dataset(), verbose=0) if case.get("evaluate") else 0.0
     arrays = {v.path: v.numpy() for v in model.trainable_variables}
     moved = max(np.abs(arrays[k] - before[k]).max() for k in before)
     return {

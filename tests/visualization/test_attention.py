@@ -62,7 +62,7 @@ def test_bert_against_the_formula(bert, word_piece):
                 for dense in (attention.query, attention.key)
             )
             np.testing.assert_allclose(
-                found.of(layer, head), softmax(q[:, columns] @ k[:, columns].T / 2), atol=1e-5
+                found.select(layer, head), softmax(q[:, columns] @ k[:, columns].T / 2), atol=1e-5
             )
         x = np.asarray(bert.encoder.encoder_layers[layer](x[None]))[0]
 
@@ -130,11 +130,11 @@ def test_queries_of_zero_look_alike_at_all_that_may_be_seen(transformer, word_pi
 
 
 def test_the_first_look_at_the_source_against_the_formula(transformer, word_piece):
-    found = transformer_attention(transformer, word_piece, "the cat", "le chat")["cross"].of(0)
+    found = transformer_attention(transformer, word_piece, "the cat", "le chat")["cross"].select(0)
     source = np.asarray(transformer.encode(np.array([[2, 4, 5, 3]])))
     layer = transformer.decoder.decoder_layers[0]
     x = transformer.target_positions(transformer.target_embedding(np.array([[2, 13, 14]])))
-    y = layer.self_attention(x, attention_mask=np.tri(3, dtype=bool))
+    y = layer.self_attention(x, attention_mask=np.tri(3, dtype=bool)[None])
     y = np.asarray(layer.self_attention_norm(x + y))[0]
     q = y @ np.asarray(layer.cross_attention.query.kernel)
     k = source[0] @ np.asarray(layer.cross_attention.key.kernel)
@@ -154,12 +154,12 @@ def test_without_a_target_what_the_model_writes(transformer, word_piece):
 @pytest.mark.parametrize(
     ("layer", "head", "message"),
     [
-        (3, 0, "cross-attention: layer 3; there are 3, counted from 0"),
-        (-1, 0, "layer -1"),
-        (0, 2, "head 2; there are 2"),
+        (3, 0, "cross-attention: layer is 3; expected a whole number from 0 to 2"),
+        (-1, 0, "layer is -1"),
+        (0, 2, "head is 2; expected a whole number from 0 to 1"),
     ],
 )
 def test_a_layer_or_head_that_is_not_there(layer, head, message):
     some = Attention("cross-attention", np.zeros((3, 2, 1, 1)), ["a"], ["b"])
     with pytest.raises(Error, match=message):
-        some.of(layer, head)
+        some.select(layer, head)

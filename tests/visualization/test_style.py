@@ -6,10 +6,11 @@ import warnings
 
 import pytest
 
-pytest.importorskip("matplotlib", reason="pip install 'tfsum[plots]'")
+pytest.importorskip("matplotlib", reason="pip install '.[plots]'")
 
 import matplotlib
 
+from tfsum import visualization
 from tfsum.errors import Error
 from tfsum.visualization import style
 
@@ -83,9 +84,11 @@ def test_dollars_are_no_formula():
 
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
+    monkeypatch.delattr(visualization, "plot_curves", raising=False)
+    monkeypatch.delitem(sys.modules, "tfsum.visualization.curves", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(Error, match=r"pip install 'tfsum\[plots\]'"):
-        style.new_figure(1, 1)
+    with pytest.raises(Error, match=r"pip install '\.\[plots\]' in the checkout"):
+        visualization.plot_curves  # noqa: B018
 
 
 def test_figures_change_nothing_global():

@@ -1,6 +1,7 @@
-"""Apache Beam pipelines: summaries, generated texts and labels of corpora that outgrow a machine.
+"""Apache Beam pipelines that summarize, generate and classify corpora too large for one machine.
 
-Importing it loads neither TensorFlow nor Apache Beam (extra `beam`); each name is imported at its first use.
+Importing this package loads neither TensorFlow nor Apache Beam (extra `beam`). The first use of a
+name imports its module.
 
 Example:
     >>> from tfsum.beam import FailedDocument
@@ -8,10 +9,7 @@ Example:
     'news.jsonl:7'
 """
 
-import importlib
-from typing import Any
-
-from tfsum.errors import Error
+from tfsum.lazy_names import lazy_names
 
 _LAZY = {
     "Summarize": "tfsum.beam.transforms",
@@ -23,25 +21,10 @@ _LAZY = {
     "ClassifiedRow": "tfsum.beam.rows",
     "FailedDocument": "tfsum.beam.rows",
     "ReadDocuments": "tfsum.beam.documents",
-    "WriteAnswers": "tfsum.beam.outputs",
+    "WriteAnswers": "tfsum.beam.files",
     "summarize_files": "tfsum.beam.files",
     "prepare": "tfsum.beam.preparation",
 }
 
 __all__ = [*_LAZY]
-
-
-def __getattr__(name: str) -> Any:
-    """Imports the module behind a public name at its first use."""
-    if name not in _LAZY:
-        raise AttributeError(
-            f"module 'tfsum.beam' has no attribute {name!r}; it offers {', '.join(__all__)}"
-        )
-    try:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-    except ModuleNotFoundError as error:
-        if error.name != "apache_beam":
-            raise
-        raise Error("pipelines need the package apache_beam; pip install 'tfsum[beam]'") from None
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _LAZY, "beam", "apache_beam")

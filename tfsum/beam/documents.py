@@ -1,4 +1,4 @@
-"""The documents of files of JSON lines, on any file system that Beam reads; what cannot be read is reported."""
+"""Reads documents from files of JSON lines, on any file system of Beam."""
 
 import gzip
 import io
@@ -12,13 +12,12 @@ from apache_beam.io.fileio import EmptyMatchTreatment, MatchAll
 from apache_beam.io.filesystem import BeamIOError, CompressionTypes
 from apache_beam.io.filesystems import FileSystems
 
-from tfsum.beam.elements import failed, refusal
-from tfsum.beam.rows import FailedDocument
+from tfsum.beam.rows import FailedDocument, failed, refusal
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.errors import DataError
 
-LINE_BYTES = 1 << 26  # a longer line is passed over, never held
-CHARACTER_BYTES = 12  # of a character at most, as JSON escapes those of two halves
+LINE_BYTES = 1 << 26  # a longer line is skipped without reading it into memory
+CHARACTER_BYTES = 12  # of the longest escape of JSON, that of a surrogate pair
 BUFFER = 1 << 20
 GZIP = b"\x1f\x8b"
 
@@ -26,15 +25,15 @@ GZIP = b"\x1f\x8b"
 class ReadDocuments(beam.PTransform):
     """Reads the documents of files of JSON lines, plain or compressed by gzip.
 
-    Gives two collections: `documents`, pairs of key and text, and `failed`, a `FailedDocument` for each line that is
-    no document and for each file that cannot be read (to its end: the lines before are read).
+    Returns two collections: `documents`, pairs of a key and a text, and `failed`, with a
+    `FailedDocument` for each invalid line and for each file that cannot be read to its end.
 
     Args:
-        pattern: files, such as "docs/*.jsonl.gz" or "gs://bucket/docs/*.jsonl".
-        field: the field that holds the text; a list of strings in it becomes lines.
-        id_field: the field that becomes the key; None for FILE:LINE.
-        max_characters: a longer document fails. A line of more than 64 MB, or of more than 12 bytes for each of these
-            characters if that is more, fails unread.
+        pattern: Pattern of the files, such as "docs/*.jsonl.gz" or "gs://bucket/docs/*.jsonl".
+        field: Field of the text; the strings of a list are joined as lines.
+        id_field: Field of the key; None makes the key FILE:LINE.
+        max_characters: Largest number of characters of a document; longer documents fail. Lines of
+            more than 12 bytes per character, and of more than 64 MB, fail without being read.
 
     Example:
         >>> import pathlib, tempfile
@@ -61,9 +60,10 @@ class ReadDocuments(beam.PTransform):
             begin
             | beam.Create([self._pattern])
             | MatchAll(EmptyMatchTreatment.DISALLOW)
-            | "Name" >> beam.Map(lambda found: found.path).with_output_types(str)
+            | "Name" >> beam.Map(lambda file: file.path).with_output_types(str)
             | "Spread files" >> beam.Reshuffle()
         )
+
         read = files | "Read" >> beam.ParDo(self._reader).with_outputs("failed", main="documents")
         read.documents.element_type = tuple[str, str]
         read.failed.element_type = FailedDocument
@@ -71,7 +71,7 @@ class ReadDocuments(beam.PTransform):
 
 
 class _ReadFile(beam.DoFn):
-    """The documents of a file, and its failures."""
+    """Reads the documents of a file, and tags its failures."""
 
     def __init__(self, field: str, id_field: str | None, max_characters: int) -> None:
         self._field, self._id_field, self._max_characters = field, id_field, max_characters
@@ -79,10 +79,11 @@ class _ReadFile(beam.DoFn):
 
     def process(self, path: str) -> Iterator[Any]:
         number = 0
+
         try:
             for number, line in enumerate(lines(path, self._longest), start=1):
                 if line is None:
-                    yield _apart(
+                    yield _failure(
                         f"{path}:{number}",
                         f"{path}:{number}: longer than {self._longest} bytes; divide the "
                         "document, or raise max_characters",
@@ -91,10 +92,10 @@ class _ReadFile(beam.DoFn):
                 elif line.strip():
                     yield self._document(f"{path}:{number}", line)
         except (OSError, EOFError, zlib.error, BeamIOError) as error:
-            yield _apart(
+            yield _failure(
                 path,
-                f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at its "
-                "rights",
+                f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at"
+                " its rights",
                 "",
             )
 
@@ -104,17 +105,22 @@ class _ReadFile(beam.DoFn):
             text = text_field(place, row, self._field)
             key = place if self._id_field is None else _key(place, row, self._id_field)
         except DataError as error:
-            return _apart(place, str(error), line)
-        reason = refusal(text, self._max_characters)
-        return (key, text) if reason is None else _apart(key, reason, text)
+            return _failure(place, str(error), line)
+
+        if reason := refusal(text, self._max_characters):
+            return _failure(key, reason, text)
+        return key, text
 
 
 def lines(path: str, longest: int) -> Iterator[bytes | None]:
-    """The lines of a file, plain or compressed by gzip; None stands for one that is too long.
+    """Reads the lines of a file, plain or compressed by gzip.
 
     Args:
-        path: of the file, on any file system that Beam reads.
-        longest: bytes of a line, its end included.
+        path: File on any file system of Beam.
+        longest: Largest number of bytes of a line, including its end.
+
+    Yields:
+        The line, or None for a longer line.
 
     Example:
         >>> import pathlib, tempfile
@@ -128,19 +134,22 @@ def lines(path: str, longest: int) -> Iterator[bytes | None]:
         file = gzip.GzipFile(fileobj=plain) if plain.peek(2)[:2] == GZIP else plain
         while line := file.readline(longest + 1):
             yield line if len(line) <= longest else None
-            while len(line) > longest and not line.endswith(b"\n"):  # what is left of it
+            while len(line) > longest and not line.endswith(b"\n"):  # skip its rest
                 line = file.readline(longest + 1)
 
 
 def json_row(place: str, line: bytes) -> dict[str, Any]:
-    """The object of a line.
+    """Parses a line as a JSON object.
 
     Args:
-        place: of the line, for messages.
-        line: in UTF-8.
+        place: File and number of the line, for error messages.
+        line: Line in UTF-8.
+
+    Returns:
+        Values by field.
 
     Raises:
-        DataError: it is not UTF-8, no JSON, or no object.
+        DataError: The line is not UTF-8, not JSON, or not an object.
 
     Example:
         >>> json_row("a.jsonl:1", b'{"text": "It rained."}')
@@ -155,6 +164,7 @@ def json_row(place: str, line: bytes) -> dict[str, Any]:
         ) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"{place}: not JSON ({error}); expected one object a line") from None
+
     if not isinstance(row, dict):
         raise DataError(
             f"{place}: found a {type(row).__name__}, expected an object with named fields"
@@ -163,15 +173,18 @@ def json_row(place: str, line: bytes) -> dict[str, Any]:
 
 
 def text_field(place: str, row: dict[str, Any], name: str) -> str:
-    """The text in a field of a row.
+    """Selects the text in a field of a row.
 
     Args:
-        place: of the row, for messages.
-        row: field -> value.
-        name: of the field.
+        place: File and number of the row, for error messages.
+        row: Values by field.
+        name: Name of the field.
+
+    Returns:
+        The text; the strings of a list are joined as lines.
 
     Raises:
-        DataError: it is missing, or holds no text.
+        DataError: The field is missing, or is no text.
 
     Example:
         >>> text_field("a.jsonl:1", {"text": ["It rained.", "It is over."]}, "text")
@@ -180,27 +193,25 @@ def text_field(place: str, row: dict[str, Any], name: str) -> str:
     value = row.get(name)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return "\n".join(value)
-    if not isinstance(value, str):
-        found = (
-            f"found {type(value).__name__} {value!r:.40}"
-            if name in row
-            else f"found fields {', '.join(row)}"
-        )
-        raise DataError(
-            f"{place}: field {name!r}: {found}, expected a text; fill it in, or name another field"
-        )
-    return value
+    if isinstance(value, str):
+        return value
 
-
-def _key(place: str, row: dict[str, Any], name: str) -> str:
-    """The key in a field of a row, which may be a whole number too."""
-    value = row.get(name)
-    return (
-        str(value)
-        if isinstance(value, int) and not isinstance(value, bool)
-        else text_field(place, row, name)
+    content = f"fields {', '.join(row)}"
+    if name in row:
+        content = f"{type(value).__name__} {value!r:.40}"
+    raise DataError(
+        f"{place}: field {name!r}: found {content}, expected a text; fill it in, or name another"
+        " field"
     )
 
 
-def _apart(key: str, error: str, found: str | bytes) -> beam.pvalue.TaggedOutput:
-    return beam.pvalue.TaggedOutput("failed", failed(key, error, found))
+def _key(place: str, row: dict[str, Any], name: str) -> str:
+    """Selects the key in a field of a row, a text or an integer."""
+    value = row.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    return text_field(place, row, name)
+
+
+def _failure(key: str, error: str, document: str | bytes) -> beam.pvalue.TaggedOutput:
+    return beam.pvalue.TaggedOutput("failed", failed(key, error, document))

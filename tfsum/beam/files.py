@@ -1,4 +1,4 @@
-"""Files of documents to files of summaries: the pipeline of `tfsum pipeline summarize`."""
+"""Summarizes files of documents by a pipeline, for `tfsum pipeline summarize`."""
 
 import glob
 import json
@@ -8,17 +8,20 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.io.filesystems import FileSystems
+from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.runners.runner import PipelineResult
 
-from tfsum.beam.counting import Count, counted
 from tfsum.beam.documents import ReadDocuments
-from tfsum.beam.outputs import ANSWERS, FAILED, WriteAnswers, WriteFailed
+from tfsum.beam.rows import KEYED
 from tfsum.beam.running import file_errors, running
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.beam.transforms import Generate, Summarize
 from tfsum.errors import DataError, Error, ExportError
 
 COUNTS = "counts.json"
+FORMATS = ("parquet", "jsonl")
+ANSWERS, FAILED = "answers", "dead_letters"
+NAMESPACE = "tfsum.files"  # of the counters
 
 
 def summarize_files(
@@ -35,41 +38,40 @@ def summarize_files(
     pipeline_options: Sequence[str] = (),
     **options: Any,
 ) -> dict[str, int]:
-    """Summarizes the documents of files by a pipeline; each has an answer or a line in the dead-letter file.
+    """Summarizes the documents of files by a pipeline.
 
-    The output is complete when `counts.json` is in it. A second call computes everything again and replaces the
-    files, so that nothing is lost or there twice, however the first one ended. Two calls at a time need two folders.
+    Each document has an answer or a line in the dead-letter file. The output is complete when it
+    contains `counts.json`. A second call computes everything again and replaces the files, however
+    the first call ended. Two calls at the same time need two folders.
 
     Args:
-        pattern: files of JSON lines, such as "docs/*.jsonl.gz".
-        output: the folder of `answers-*`, `dead_letters.jsonl` and `counts.json`.
-        field: the field that holds the text.
-        id_field: the field that becomes the key of an answer; None for FILE:LINE.
+        pattern: Pattern of files of JSON lines, such as "docs/*.jsonl.gz".
+        output: Folder of `answers-*`, `dead_letters.jsonl` and `counts.json`.
+        field: Field of the text.
+        id_field: Field of the key of an answer; None makes the key FILE:LINE.
         output_format: "parquet" or "jsonl".
-        shards: number of files of answers.
-        model: folder of an exported extractive or abstractive model; the shipped extractive one by default.
-        max_characters: a longer document is not read and fails.
-        runner: name of Beam's runner, see `tfsum.beam.running`.
-        pipeline_options: options of the pipeline and its runner.
-        **options: of an extractive model's call: `sentences`, `block_trigrams`, `newline`.
+        shards: Number of files of answers.
+        model: Folder of an exported extractive or abstractive model; the shipped extractive model
+            by default.
+        max_characters: Largest number of characters of a document; longer documents fail.
+        runner: Name of a runner of Beam, as for `tfsum.beam.running`.
+        pipeline_options: Options of the pipeline and its runner.
+        **options: Options of an extractive model: `sentences`, `block_trigrams`, `newline`.
 
     Returns:
-        The counts: documents, answers and dead_letters.
+        Numbers of documents, answers and dead_letters.
 
     Raises:
-        DataError: no file matches.
-        ExportError: the model does not exist, is corrupt, or writes no summaries.
-        Error: the output holds files of other settings, or the pipeline fails.
+        DataError: No file matches.
+        ExportError: The model does not exist, is corrupt, or writes no summaries.
+        Error: The output contains files of other settings, or the pipeline fails.
 
     Example:
         >>> import tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
-        >>> _ = (folder / "a.jsonl").write_text(
-        ...     '{"text": "It rained. The bridge was closed."}\\n{}\\n'
-        ... )
-        >>> summarize_files(
-        ...     str(folder / "*.jsonl"), str(folder / "out"), output_format="jsonl", sentences=1
-        ... )
+        >>> _ = (folder / "a.jsonl").write_text('{"text": "It rained. It is over."}\\n{}\\n')
+        >>> pattern, output = str(folder / "*.jsonl"), str(folder / "out")
+        >>> summarize_files(pattern, output, output_format="jsonl", sentences=1)
         {'documents': 2, 'answers': 1, 'dead_letters': 1}
     """
     transform = _transform(model, max_characters, options)
@@ -78,18 +80,16 @@ def summarize_files(
     with file_errors(output):
         write = WriteAnswers(output, transform.row, output_format, shards)
         _clear(output, output_format, shards)
+
     results: list[PipelineResult] = []
     with running(runner, pipeline_options, results) as pipeline:
         read = pipeline | ReadDocuments(pattern, field, id_field, max_characters)
-        # A file is read by one worker; its documents are shared among all.
+        # one worker reads a file, and all workers share its documents
         answered = read.documents | "Spread documents" >> beam.Reshuffle() | transform
         _ = answered.answers | Count("answers") | write
-        _ = (
-            (read.failed, answered.failed)
-            | beam.Flatten()
-            | Count("dead_letters")
-            | WriteFailed(output)
-        )
+        failed = (read.failed, answered.failed)
+        _ = failed | beam.Flatten() | Count("dead_letters") | WriteFailed(output)
+
     answers, dead_letters = (counted(results[0], name) for name in ("answers", "dead_letters"))
     counts = {"documents": answers + dead_letters, "answers": answers, "dead_letters": dead_letters}
     with file_errors(output), FileSystems.create(FileSystems.join(output, COUNTS)) as file:
@@ -100,7 +100,7 @@ def summarize_files(
 def _transform(
     model: str | pathlib.Path | None, max_characters: int, options: dict[str, Any]
 ) -> Summarize | Generate:
-    """The transform for a model of this machine, by its kind."""
+    """Makes the transform for the kind of a model."""
     kind = "extractive"
     if model is not None:
         from tfsum.inference.saved_model import newest, read_description
@@ -110,51 +110,204 @@ def _transform(
         return Summarize(model, **options, max_characters=max_characters)
     if kind != "abstractive" or model is None:
         raise ExportError(
-            f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or abstractive "
-            "model"
+            f"{model}: is of kind {kind!r}, which writes no summary; give an extractive or"
+            " abstractive model"
         )
     if options:
         raise Error(
-            f"{', '.join(options)}: {model} is not extractive: it generates its answer; leave them out"
+            f"{', '.join(options)}: {model} is not extractive: it generates its answer; leave"
+            " them out"
         )
     return Generate(model, max_characters=max_characters)
 
 
 def _check_input(pattern: str) -> None:
-    (found,) = FileSystems.match([pattern], limits=[1])
-    if not found.metadata_list:
+    (match,) = FileSystems.match([pattern], limits=[1])
+    if not match.metadata_list:
         raise DataError(f"{pattern}: no file matches; expected files of JSON lines")
 
 
 def _clear(output: str, output_format: str, shards: int) -> None:
-    """Makes the folder ready: no sign that it is complete, nothing of a stopped run, no answers of other settings."""
+    """Removes `counts.json` and the files of a stopped run; rejects answers of other settings."""
     expected = {f"{ANSWERS}-{shard:05d}-of-{shards:05d}.{output_format}" for shard in range(shards)}
     for path in _matching(output, f"{ANSWERS}-*"):
         if FileSystems.split(path)[1] not in expected:
             raise Error(
-                f"{path}: is of another run, with another number of shards or another format; choose another "
-                f"output, or remove {output}"
+                f"{path}: is of another run, with another number of shards or another format;"
+                f" choose another output, or remove {output}"
             )
+
     _delete([FileSystems.join(output, COUNTS)])
-    # Beam writes into folders of these names, and leaves them where it is killed.
+    # Beam writes into folders of these names, and leaves them when it is killed.
     parts = [
         path for name in (ANSWERS, FAILED) for path in _matching(output, f"beam-temp-{name}-*/*")
     ]
     _delete(parts)
     folders = {FileSystems.split(path)[0] for path in parts}
-    for name in (
-        ANSWERS,
-        FAILED,
-    ):  # those without a file, which Beam's match does not find, are on disks alone
+    # Beam does not find empty folders, which only disks have.
+    for name in (ANSWERS, FAILED):
         folders |= set(glob.glob(f"{glob.escape(output)}/beam-temp-{name}-*"))
     _delete(sorted(folders))
 
 
 def _delete(paths: list[str]) -> None:
-    if there := [path for path in paths if FileSystems.exists(path)]:
-        FileSystems.delete(there)
+    if existing := [path for path in paths if FileSystems.exists(path)]:
+        FileSystems.delete(existing)
 
 
 def _matching(output: str, pattern: str) -> list[str]:
-    (found,) = FileSystems.match([FileSystems.join(output, pattern)])
-    return [file.path for file in found.metadata_list]
+    (match,) = FileSystems.match([FileSystems.join(output, pattern)])
+    return [file.path for file in match.metadata_list]
+
+
+class WriteAnswers(beam.PTransform):
+    """Writes pairs of key and answer to files `answers-00000-of-00008.parquet` or `.jsonl`.
+
+    Beam writes the files under temporary names and replaces those of an earlier run when all are
+    complete.
+
+    Args:
+        folder: Folder on any file system of Beam.
+        row: Type of the answers, such as `SummaryRow`.
+        output_format: "parquet" or "jsonl".
+        shards: Number of files.
+
+    Raises:
+        Error: The format is unknown, or `shards` is less than 1.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfsum.beam import GeneratedRow
+        >>> folder = tempfile.mkdtemp()
+        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        ...     row = GeneratedRow("Rain.", -0.5, 1.0, True, [], "news/1")
+        ...     answers = pipeline | beam.Create([("a", row)])
+        ...     _ = answers | WriteAnswers(folder, GeneratedRow, "jsonl", shards=1)
+        >>> print(pathlib.Path(folder, "answers-00000-of-00001.jsonl").read_text()[:32])
+        {"key": "a", "summary": "Rain.",
+    """
+
+    def __init__(self, folder: str, row: type, output_format: str, shards: int) -> None:
+        super().__init__()
+        if output_format not in FORMATS:
+            raise Error(
+                f"output_format is {output_format!r}; expected {' or '.join(map(repr, FORMATS))}"
+            )
+        if shards < 1:
+            raise Error(f"shards is {shards}; expected 1 or more")
+        self._prefix, self._row = FileSystems.join(folder, ANSWERS), row
+        self._format, self._shards = output_format, shards
+
+    def expand(self, answers: beam.PCollection) -> Any:
+        keyed = KEYED[self._row]
+        rows = answers | "Key" >> beam.MapTuple(
+            lambda key, row: keyed(str(key), *row)
+        ).with_output_types(keyed)
+
+        place = {
+            "file_path_prefix": self._prefix,
+            "file_name_suffix": f".{self._format}",
+            "num_shards": self._shards,
+        }
+
+        if self._format == "parquet":
+            return rows | beam.io.WriteToParquet(codec="zstd", **place)
+        return (
+            rows
+            | "Line" >> beam.Map(json_line).with_output_types(str)
+            | beam.io.WriteToText(**place)
+        )
+
+
+class WriteFailed(beam.PTransform):
+    """Writes failed documents to the file `dead_letters.jsonl`, one per line.
+
+    Args:
+        folder: Folder on any file system of Beam.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from tfsum.beam import FailedDocument
+        >>> folder = tempfile.mkdtemp()
+        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        ...     failed = pipeline | beam.Create([FailedDocument("a", "empty", "")])
+        ...     _ = failed | WriteFailed(folder)
+        >>> print(pathlib.Path(folder, "dead_letters.jsonl").read_text(), end="")
+        {"key": "a", "error": "empty", "excerpt": ""}
+    """
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self._prefix = FileSystems.join(folder, FAILED)
+
+    def expand(self, failed: beam.PCollection) -> Any:
+        return (
+            failed
+            | "Line" >> beam.Map(json_line).with_output_types(str)
+            | beam.io.WriteToText(
+                self._prefix, file_name_suffix=".jsonl", num_shards=1, shard_name_template=""
+            )
+        )
+
+
+def json_line(row: Any) -> str:
+    """Formats a row as a JSON object on one line.
+
+    Args:
+        row: Named tuple.
+
+    Returns:
+        JSON text without the end of the line.
+
+    Example:
+        >>> from tfsum.beam import FailedDocument
+        >>> json_line(FailedDocument("a", "empty", ""))
+        '{"key": "a", "error": "empty", "excerpt": ""}'
+    """
+    return json.dumps(row._asdict(), ensure_ascii=False)
+
+
+class Count(beam.PTransform):
+    """Counts elements and passes them on unchanged.
+
+    Args:
+        name: Name of the counter.
+
+    Example:
+        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
+        ...     _ = pipeline | beam.Create(["It rained."]) | Count("texts") | beam.Map(print)
+        It rained.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Count {name}")
+        self._name = name
+
+    def expand(self, elements: beam.PCollection) -> beam.PCollection:
+        counter = Metrics.counter(NAMESPACE, self._name)
+
+        def count(element: Any) -> Any:
+            counter.inc()
+            return element
+
+        return elements | beam.Map(count).with_output_types(elements.element_type)
+
+
+def counted(result: PipelineResult, name: str) -> int:
+    """Reads a counter of `Count` at the end of a pipeline.
+
+    Args:
+        result: Result of a finished pipeline.
+        name: Name of the counter.
+
+    Returns:
+        Number of elements; 0 if there were none.
+
+    Example:
+        >>> pipeline = beam.Pipeline(runner="FnApiRunner")
+        >>> _ = pipeline | beam.Create(["It rained."]) | Count("texts")
+        >>> counted(pipeline.run(), "texts")
+        1
+    """
+    query = MetricsFilter().with_namespace(NAMESPACE).with_name(name)
+    return sum(counter.result for counter in result.metrics().query(query)["counters"])

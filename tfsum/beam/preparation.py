@@ -1,4 +1,4 @@
-"""The preparation of a corpus as a pipeline: the functions of `tfsum.prepare`, a shard a worker."""
+"""Prepares a corpus by a pipeline, with the functions of `tfsum.prepare`."""
 
 import collections
 import functools
@@ -20,36 +20,40 @@ def prepare(
     corpus: str | pathlib.Path,
     out_dir: str | pathlib.Path,
     vocabulary: str | pathlib.Path,
-    task_name: str = "extractive",
+    task_name: str = "bert_sum_ext",
     *,
     runner: str = "DirectRunner",
     pipeline_options: Sequence[str] = (),
     **options: Any,
 ) -> dict[str, int]:
-    """Writes a corpus as records for training by a pipeline; shards, manifest and counts are those of `tfsum.prepare`.
+    """Writes a corpus as training records by a pipeline.
 
-    The corpus and the folder must be where all workers reach them. One worker reads the corpus; each shard is written
-    by one, so that `shards` says how many work at once, and one holds a shard's documents in memory. A second call
-    continues where the first was stopped.
+    Shards, manifest and counts are those of `tfsum.prepare`. All workers must reach the corpus and
+    the folder. One worker reads the corpus. Each shard is written by one worker, which holds its
+    documents in memory, so that `shards` limits the number of workers. A second call continues
+    where the first was stopped.
 
     Args:
-        corpus, out_dir, vocabulary, task_name: see `tfsum.prepare`.
-        runner: name of Beam's runner, see `tfsum.beam.running`.
-        pipeline_options: options of the pipeline and its runner.
-        **options: those of the task's own `prepare`.
+        corpus: Corpus, as for `tfsum.prepare`.
+        out_dir: Folder of the records.
+        vocabulary: Vocabulary, as for `tfsum.prepare`.
+        task_name: Name of the task, as for `tfsum.prepare`.
+        runner: Name of a runner of Beam, as for `tfsum.beam.running`.
+        pipeline_options: Options of the pipeline and its runner.
+        **options: Options of the task's `prepare`.
 
     Returns:
-        The counts of what was written, cut and left out.
+        Counts of what was written, cut and left out.
 
     Raises:
-        DataError: the corpus or the vocabulary cannot be read.
-        Error: an option is unknown or invalid, `out_dir` was prepared with other settings, or the pipeline fails.
+        DataError: The corpus or the vocabulary cannot be read.
+        Error: An option is unknown or invalid, `out_dir` was prepared with other settings, or the
+            pipeline fails.
 
     Example:
-        >>> prepare(
-        ...     "train.jsonl.gz", "records/train", "minilm/vocab.txt", shards=64
-        ... )  # doctest: +SKIP
-        {'documents': 1000, 'sentences': 20000, ...}
+        >>> prepare("no_such_corpus.jsonl", "records", "vocab.txt")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors...
     """
     run = functools.partial(write_shards, runner=runner, pipeline_options=pipeline_options)
     return tfsum.prepare(
@@ -60,21 +64,23 @@ def prepare(
 def write_shards(
     work: ShardWork, runner: str, pipeline_options: Sequence[str]
 ) -> Iterator[tuple[str, dict[str, int]]]:
-    """Writes the shards that are not finished by a pipeline.
+    """Writes the unfinished shards by a pipeline.
 
     Args:
-        work: what is to be written.
-        runner, pipeline_options: see `prepare`.
+        work: Shards to write.
+        runner: Name of a runner of Beam, as for `tfsum.beam.running`.
+        pipeline_options: Options of the pipeline and its runner.
 
     Yields:
-        The path and the counts of each shard.
+        Path and counts of each shard.
 
     Raises:
-        Error: the pipeline fails; the shards that were finished are kept.
+        Error: The pipeline fails; finished shards are kept.
 
     Example:
-        >>> list(write_shards(work, "DirectRunner", []))  # doctest: +SKIP
-        [('records/train/documents-00000-of-00001.tfrecord', {'documents': 1000, ...})]
+        >>> import types
+        >>> list(write_shards(types.SimpleNamespace(names=[]), "DirectRunner", []))
+        []
     """
     shards = [
         shard
@@ -90,6 +96,7 @@ def write_shards(
                 | beam.GroupByKey()
                 | "Write" >> beam.ParDo(_WriteShard(work))
             )
+
     for name in work.names:
         if name not in work.done and (counts := _read_counts(work, name)) is not None:
             yield str(work.folder / name), counts
@@ -97,7 +104,10 @@ def write_shards(
 
 
 def _numbered(_: None, work: ShardWork, shards: list[int]) -> Iterator[tuple[int, tuple[int, Any]]]:
-    """The documents of some shards: (shard, (number, document)); number -1 begins each, also one without documents."""
+    """Yields (shard, (number, document)) for the documents of some shards.
+
+    The number -1 begins each shard, so that one without documents is written too.
+    """
     yield from ((shard, (-1, None)) for shard in shards)
     shard = 0
     for number, document in enumerate(work.documents(collections.Counter())):
@@ -108,7 +118,7 @@ def _numbered(_: None, work: ShardWork, shards: list[int]) -> Iterator[tuple[int
 
 
 class _WriteShard(beam.DoFn):
-    """Writes a shard whole, then its counts beside it, where whoever started the pipeline collects them."""
+    """Writes a shard, then its counts to a file beside it, which `write_shards` collects."""
 
     def __init__(self, work: ShardWork) -> None:
         self._work = work
@@ -118,6 +128,7 @@ class _WriteShard(beam.DoFn):
         shard, numbered = group
         name = self._work.names[shard]
         documents = [document for _, document in sorted(numbered, key=lambda pair: pair[0])[1:]]
+
         if self._writer is None:
             load_tensorflow()
             self._writer = self._work.make_writer()
@@ -132,9 +143,11 @@ def _counts_file(work: ShardWork, name: str) -> pathlib.Path:
 
 
 def _read_counts(work: ShardWork, name: str) -> dict[str, int] | None:
-    """The counts of a shard that a pipeline has written by these settings; None where there is none."""
+    """The counts of a shard that a pipeline wrote with the same settings, or None."""
     file = _counts_file(work, name)
     if not file.is_file() or not (work.folder / name).is_file():
         return None
     settings_hash, counts = json.loads(file.read_text(encoding="utf-8"))
-    return counts if settings_hash == work.settings_hash else None
+    if settings_hash == work.settings_hash:
+        return counts
+    return None

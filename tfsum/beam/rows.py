@@ -1,31 +1,33 @@
-"""Answers as rows with a Beam schema: fields of text, numbers and lists alone, which every sink takes as they are."""
+"""The elements of a collection of documents, texts or pairs of any key and a text, and the rows of
+their answers."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import apache_beam as beam
 
 from tfsum.errors import Error
 
+ROW = 256  # characters that a document adds to a batch besides its text
+EXCERPT = 200  # characters of a failed document that are kept
+
 
 class SummaryRow(NamedTuple):
-    """The answer of an extractive model, see `tfsum.Summary`.
+    """The answer of an extractive model; `tfsum.Summary` as a row.
 
     Attributes:
-        summary: the chosen sentences, joined by a space.
-        sentences: the chosen sentences in the order of the text.
-        scores: the score of each, between 0 and 1.
-        starts: where each begins in the text, in characters.
-        ends: where each ends, exclusive.
-        coverage: share of the text's non-space bytes that the model read.
-        warnings: what the reader of this answer should know.
-        newline: what a new line was taken for.
-        model: NAME/VERSION of the model that answered.
+        summary: Selected sentences, joined by a space.
+        sentences: Selected sentences in the order of the text.
+        scores: Score of each sentence, between 0 and 1.
+        starts: Position of each sentence's first character in the text.
+        ends: Position behind each sentence's last character.
+        coverage: Share of the text's non-space bytes that the model read.
+        warnings: Warnings for the reader of the answer.
+        newline: Meaning of a new line in the text.
+        model: NAME/VERSION of the model.
 
     Example:
-        >>> SummaryRow(
-        ...     "It rained.", ["It rained."], [0.9], [0], [10], 1.0, [], "sentence", "news/1"
-        ... ).starts
+        >>> texts = ["It rained."]
+        >>> SummaryRow(texts[0], texts, [0.9], [0], [10], 1.0, [], "sentence", "news/1").starts
         [0]
     """
 
@@ -41,15 +43,15 @@ class SummaryRow(NamedTuple):
 
 
 class GeneratedRow(NamedTuple):
-    """The answer of an abstractive model, see `tfsum.Generated`.
+    """The answer of an abstractive model; `tfsum.Generated` as a row.
 
     Attributes:
-        summary: the generated text.
-        log_probability: of the answer; closer to 0 is more certain.
-        coverage: share of the text's non-space bytes that the model read.
-        ended: False if the answer was cut at the maximum length.
-        warnings: what the reader of this answer should know.
-        model: NAME/VERSION of the model that answered.
+        summary: Generated text.
+        log_probability: Log-probability of the answer; closer to 0 is more certain.
+        coverage: Share of the text's non-space bytes that the model read.
+        ended: Whether the answer ended before the maximum length.
+        warnings: Warnings for the reader of the answer.
+        model: NAME/VERSION of the model.
 
     Example:
         >>> GeneratedRow("Il pleut.", -0.5, 1.0, True, [], "en_fr/1").summary
@@ -65,16 +67,16 @@ class GeneratedRow(NamedTuple):
 
 
 class ClassifiedRow(NamedTuple):
-    """The answer of a classifier, see `tfsum.Classified`.
+    """The answer of a classifier; `tfsum.Classified` as a row.
 
     Attributes:
-        label: the most probable label.
-        probability: of that label.
-        labels: all labels.
-        probabilities: of each.
-        coverage: share of the text that the model read.
-        warnings: what the reader of this answer should know.
-        model: NAME/VERSION of the model that answered.
+        label: Most probable label.
+        probability: Probability of the most probable label.
+        labels: All labels.
+        probabilities: Probabilities of all labels.
+        coverage: Share of the text that the model read.
+        warnings: Warnings for the reader of the answer.
+        model: NAME/VERSION of the model.
 
     Example:
         >>> ClassifiedRow("fire", 0.9, ["fire", "none"], [0.9, 0.1], 1.0, [], "tweets/1").label
@@ -91,12 +93,12 @@ class ClassifiedRow(NamedTuple):
 
 
 class FailedDocument(NamedTuple):
-    """A line of the dead-letter output: a document without an answer.
+    """A row of the dead-letter output: a document without an answer.
 
     Attributes:
-        key: of the document; empty if it has none.
-        error: why there is no answer.
-        excerpt: the first characters of what was found, so that a document without a key is found again.
+        key: Key of the document; empty if it has none.
+        error: Reason why there is no answer.
+        excerpt: First characters of the document, by which it can be found.
 
     Example:
         >>> FailedDocument("", "found int, expected str", "7").error
@@ -111,44 +113,16 @@ class FailedDocument(NamedTuple):
 Row = SummaryRow | GeneratedRow | ClassifiedRow
 
 
-class KeyedSummaryRow(NamedTuple):
-    """A `SummaryRow` with the key of its document, as it is written to files.
-
-    Example:
-        >>> KeyedSummaryRow._fields[:2]
-        ('key', 'summary')
-    """
-
-    key: str
-    summary: str
-    sentences: list[str]
-    scores: list[float]
-    starts: list[int]
-    ends: list[int]
-    coverage: float
-    warnings: list[str]
-    newline: str
-    model: str
-
-
-class KeyedGeneratedRow(NamedTuple):
-    """A `GeneratedRow` with the key of its document, as it is written to files.
-
-    Example:
-        >>> KeyedGeneratedRow._fields[:2]
-        ('key', 'summary')
-    """
-
-    key: str
-    summary: str
-    log_probability: float
-    coverage: float
-    ended: bool
-    warnings: list[str]
-    model: str
-
-
-# Row -> the same with a key.
+# The same rows with the keys of their documents, as they are written to files. Beam pickles a type
+# by its name, so that each needs one here.
+KeyedSummaryRow = NamedTuple(
+    "KeyedSummaryRow",
+    [("key", str), *SummaryRow.__annotations__.items()],  # type: ignore[misc]
+)
+KeyedGeneratedRow = NamedTuple(
+    "KeyedGeneratedRow",
+    [("key", str), *GeneratedRow.__annotations__.items()],  # type: ignore[misc]
+)
 KEYED: dict[type, type] = {SummaryRow: KeyedSummaryRow, GeneratedRow: KeyedGeneratedRow}
 
 for row_type in (SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument, *KEYED.values()):
@@ -156,69 +130,173 @@ for row_type in (SummaryRow, GeneratedRow, ClassifiedRow, FailedDocument, *KEYED
 
 
 def row_of(result: Any, model: str) -> Row:
-    """The row of a result of `tfsum.load()`.
+    """Converts a result of `tfsum.load()` to a row.
 
     Args:
-        result: a `tfsum.Summary`, `tfsum.Generated` or `tfsum.Classified`.
-        model: NAME/VERSION of the model that answered.
+        result: `tfsum.Summary`, `tfsum.Generated` or `tfsum.Classified`.
+        model: NAME/VERSION of the model.
+
+    Returns:
+        The row for this class of results.
 
     Raises:
-        Error: it is none of them.
+        Error: The result is of another class.
 
     Example:
         >>> import tfsum
         >>> row_of(tfsum.Generated("Il pleut.", -0.5, 1.0, True, []), "en_fr/1").log_probability
         -0.5
     """
-    kind = type(result).__name__
-    if kind not in _ROWS:
-        raise Error(
-            f"the model answers with {kind}, which has no row; expected one of {', '.join(_ROWS)}: give "
-            "the folder of an extractive or abstractive model or of a classifier"
+    match type(result).__name__:
+        case "Summary":
+            return SummaryRow(
+                result.summary,
+                list(result.sentences),
+                list(result.scores),
+                [start for start, _ in result.offsets],
+                [end for _, end in result.offsets],
+                result.coverage,
+                list(result.warnings),
+                result.newline,
+                model,
+            )
+        case "Generated":
+            return GeneratedRow(
+                result.summary,
+                result.log_probability,
+                result.coverage,
+                result.ended,
+                list(result.warnings),
+                model,
+            )
+        case "Classified":
+            return ClassifiedRow(
+                result.label,
+                result.probability,
+                list(result.probabilities),
+                list(result.probabilities.values()),
+                result.coverage,
+                list(result.warnings),
+                model,
+            )
+        case kind:
+            raise Error(
+                f"the model answers with {kind}, which has no row; expected one of Summary,"
+                " Generated, Classified: give the folder of an extractive or abstractive model or"
+                " of a classifier"
+            )
+
+
+def is_pair(element: Any) -> bool:
+    """Whether an element has a key: a pair, of which the text is the second.
+
+    Args:
+        element: Text, or pair (key, text).
+
+    Example:
+        >>> is_pair(("a.txt", "It rained.")), is_pair("It rained.")
+        (True, False)
+    """
+    return isinstance(element, tuple) and len(element) == 2
+
+
+def split(element: Any) -> tuple[Any, Any]:
+    """Key and text of an element; the key of a text alone is None.
+
+    Args:
+        element: Text, or pair (key, text).
+
+    Example:
+        >>> split(("a.txt", "It rained.")), split("It rained.")
+        (('a.txt', 'It rained.'), (None, 'It rained.'))
+    """
+    if is_pair(element):
+        return element
+    return None, element
+
+
+def size_of(element: Any) -> int:
+    """Counts the characters that an element adds to a batch.
+
+    Args:
+        element: Any element of the collection.
+
+    Returns:
+        Number of characters of the text plus `ROW`.
+
+    Example:
+        >>> size_of(("a.txt", "It rained.")), size_of(None)
+        (266, 256)
+    """
+    _, text = split(element)
+    return ROW + (len(text) if isinstance(text, str | bytes) else 0)
+
+
+def refusal(element: Any, max_characters: int) -> str | None:
+    """Checks whether a model can answer an element.
+
+    Args:
+        element: Any element of the collection.
+        max_characters: Largest number of characters of a document.
+
+    Returns:
+        The reason why not, or None.
+
+    Example:
+        >>> refusal("It rained.", 100)
+        >>> refusal(("a.txt", b"It rained."), 100)
+        'found bytes, expected a text (str); decode it first'
+        >>> refusal("It rained.", 5)  # doctest: +ELLIPSIS
+        'the document has 10 characters, and 5 are allowed (max_characters); ...'
+    """
+    _, text = split(element)
+
+    if isinstance(text, bytes | bytearray):
+        return "found bytes, expected a text (str); decode it first"
+    if not isinstance(text, str):
+        return f"found {type(text).__name__}, expected a text (str), or a pair of a key and a text"
+    if len(text) > max_characters:
+        return (
+            f"the document has {len(text)} characters, and {max_characters} are allowed"
+            " (max_characters); divide it, or raise the limit"
         )
-    return _ROWS[kind](result, model)
+    if not text.strip():
+        return "the document is empty; expected a text with a sentence"
+
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        return (
+            f"not UTF-8: character {error.start + 1} is {text[error.start]!r}, half of a pair that"
+            " UTF-8 cannot hold; read the file in its own encoding"
+        )
+
+    return None
 
 
-def _summary_row(result: Any, model: str) -> SummaryRow:
-    starts, ends = [start for start, _ in result.offsets], [end for _, end in result.offsets]
-    return SummaryRow(
-        result.summary,
-        list(result.sentences),
-        list(result.scores),
-        starts,
-        ends,
-        result.coverage,
-        list(result.warnings),
-        result.newline,
-        model,
+def failed(key: Any, error: str, document: Any) -> FailedDocument:
+    """Makes the row of a document for the dead-letter output.
+
+    Args:
+        key: Key of the document, or None.
+        error: Reason why there is no answer.
+        document: Text of the document, or whatever is in its place.
+
+    Returns:
+        The row, with an excerpt of the document.
+
+    Example:
+        >>> failed(None, "found bytes", b"\\xff")
+        FailedDocument(key='', error='found bytes', excerpt="b'\\\\xff'")
+    """
+    excerpt = document
+    if isinstance(document, str | bytes | bytearray):
+        excerpt = document[:EXCERPT]
+    if not isinstance(document, str):
+        excerpt = repr(excerpt)[:EXCERPT]
+
+    texts = ("" if key is None else str(key), error, excerpt)
+    # escape what UTF-8 cannot encode
+    return FailedDocument(
+        *(text.encode("utf-8", "backslashreplace").decode("utf-8") for text in texts)
     )
-
-
-def _generated_row(result: Any, model: str) -> GeneratedRow:
-    return GeneratedRow(
-        result.summary,
-        result.log_probability,
-        result.coverage,
-        result.ended,
-        list(result.warnings),
-        model,
-    )
-
-
-def _classified_row(result: Any, model: str) -> ClassifiedRow:
-    return ClassifiedRow(
-        result.label,
-        result.probability,
-        list(result.probabilities),
-        list(result.probabilities.values()),
-        result.coverage,
-        list(result.warnings),
-        model,
-    )
-
-
-_ROWS: dict[str, Callable[[Any, str], Row]] = {
-    "Summary": _summary_row,
-    "Generated": _generated_row,
-    "Classified": _classified_row,
-}

@@ -1,6 +1,10 @@
 """Runs a pipeline on a runner until it ends."""
 
 import contextlib
+import os
+import pathlib
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 
 import apache_beam as beam
@@ -8,12 +12,12 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.runner import PipelineResult
 
-from tfsum.beam.worker_processes import ending_together
 from tfsum.errors import Error
 
+ENDED = "Worker subprocess exited"  # in Beam's error, in the thread that waits for the process
 WORKER_ENDED = (
-    " A worker process ended, perhaps for want of memory; nothing of this run is in the output: run it "
-    "again, with fewer processes if so"
+    " A worker process ended, perhaps for want of memory; nothing of this run is in the output: run"
+    " it again, with fewer processes if so"
 )
 
 
@@ -21,19 +25,19 @@ WORKER_ENDED = (
 def running(
     runner: str, options: Sequence[str], results: list[PipelineResult]
 ) -> Iterator[beam.Pipeline]:
-    """Runs the pipeline that the block builds; waits until it is done.
+    """Context manager that runs the pipeline built in its block, and waits until it is done.
 
     Args:
-        runner: name of Beam's runner. "DirectRunner" is the one of this process ("FnApiRunner"): what Beam calls so
-            would first download a program, the Prism runner.
-        options: options of the pipeline, such as "--direct_num_workers=2".
-        results: gets the result, with the metrics.
+        runner: Name of a runner of Beam. "DirectRunner" means the runner of this process
+            ("FnApiRunner"), since Beam's own DirectRunner first downloads a program (Prism).
+        options: Options of the pipeline, such as "--direct_num_workers=2".
+        results: List to which the result of the pipeline is appended.
 
     Yields:
         The pipeline.
 
     Raises:
-        Error: the DirectRunner does not know an option, or the pipeline fails. Other runners know options of their own.
+        Error: An option is unknown to the DirectRunner, or the pipeline fails.
 
     Example:
         >>> results = []
@@ -43,32 +47,35 @@ def running(
         >>> results[0].state
         'DONE'
     """
-    # Of later options of one name the last counts: a worker of its own process says no more than this one.
+    # Worker processes log as little as this one; the last of several equal options counts.
     options = ["--default_sdk_harness_log_level=WARNING", *options]
     if runner == "DirectRunner" and (unknown := _unknown(options)):
         raise Error(
             f"{', '.join(unknown)}: no option of Beam; expected such as --direct_num_workers=2"
         )
+
+    name = {"DirectRunner": "FnApiRunner"}.get(runner, runner)
     try:
-        pipeline = beam.Pipeline(
-            "FnApiRunner" if runner == "DirectRunner" else runner, PipelineOptions(options)
-        )
+        pipeline = beam.Pipeline(name, PipelineOptions(options))
     except ValueError as error:
         raise Error(f"--runner {runner}: {error}") from None
     yield pipeline
+
     try:
         with ending_together():
             result = pipeline.run()
             result.wait_until_finish()
     except Exception as error:  # of any library that a step uses
         lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-        more = WORKER_ENDED if lines[-1].startswith("Channel closed") else ""
-        raise Error(f"the pipeline failed: {lines[-1]}{more}") from error
+        reason = lines[-1]
+        if reason.startswith("Channel closed"):
+            reason += WORKER_ENDED
+        raise Error(f"the pipeline failed: {reason}") from error
     results.append(result)
 
 
 def _unknown(options: Sequence[str]) -> list[str]:
-    """The options that Beam does not know; it would leave them out with a line in the log."""
+    """The options that Beam does not know, which it would ignore with a line in the log."""
     every, known = (
         PipelineOptions(options).get_all_options(drop_default=True, retain_unknown_options=retain)
         for retain in (True, False)
@@ -78,13 +85,13 @@ def _unknown(options: Sequence[str]) -> list[str]:
 
 @contextlib.contextmanager
 def file_errors(place: str) -> Iterator[None]:
-    """Makes an `Error` of what Beam's file systems raise in the block.
+    """Context manager that turns the errors of Beam's file systems into an `Error`.
 
     Args:
-        place: the files, for the message.
+        place: Files, for the error message.
 
     Raises:
-        Error: they cannot be reached.
+        Error: The files cannot be reached.
 
     Example:
         >>> with file_errors("docs/*"):
@@ -95,8 +102,61 @@ def file_errors(place: str) -> Iterator[None]:
     """
     try:
         yield
-    except (
-        BeamIOError,
-        ValueError,
-    ) as error:  # ValueError: of a scheme whose extra of Beam is not installed
+    except (BeamIOError, ValueError) as error:
+        # a ValueError comes from a scheme whose extra of Beam is not installed
         raise Error(f"{place}: {error}") from error
+
+
+@contextlib.contextmanager
+def ending_together() -> Iterator[None]:
+    """Context manager that ends all worker processes when one fails.
+
+    Beam itself would fail only when the others have done their share of the documents. Processes
+    are found in /proc, which only Linux has.
+
+    Yields:
+        None.
+
+    Example:
+        >>> with ending_together():
+        ...     pass
+    """
+    previous_hook = threading.excepthook
+
+    def hook(arguments: threading.ExceptHookArgs) -> None:
+        previous_hook(arguments)
+        if ENDED in str(arguments.exc_value):
+            for process in descendants(os.getpid()):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = previous_hook
+
+
+def descendants(process: int) -> list[int]:
+    """Lists the child processes of a process, their children and so on.
+
+    Args:
+        process: Id of the process.
+
+    Returns:
+        Ids of the processes; none if there is no /proc.
+
+    Example:
+        >>> descendants(-1)
+        []
+    """
+    children: dict[int, list[int]] = {}
+    for status in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # a process has ended
+            parent = int(status.read_text().rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(status.parent.name))
+
+    ids = list(children.get(process, []))
+    for child in ids:  # grows while it is read
+        ids += children.get(child, [])
+    return ids

@@ -1,9 +1,11 @@
-"""A handler of exported models for Beam's RunInference."""
+"""Answers documents by an exported model inside Beam's RunInference."""
 
+import functools
 import hashlib
 import logging
 import os
 import pathlib
+import re
 import time
 import urllib.parse
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,45 +14,115 @@ from typing import Any
 from apache_beam.metrics import Metrics
 from apache_beam.ml.inference.base import ModelHandler, PredictionResult
 
-from tfsum.beam.elements import failed, key_of, refusal, size_of, text_of
-from tfsum.beam.rows import Row
-from tfsum.beam.shared_model import SharedModel
-from tfsum.errors import Error
+import tfsum
+from tfsum.beam.rows import Row, failed, refusal, row_of, size_of, split
+from tfsum.errors import Error, ExportError
 from tfsum.quiet_tensorflow import load_tensorflow
 
-NAMESPACE = "tfsum"  # of the metrics
+NAMESPACE = "tfsum"  # namespace of the metrics
 BATCH_CHARACTERS = 1 << 18
 MAX_CHARACTERS = 1_000_000  # as in ServerSettings
-UPDATE = "tfsum-update-"  # begins the id of a newer model, see `update_id`
-LONGEST_NAME = 200  # of a file on most file systems 255, and Beam adds to it
+UPDATE = "tfsum-update-"  # prefix of the ids of `update_id`
+LONGEST_NAME = 200  # file names have 255 characters on most file systems, and Beam adds some
+LONGEST_REASON = 500  # characters of an error that are kept
+WARM_UP = (
+    "It rained. The bridge was closed on Monday.",
+    "The bridge was closed on Monday. It rained. " * 100,
+)
+
+
+class SharedModel:
+    """A loaded model that threads and processes share.
+
+    Its arguments and answers are plain Python objects, which can be sent between processes.
+
+    Args:
+        path: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`; None for the shipped
+            extractive model.
+        kind: Required kind, such as "extractive"; None accepts any kind.
+        options: Options of the call, such as {"sentences": 3}.
+
+    Raises:
+        ExportError: The model does not exist, is corrupt or is of another kind.
+        Error: An option is invalid.
+
+    Example:
+        >>> model = SharedModel(None, "extractive", {"sentences": 1})
+        >>> row, error = model.answers(["The bridge was closed on Monday. It rained.", None])
+        >>> row.summary
+        'The bridge was closed on Monday.'
+        >>> error
+        'Error: texts[0] is NoneType; expected str (decode bytes first)'
+    """
+
+    def __init__(
+        self, path: str | pathlib.Path | None, kind: str | None, options: dict[str, Any]
+    ) -> None:
+        model = tfsum.load(path)
+        if kind is not None and model.description["kind"] != kind:
+            raise ExportError(
+                f"{model.path}: its kind is {model.description['kind']!r}, expected {kind!r}; the "
+                "transforms are Summarize for extractive models, Generate for abstractive ones and "
+                "Classify for classifiers"
+            )
+
+        self._name = "/".join(model.path.parts[-2:])
+        self._call = functools.partial(model, **options)
+        for text in WARM_UP:  # one window, and several
+            self._call([text])
+
+    def answers(self, texts: Sequence[str]) -> list[Row | str]:
+        """Answers texts one by one if they fail together.
+
+        Args:
+            texts: Any number of texts.
+
+        Returns:
+            A row for each text, or its error as a str.
+        """
+        try:
+            return [row_of(result, self._name) for result in self._call(list(texts))]
+        except Exception as error:
+            if len(texts) == 1:
+                # the reason is in the last line of TensorFlow's message that is not indented
+                lines = re.findall(r"^\S.*", str(error), re.MULTILINE) or [""]
+                return [f"{type(error).__name__}: {lines[-1][:LONGEST_REASON]}"]
+
+        # at least one text failed: answer the halves apart
+        middle = len(texts) // 2
+        return self.answers(texts[:middle]) + self.answers(texts[middle:])
 
 
 class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
     """Answers documents by an exported model inside `RunInference`.
 
-    A document is a str, or a pair of any key and a str. The answer is a `PredictionResult` whose `inference` is a
-    row, such as `SummaryRow`, or a `FailedDocument`: one document that fails never takes its batch with it. The model
-    is loaded once a machine and shared by the processes there; it is warmed up before its first batch.
+    A document is a str, or a pair of any key and a str. The answer is a `PredictionResult` whose
+    `inference` is a row, such as `SummaryRow`, or a `FailedDocument`; the other documents of its
+    batch are answered. The model is loaded and warmed up once on each machine, and shared by its
+    processes.
 
-    Metrics in the namespace "tfsum": the counters `documents`, `characters`, `failures`, `model_update_failures`; the
-    distributions `batch_documents`, `batch_characters`, `batch_milliseconds`. RunInference adds its own.
+    Metrics in the namespace "tfsum": the counters `documents`, `characters`, `failures`,
+    `model_update_failures`; the distributions `batch_documents`, `batch_characters`,
+    `batch_milliseconds`. RunInference adds its own.
 
     Args:
-        model: folder of the exported model, `.../NAME/VERSION` or `.../NAME` for its newest version, here and on each
-            worker under the same absolute path; the shipped extractive model by default.
-        kind: what the model must be: "extractive", "abstractive" or "classifier"; None takes any.
-        batch_characters: characters of a batch, about; a document costs 256 at least.
-        max_characters: a longer document is not read and fails.
-        **options: of the model's call, such as `sentences`.
+        model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME` for its newest
+            version, with the same absolute path here and on each worker; the shipped extractive
+            model by default.
+        kind: Required kind: "extractive", "abstractive" or "classifier"; None accepts any kind.
+        batch_characters: Approximate number of characters of a batch; each document counts 256
+            more than its characters.
+        max_characters: Largest number of characters of a document; longer documents fail.
+        **options: Options of the model's call, such as `sentences`.
 
     Example:
         >>> import apache_beam as beam
         >>> from apache_beam.ml.inference.base import RunInference
-        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:  # doctest: +SKIP
+        >>> with beam.Pipeline(runner="FnApiRunner") as pipeline:
         ...     texts = pipeline | beam.Create(["The bridge was closed on Monday. It rained."])
         ...     answers = texts | RunInference(SavedModelHandler(sentences=1))
-        >>> SavedModelHandler(sentences=1).batch_elements_kwargs()["max_batch_size"]
-        262144
+        ...     _ = answers | beam.Map(lambda answer: print(answer.inference.summary))
+        The bridge was closed on Monday.
     """
 
     def __init__(
@@ -62,26 +134,27 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         max_characters: int = MAX_CHARACTERS,
         **options: Any,
     ) -> None:
-        for name, value in (
-            ("batch_characters", batch_characters),
-            ("max_characters", max_characters),
-        ):
+        sizes = {"batch_characters": batch_characters, "max_characters": max_characters}
+        for name, value in sizes.items():
             if value < 1:
                 raise Error(f"{name} is {value}; expected 1 or more")
+
         super().__init__()
-        self._path = None if model is None else _settled(model)
+        self._path = None if model is None else _version_folder(model)
         self._update: str | None = None
         self._kind, self._options = kind, options
         self._batch_characters, self._max_characters = batch_characters, max_characters
 
     def load_model(self) -> SharedModel:
-        """Loads the model and warms it up; a newer one that cannot be loaded leaves the pipeline with the first."""
+        """Loads the model and warms it up.
+
+        If a newer model cannot be loaded, the pipeline goes on with the first one.
+        """
         if self._update is not None:
             try:
                 return SharedModel(self._update, self._kind, self._options)
-            except (
-                Exception
-            ) as error:  # a model that is broken may raise anything as it is warmed up
+            except Exception as error:
+                # a broken model can raise any error when it is warmed up
                 logging.warning(
                     "tfsum: %s; the pipeline continues with %s",
                     error,
@@ -91,32 +164,34 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         return SharedModel(self._path, self._kind, self._options)
 
     def update_model_path(self, model_path: str | None = None) -> None:
-        """Takes another model from the next loading on.
+        """Sets the model that is loaded next.
 
         Args:
-            model_path: its folder, or the file saved_model.pb in it, which `WatchFilePattern` finds; or what
-                `update_id` made of it. None or "" changes nothing.
+            model_path: Folder of the model, the file saved_model.pb in it, which `WatchFilePattern`
+                finds, or a result of `update_id`; None or "" changes nothing.
         """
-        if model_path:
-            if model_path.startswith(UPDATE):
-                model_path = urllib.parse.unquote(model_path.removeprefix(UPDATE).partition("-")[2])
-            self._update = model_path.removesuffix("/saved_model.pb")
+        if not model_path:
+            return
+        if model_path.startswith(UPDATE):
+            model_path = urllib.parse.unquote(model_path.removeprefix(UPDATE).partition("-")[2])
+        self._update = model_path.removesuffix("/saved_model.pb")
 
     def update_id(self, model_path: str) -> str:
-        """The id by which Beam may know a newer model.
+        """Makes the id by which Beam knows a newer model.
 
-        Beam takes the id of an update for the name of a file in a temporary folder and shares the model of one id
-        among all steps of a machine: a path would be outside of that folder, and two steps with other options would get
-        the model of the first.
+        Beam uses the id as the name of a file in a temporary folder, and shares the model of an id
+        among all steps of a machine. Therefore the id must be no path, and differ between steps
+        with different options.
 
         Args:
-            model_path: see `update_model_path`; "" stays so, it is the first of `WatchFilePattern`.
+            model_path: Folder of the model, or the file saved_model.pb in it; "", the first update
+                of `WatchFilePattern`, is returned unchanged.
 
         Returns:
-            a file name that holds the path and a hash of the kind and the options.
+            A file name with the path and a hash of the kind and the options.
 
         Raises:
-            Error: the path is too long for a file name.
+            Error: The path is too long for a file name.
 
         Example:
             >>> SavedModelHandler("/models/news/1").update_id("/models/news/2").rpartition("-")[2]
@@ -124,16 +199,17 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         """
         if not model_path:
             return model_path
-        call = hashlib.sha256(
-            repr((self._kind, sorted(self._options.items()))).encode()
-        ).hexdigest()[:8]
-        found = f"{UPDATE}{call}-{urllib.parse.quote(model_path, safe='')}"
-        if len(found) > LONGEST_NAME:
+
+        call = repr((self._kind, sorted(self._options.items()))).encode()
+        call_hash = hashlib.sha256(call).hexdigest()[:8]
+        update_id = f"{UPDATE}{call_hash}-{urllib.parse.quote(model_path, safe='')}"
+        if len(update_id) > LONGEST_NAME:
             raise Error(
-                f"{model_path}: the path of a newer model, its special characters escaped, has {len(found)} "
-                f"characters; expected {LONGEST_NAME} at most: choose a shorter folder"
+                f"{model_path}: the path of a newer model, its special characters escaped, has"
+                f" {len(update_id)} characters; expected {LONGEST_NAME} at most: choose a shorter"
+                " folder"
             )
-        return found
+        return update_id
 
     def run_inference(
         self, batch: Sequence[Any], model: SharedModel, inference_args: dict[str, Any] | None = None
@@ -141,41 +217,47 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         """Answers a batch.
 
         Args:
-            batch: documents, each a str or a pair of a key and a str.
-            model: what `load_model` returned.
-            inference_args: none are known; the options are those of the handler.
+            batch: Documents, each a str or a pair of a key and a str.
+            model: Result of `load_model`.
+            inference_args: None; the handler has the options.
 
         Returns:
-            A `PredictionResult` for each, in the same order.
+            A `PredictionResult` for each document, in the same order.
         """
         begin = time.monotonic()
         errors = [refusal(element, self._max_characters) for element in batch]
-        texts = [text_of(element) for element, error in zip(batch, errors) if error is None]
-        answers = iter(model.answers(texts) if texts else [])
-        found = [next(answers) if error is None else error for error in errors]
+        texts = [split(element)[1] for element, error in zip(batch, errors) if error is None]
+        rows = iter(model.answers(texts) if texts else [])
+        answers = [error or next(rows) for error in errors]
         if batch:  # Beam gives an empty one before a document that is larger than a batch
-            _count(found, sum(map(len, texts)), time.monotonic() - begin)
-        return [
-            PredictionResult(element, failed(key_of(element), answer, text_of(element)))
-            if isinstance(answer, str)
-            else PredictionResult(element, answer, answer.model)
-            for element, answer in zip(batch, found)
-        ]
+            _count(answers, sum(map(len, texts)), time.monotonic() - begin)
+
+        results = []
+        for element, answer in zip(batch, answers):
+            if isinstance(answer, str):
+                key, text = split(element)
+                results.append(PredictionResult(element, failed(key, answer, text)))
+            else:
+                results.append(PredictionResult(element, answer, answer.model))
+        return results
 
     def validate_inference_args(self, inference_args: dict[str, Any] | None) -> None:
-        """Refuses arguments: the options are those of the handler.
+        """Rejects arguments, since the handler has the options.
+
+        Args:
+            inference_args: None or an empty dict.
 
         Raises:
-            Error: there are some.
+            Error: There are arguments.
         """
         if inference_args:
             raise Error(
-                f"inference_args has {', '.join(inference_args)}; expected none: give options of the call to "
-                "SavedModelHandler"
+                f"inference_args has {', '.join(inference_args)}; expected none: give options of"
+                " the call to SavedModelHandler"
             )
 
     def batch_elements_kwargs(self) -> Mapping[str, Any]:
-        """Batches by characters."""
+        """Returns the arguments of `BatchElements`, which make batches by characters."""
         return {
             "min_batch_size": self._batch_characters,
             "max_batch_size": self._batch_characters,
@@ -183,20 +265,25 @@ class SavedModelHandler(ModelHandler[Any, PredictionResult, SharedModel]):
         }
 
     def get_num_bytes(self, batch: Sequence[Any]) -> int:
-        """Characters of a batch."""
+        """Counts the characters of a batch.
+
+        Args:
+            batch: Documents, each a str or a pair of a key and a str.
+        """
         return sum(map(size_of, batch))
 
     def share_model_across_processes(self) -> bool:
-        """The processes of a machine share one model."""
+        """Returns True: the processes of a machine share one model."""
         return True
 
 
-def _settled(model: str | pathlib.Path) -> str:
-    """The absolute folder with its version: a new one that comes while the pipeline runs is not mixed in."""
+def _version_folder(model: str | pathlib.Path) -> str:
+    """The absolute folder of today's newest version, which all workers use."""
     if "://" in str(model):
         raise Error(
-            f"{model}: a model is read from a worker's own disk; expected a folder that is here and on each "
-            "worker under the same absolute path: copy it here, and into the workers' container"
+            f"{model}: a model is read from a worker's own disk; expected a folder that is here and"
+            " on each worker under the same absolute path: copy it here, and into the workers'"
+            " container"
         )
     load_tensorflow()
     from tfsum.inference.saved_model import newest
@@ -204,11 +291,11 @@ def _settled(model: str | pathlib.Path) -> str:
     return os.path.abspath(newest(model))
 
 
-def _count(found: Sequence[Row | str], characters: int, seconds: float) -> None:
+def _count(answers: Sequence[Row | str], characters: int, seconds: float) -> None:
     """Updates the metrics by a batch."""
-    Metrics.counter(NAMESPACE, "documents").inc(len(found))
+    Metrics.counter(NAMESPACE, "documents").inc(len(answers))
     Metrics.counter(NAMESPACE, "characters").inc(characters)
-    Metrics.counter(NAMESPACE, "failures").inc(sum(isinstance(answer, str) for answer in found))
-    Metrics.distribution(NAMESPACE, "batch_documents").update(len(found))
+    Metrics.counter(NAMESPACE, "failures").inc(sum(isinstance(answer, str) for answer in answers))
+    Metrics.distribution(NAMESPACE, "batch_documents").update(len(answers))
     Metrics.distribution(NAMESPACE, "batch_characters").update(characters)
     Metrics.distribution(NAMESPACE, "batch_milliseconds").update(round(seconds * 1000))

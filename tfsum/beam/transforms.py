@@ -1,4 +1,4 @@
-"""Transforms of documents into answers: `Summarize`, `Generate` and `Classify`."""
+"""Answers collections of documents: `Summarize`, `Generate` and `Classify`."""
 
 import pathlib
 from collections.abc import Iterator
@@ -8,26 +8,26 @@ import apache_beam as beam
 from apache_beam.ml.inference.base import ModelMetadata, PredictionResult, RunInference
 from apache_beam.typehints import typehints
 
-from tfsum.beam.elements import is_pair
-from tfsum.beam.rows import ClassifiedRow, FailedDocument, GeneratedRow, SummaryRow
+from tfsum.beam.rows import ClassifiedRow, FailedDocument, GeneratedRow, SummaryRow, is_pair
 from tfsum.beam.saved_model_handler import BATCH_CHARACTERS, MAX_CHARACTERS, SavedModelHandler
 
 ANSWERS, FAILED = "answers", "failed"
 
 
 class _Answer(beam.PTransform):
-    """From documents to the answers of a model of one kind, and the documents that failed."""
+    """Answers documents by a model of one kind, and separates those that failed."""
 
     kind: str
     row: type
+    call_options: dict[str, Any] = {}  # noqa: RUF012
 
     def __init__(
         self,
         model: str | pathlib.Path | None,
-        model_updates: beam.PCollection | None,
-        batch_characters: int,
-        max_characters: int,
-        **options: Any,
+        *,
+        model_updates: beam.PCollection | None = None,
+        batch_characters: int = BATCH_CHARACTERS,
+        max_characters: int = MAX_CHARACTERS,
     ) -> None:
         super().__init__()
         self._updates = model_updates
@@ -36,7 +36,7 @@ class _Answer(beam.PTransform):
             kind=self.kind,
             batch_characters=batch_characters,
             max_characters=max_characters,
-            **options,
+            **self.call_options,
         )
 
     def expand(self, documents: beam.PCollection) -> Any:
@@ -45,48 +45,52 @@ class _Answer(beam.PTransform):
             updates |= "Name updates" >> beam.Map(
                 lambda update: ModelMetadata(update_id(update.model_id), update.model_name)
             )
+
         results = documents | RunInference(self._handler, model_metadata_pcoll=updates)
-        parted = results | "Part" >> beam.ParDo(_Part()).with_outputs(FAILED, main=ANSWERS)
-        parted.answers.element_type = _answer_type(documents.element_type, self.row)
-        parted.failed.element_type = FailedDocument
-        return parted
+        outputs = results | "Separate" >> beam.ParDo(_Separate()).with_outputs(FAILED, main=ANSWERS)
+        outputs.answers.element_type = _answer_type(documents.element_type, self.row)
+        outputs.failed.element_type = FailedDocument
+        return outputs
 
 
-class _Part(beam.DoFn):
-    """Answers, with the key of the document if it has one, and failed documents apart."""
+class _Separate(beam.DoFn):
+    """Yields answers, with the key of the document if it has one, and tags failed documents."""
 
     def process(self, result: PredictionResult) -> Iterator[Any]:
         if isinstance(result.inference, FailedDocument):
             yield beam.pvalue.TaggedOutput(FAILED, result.inference)
+        elif is_pair(result.example):
+            yield result.example[0], result.inference
         else:
-            yield (
-                (result.example[0], result.inference)
-                if is_pair(result.example)
-                else result.inference
-            )
+            yield result.inference
 
 
-def _answer_type(given: Any, row: type) -> Any:
-    """The type of the answers: pairs where the documents are pairs, and unknown where that is."""
-    if isinstance(given, typehints.TupleConstraint) and len(given.tuple_types) == 2:
-        return typehints.Tuple[given.tuple_types[0], row]
-    return row if given is str else typehints.Any
+def _answer_type(document_type: Any, row: type) -> Any:
+    """The type of the answers to documents: rows, pairs of a key and a row, or unknown."""
+    if isinstance(document_type, typehints.TupleConstraint) and len(document_type.tuple_types) == 2:
+        return typehints.Tuple[document_type.tuple_types[0], row]
+    if document_type is str:
+        return row
+    return typehints.Any
 
 
 class Summarize(_Answer):
     """Summarizes documents with an exported extractive model.
 
-    From `str` or `(key, str)` to `SummaryRow` or `(key, SummaryRow)`. Gives two collections, `answers` and `failed`:
-    each document is in one of them, the failed ones as `FailedDocument` with key and error.
+    Documents are `str` or `(key, str)`. The transform returns two collections: `answers`, with
+    `SummaryRow` or `(key, SummaryRow)`, and `failed`, with a `FailedDocument` for each document
+    that has no answer.
 
     Args:
-        model: folder of the exported model, `.../NAME/VERSION` or `.../NAME`; the shipped one by default.
-        sentences: the most sentences of a summary.
-        block_trigrams, newline: see `tfsum.Summarizer`.
-        model_updates: a collection of `ModelMetadata`, such as that of `WatchFilePattern`: each replaces the model
-            while the pipeline runs.
-        batch_characters: characters of a batch, about.
-        max_characters: a longer document fails.
+        model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`; the shipped model by
+            default.
+        sentences: Largest number of sentences of a summary.
+        block_trigrams: Whether to skip sentences that repeat a trigram, as for `tfsum.Summarizer`.
+        newline: Meaning of a new line, as for `tfsum.Summarizer`.
+        model_updates: Collection of `ModelMetadata`, such as that of `WatchFilePattern`, whose
+            models replace the first one while the pipeline runs.
+        batch_characters: Approximate number of characters of a batch.
+        max_characters: Largest number of characters of a document; longer documents fail.
 
     Example:
         >>> text = "The bridge was closed on Monday. Engineers found cracks. It rained."
@@ -110,64 +114,55 @@ class Summarize(_Answer):
         batch_characters: int = BATCH_CHARACTERS,
         max_characters: int = MAX_CHARACTERS,
     ) -> None:
+        self.call_options = {
+            "sentences": sentences,
+            "block_trigrams": block_trigrams,
+            "newline": newline,
+        }
         super().__init__(
             model,
-            model_updates,
-            batch_characters,
-            max_characters,
-            sentences=sentences,
-            block_trigrams=block_trigrams,
-            newline=newline,
+            model_updates=model_updates,
+            batch_characters=batch_characters,
+            max_characters=max_characters,
         )
 
 
 class Generate(_Answer):
     """Generates an answer to each document with an exported abstractive model.
 
-    From `str` or `(key, str)` to `GeneratedRow` or `(key, GeneratedRow)`, see `Summarize`.
+    The answers are `GeneratedRow` or `(key, GeneratedRow)`; everything else is as for `Summarize`.
 
     Args:
-        model: folder of the exported model, `.../NAME/VERSION` or `.../NAME`.
-        model_updates, batch_characters, max_characters: see `Summarize`.
+        model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`.
+        model_updates: Collection of `ModelMetadata` with newer models.
+        batch_characters: Approximate number of characters of a batch.
+        max_characters: Largest number of characters of a document; longer documents fail.
 
     Example:
-        >>> Generate("served/en_fr")  # doctest: +SKIP
+        >>> Generate("no_such_model")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.ExportError: no_such_model...
     """
 
     kind, row = "abstractive", GeneratedRow
-
-    def __init__(
-        self,
-        model: str | pathlib.Path,
-        *,
-        model_updates: beam.PCollection | None = None,
-        batch_characters: int = BATCH_CHARACTERS,
-        max_characters: int = MAX_CHARACTERS,
-    ) -> None:
-        super().__init__(model, model_updates, batch_characters, max_characters)
 
 
 class Classify(_Answer):
     """Labels each document with an exported classifier.
 
-    From `str` or `(key, str)` to `ClassifiedRow` or `(key, ClassifiedRow)`, see `Summarize`.
+    The answers are `ClassifiedRow` or `(key, ClassifiedRow)`; everything else is as for
+    `Summarize`.
 
     Args:
-        model: folder of the exported model, `.../NAME/VERSION` or `.../NAME`.
-        model_updates, batch_characters, max_characters: see `Summarize`.
+        model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`.
+        model_updates: Collection of `ModelMetadata` with newer models.
+        batch_characters: Approximate number of characters of a batch.
+        max_characters: Largest number of characters of a document; longer documents fail.
 
     Example:
-        >>> Classify("served/tweets")  # doctest: +SKIP
+        >>> Classify("no_such_model")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.ExportError: no_such_model...
     """
 
     kind, row = "classifier", ClassifiedRow
-
-    def __init__(
-        self,
-        model: str | pathlib.Path,
-        *,
-        model_updates: beam.PCollection | None = None,
-        batch_characters: int = BATCH_CHARACTERS,
-        max_characters: int = MAX_CHARACTERS,
-    ) -> None:
-        super().__init__(model, model_updates, batch_characters, max_characters)

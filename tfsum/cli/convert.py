@@ -1,11 +1,13 @@
-"""Turn a BERT of Google, Hugging Face or tfsum into a folder of another of these formats; a checkpoint of BertSum or
-PreSumm into a model folder of tfsum, and back."""
+"""Turn a BERT of Google, Hugging Face or tfsum into a folder of another of these formats.
+
+A checkpoint of BertSum or PreSumm becomes a model folder of tfsum, and such a folder a checkpoint.
+"""
 
 import argparse
 import sys
 
 import tfsum
-from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.cli.parser import Options, given_options
 
 EXAMPLES = """examples:
   tfsum convert uncased_L-12_H-768_A-12 bert_base --to tfsum
@@ -14,82 +16,77 @@ EXAMPLES = """examples:
   tfsum convert model_step_50000.pt bertsum --to tfsum --vocabulary bert_base/vocab.txt
   tfsum convert runs/news/best model.pt --to bertsum
 
-SOURCE is a folder, the prefix of a TensorFlow 1 checkpoint, a name on Hugging Face's hub, or a checkpoint of BertSum or
-PreSumm. DESTINATION must be new.
+SOURCE is a folder, the prefix of a TensorFlow 1 checkpoint, a name on Hugging Face's hub, or a
+checkpoint of BertSum or PreSumm. DESTINATION must be new.
 """
 
 FORMATS = ("google", "hugging-face", "tfsum", "bertsum", "presumm")
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("source", metavar="SOURCE", help="the BERT to read")
-    add("destination", metavar="DESTINATION", help="the folder to write")
-    add(
-        "--to",
-        choices=FORMATS,
-        required=True,
-        help="the format to write; bertsum and presumm: a .pt file",
-    )
-    case = parser.add_mutually_exclusive_group()
-    case.add_argument(
-        "--cased",
-        dest="lowercase",
-        action="store_false",
-        default=None,
-        help="the model keeps case (default: as in its files or its vocabulary)",
-    )
-    case.add_argument(
-        "--uncased",
-        dest="lowercase",
-        action="store_true",
-        default=None,
-        help="the model lower-cases and drops accents",
-    )
-    add = parser.add_argument_group("what a checkpoint does not contain").add_argument
-    add(
-        "--vocabulary",
-        metavar="FILE",
-        help="the vocab.txt of its BERT, or a folder that holds one; always needed",
-    )
-    add(
-        "--heads",
-        type=int,
-        metavar="N",
-        help="attention heads of its BERT (default: 64 columns each, as of all published sizes)",
-    )
-    add(
-        "--head-heads",
-        type=int,
-        metavar="N",
-        help="attention heads of its sentence layers or its decoder, where it has no `opt`",
-    )
-    add(
-        "--legacy",
-        action="store_true",
-        default=None,
-        help="of an LSTM head: compute what the original computes, "
-        "whose scores depend on the batch (default: repaired)",
-    )
+# What is not given is left to the library's own default.
+PARSER = {"argument_default": argparse.SUPPRESS}
+OPTIONS: Options = {
+    "": {
+        "at most one of: case": {
+            "--cased": {
+                "dest": "lowercase",
+                "action": "store_false",
+                "help": "the model keeps case (default: as in its files or its vocabulary)",
+            },
+            "--uncased": {
+                "dest": "lowercase",
+                "action": "store_true",
+                "help": "the model lower-cases and drops accents",
+            },
+        },
+        "source": {
+            "metavar": "SOURCE",
+            "help": "the BERT to read",
+        },
+        "destination": {
+            "metavar": "DESTINATION",
+            "help": "the folder to write",
+        },
+        "--to": {
+            "choices": FORMATS,
+            "required": True,
+            "help": "the format to write; bertsum and presumm: a .pt file",
+        },
+    },
+    "what a checkpoint does not contain": {
+        "--vocabulary": {
+            "metavar": "FILE",
+            "help": "the vocab.txt of its BERT, or a folder that holds one; always needed",
+        },
+        "--heads": {
+            "type": int,
+            "metavar": "N",
+            "help": (
+                "attention heads of its BERT (default: 64 columns each, as of all published sizes)"
+            ),
+        },
+        "--head-heads": {
+            "type": int,
+            "metavar": "N",
+            "help": "attention heads of its sentence layers or its decoder, where it has no `opt`",
+        },
+        "--legacy": {
+            "action": "store_true",
+            "help": (
+                "of an LSTM head: compute what the original computes, "
+                "whose scores depend on the batch (default: repaired)"
+            ),
+        },
+    },
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    load_tensorflow()
-    bert = None if arguments.heads is None else {"num_attention_heads": arguments.heads}
-    changes = {
-        name: getattr(arguments, name)
-        for name in ("head_heads", "legacy")
-        if getattr(arguments, name) is not None
-    }
-    for note in tfsum.convert(
-        arguments.source,
-        arguments.destination,
-        arguments.to,
-        arguments.lowercase,
-        arguments.vocabulary,
-        bert,
-        **changes,
-    ):
-        print(f"tfsum: {arguments.source}: {note}", file=sys.stderr)
-    print(arguments.destination)
+    options = given_options(arguments)
+    source, destination, form = (options.pop(name) for name in ("source", "destination", "to"))
+    if "heads" in options:
+        options["bert"] = {"num_attention_heads": options.pop("heads")}
+
+    for note in tfsum.convert(source, destination, form, **options):
+        print(f"tfsum: {source}: {note}", file=sys.stderr)
+    print(destination)
     return 0

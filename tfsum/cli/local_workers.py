@@ -15,7 +15,6 @@ from typing import IO
 from tfsum.errors import RecipeError
 
 STOPPED = 75  # exit status of a training whose state is saved
-WORKER_TIMEOUT = 60  # the default of [train] worker_timeout, whose module loads TensorFlow
 GRACE = 30.0  # seconds to stop in, once it is noticed that another worker has ended
 START = (
     "import sys; from tfsum.cli.local_workers import end_with_launcher; end_with_launcher(); "
@@ -23,27 +22,24 @@ START = (
 )
 
 
-def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER_TIMEOUT) -> int:
-    """Runs a command of tfsum in several processes that TF_CONFIG makes the workers of one training.
+def run_workers(count: int, words: Sequence[str], worker_timeout: float) -> int:
+    """Runs a command of tfsum in several processes, the workers of one training.
 
-    Each has its share of the threads; its lines on standard error begin with its number, and the first one's standard
-    output is this process's. A signal is passed on to all, and they stop too where this process is killed.
+    Each has its TF_CONFIG and its share of the threads; its lines on standard error begin with its
+    number, and the first one's standard output is this process's. Signals are passed on to all, and
+    all stop when this process is killed.
 
     Args:
-        count: of workers, 2 or more.
-        words: the command, such as ["train", "news.toml"].
-        worker_timeout: [train] worker_timeout, the seconds in which they notice that one has ended; those that have
-            not stopped 30 seconds after it are killed.
+        count: Number of workers, 2 or more.
+        words: Words of the command, such as ["train", "news.toml"].
+        worker_timeout: Seconds in which workers notice that one has ended, [train] worker_timeout;
+            those that have not stopped 30 seconds after it are killed.
 
     Returns:
         The exit status: the first one's that was not 0, or 0.
 
     Raises:
         RecipeError: `count` is below 2, or TF_CONFIG is set already.
-
-    Example:
-        >>> run_workers(2, ["train", "training/bert_sum_ext_news.toml"])  # doctest: +SKIP
-        0
     """
     if count < 2:
         raise RecipeError(
@@ -53,6 +49,7 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER
         raise RecipeError(
             "--local-workers: TF_CONFIG is set, so that this process is itself a worker; unset it"
         )
+
     addresses = free_addresses(count)
     threads = str(max(1, (os.cpu_count() or 1) // count))
     processes: list[subprocess.Popen] = []
@@ -70,16 +67,18 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER
                 [sys.executable, "-c", START, *words],
                 env=environment,
                 text=True,
-                stdin=subprocess.PIPE,  # which is closed when this process ends, however it does
+                # which is closed when this process ends, however it does
+                stdin=subprocess.PIPE,
                 stdout=None if index == 0 else subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
+                # Ctrl-C reaches them through this process, once
                 start_new_session=True,
-            )  # Ctrl-C reaches them through this process, once
-            processes.append(process)
-            readers.append(
-                threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True)
             )
-            readers[-1].start()
+            processes.append(process)
+            reader = threading.Thread(target=_pass_on, args=(index, process.stderr), daemon=True)
+            reader.start()
+            readers.append(reader)
+
         with _passed_on(processes):
             return _wait(processes, worker_timeout + GRACE)
     finally:
@@ -90,11 +89,7 @@ def run_workers(count: int, words: Sequence[str], worker_timeout: float = WORKER
 
 
 def end_with_launcher() -> None:
-    """Makes this process, a worker of `run_workers`, take the end of its standard input for SIGTERM.
-
-    Example:
-        >>> end_with_launcher()  # doctest: +SKIP
-    """
+    """Sends this process, a worker of `run_workers`, SIGTERM when its standard input ends."""
 
     def follow() -> None:
         while os.read(0, 1):
@@ -108,14 +103,14 @@ def free_addresses(count: int) -> list[str]:
     """Addresses on this machine whose ports nobody uses.
 
     Args:
-        count: how many.
+        count: Number of addresses.
 
     Example:
         >>> len(set(free_addresses(2)))
         2
     """
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for free in sockets:
             free.bind(("localhost", 0))
         return [f"localhost:{free.getsockname()[1]}" for free in sockets]
@@ -155,7 +150,8 @@ def _wait(processes: Sequence[subprocess.Popen], grace: float) -> int:
                 failed, until = process.returncode, time.monotonic() + grace
                 if failed < 0:
                     print(
-                        f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for the others",
+                        f"worker {index} was ended by {signal.Signals(-failed).name}; waiting for"
+                        " the others",
                         file=sys.stderr,
                         flush=True,
                     )

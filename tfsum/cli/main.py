@@ -1,9 +1,10 @@
 """The command `tfsum`: runs a verb and returns its exit status.
 
-Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped with the state saved, on
-request or because another worker was lost; 130 interrupted (Ctrl-C). Results go to standard output, everything else to
-standard error. Each verb is a module of this folder with `EXAMPLES`, `add_arguments(parser)` and
-`run(arguments) -> int`, imported only when asked for.
+Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped with the
+state saved, on request or because another worker was lost; 130 interrupted (Ctrl-C). Results go to
+standard output, everything else to standard error. Each verb is a module of this folder with
+`EXAMPLES`, `OPTIONS` (`tfsum.cli.parser.Options`) and `run(arguments) -> int`, imported only when
+asked for; `PARSER` may hold further arguments of its parser.
 """
 
 import argparse
@@ -11,22 +12,26 @@ import contextlib
 import difflib
 import importlib
 import os
+import signal
+import socket
 import sys
-from collections.abc import Sequence
-from typing import Any
+import threading
+from collections.abc import Iterator, Sequence
 
 import tfsum
-from tfsum.cli.interrupt import INTERRUPTED, ends_soon
-from tfsum.cli.streams import open_closed_streams, printable, silence_output
+from tfsum.atomic_files import remove_unfinished
+from tfsum.cli.parser import WRONG_CALL, Parser, add_options, printable
 from tfsum.errors import Error, RecipeError, Stopped
 
-# Verb -> the line of `tfsum --help`; held here so that help imports no verb.
+# Verb -> the line of `tfsum --help`; kept here so that help imports no verb.
 VERBS = {
     "summarize": "summarize texts, from files or standard input",
     "prepare": "turn a corpus into training records",
     "train": "train a model from a recipe",
     "runs": "list training runs with their state and scores, or compare two",
-    "evaluate": "measure a model: ROUGE beside lead, oracle and a random pick, BLEU, or accuracy and F1",
+    "evaluate": (
+        "measure a model: ROUGE beside lead, oracle and a random pick, BLEU, or accuracy and F1"
+    ),
     "export": "turn a model folder into a SavedModel that takes raw strings",
     "convert": "turn a BERT of Google, Hugging Face or tfsum into another of these formats",
     "explain": "explain an answer: a page with the score of each sentence and those chosen",
@@ -41,14 +46,16 @@ VERBS = {
 OWN_SIGNALS = ("train", "prepare")  # they save their state, and resume
 PASSES_ON = ("pipeline",)  # what follows `--` is for another program, as it is
 
-DONE, NO, WRONG_CALL, STOPPED = 0, 1, 2, 75
+STREAMS = (("stdin", 0, os.O_RDONLY), ("stdout", 1, os.O_WRONLY), ("stderr", 2, os.O_WRONLY))
+DONE, NO, STOPPED, INTERRUPTED = 0, 1, 75, 130
+PATIENCE = 1.0  # seconds that Python gets to end by itself after Ctrl-C
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one verb.
+    """Runs one verb.
 
     Args:
-        argv: the words after `tfsum`; those of the process where None.
+        argv: The words after `tfsum`; those of the process by default.
 
     Returns:
         The exit status.
@@ -59,114 +66,182 @@ def main(argv: Sequence[str] | None = None) -> int:
         0
     """
     argv = list(sys.argv[1:] if argv is None else argv)
-    # The level is read when TensorFlow is loaded, which no verb has done yet.
+    verb = verb_of(argv)
+    command = f"tfsum {verb}" if verb in VERBS else "tfsum"
+
+    # TensorFlow reads the level when it is loaded, which no verb has done yet.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     closed = open_closed_streams()
+
     try:
         if "stdout" in closed:
             raise Error("standard output is closed; send it to a file, or to /dev/null")
-        try:
-            arguments = parse(argv)
-        except SystemExit as stop:  # argparse: --help, --version and wrong calls
-            sys.stdout.flush()
-            return stop.code if isinstance(stop.code, int) else DONE
-        with (
-            contextlib.nullcontext()
-            if arguments.parser.prog.split()[-1] in OWN_SIGNALS
-            else ends_soon()
-        ):
-            status = arguments.run(arguments)
-            sys.stdout.flush()
-        return status
-    except SystemExit as stop:  # of a verb that finds a call wrong
-        return stop.code if isinstance(stop.code, int) else DONE
+        return run(argv, verb)
     except Stopped as stop:
         print(f"tfsum: {stop}", file=sys.stderr)
         return STOPPED
     except Error as error:
-        print(printable(f"tfsum: error: {error}"), file=sys.stderr)
-        return WRONG_CALL if isinstance(error, RecipeError) else NO
+        print(printable(f"{command}: error: {error}"), file=sys.stderr)
+        if isinstance(error, RecipeError):
+            return WRONG_CALL
+        return NO
     except BrokenPipeError:  # the reader of our output has gone (`| head`)
         silence_output()
         return NO
     except OSError as error:
         silence_output()
-        print(
-            f"tfsum: error: {error.filename or 'standard output'}: {error.strerror or error}",
-            file=sys.stderr,
-        )
+        file = error.filename or "standard output"
+        print(f"{command}: error: {file}: {error.strerror or error}", file=sys.stderr)
         return NO
     except KeyboardInterrupt:
         print("tfsum: interrupted", file=sys.stderr)
         return INTERRUPTED
 
 
-class Parser(argparse.ArgumentParser):
-    """An `ArgumentParser` that does not pass over in silence what it cannot print.
+def open_closed_streams() -> list[str]:
+    """Opens the null device in the place of standard streams that the caller closed (`>&-`).
+
+    Otherwise the next file that is opened takes the stream's number, and is written into by whoever
+    prints.
+
+    Returns:
+        The names of those that were closed.
 
     Example:
-        >>> Parser(prog="tfsum").prog
-        'tfsum'
+        >>> open_closed_streams()
+        []
     """
+    closed = []
+    for name, number, mode in STREAMS:
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, mode)
+            if descriptor != number:
+                os.dup2(descriptor, number)
+                os.close(descriptor)
 
-    def _print_message(self, message: str, file: Any = None) -> None:
-        (file or sys.stderr).write(printable(message))
+            how = "r" if name == "stdin" else "w"
+            setattr(sys, name, open(number, how, encoding="utf-8", closefd=False))  # noqa: SIM115 (of the process)
+            closed.append(name)
+    return closed
+
+
+def silence_output() -> None:
+    """Sends the rest of standard output to the null device, so that no flush fails at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def verb_of(argv: list[str]) -> str | None:
+    """The first word that is no option."""
+    return next((word for word in argv if not word.startswith("-")), None)
+
+
+def run(argv: list[str], verb: str | None) -> int:
+    """Parses the words and runs the verb; returns the exit status of either."""
+    try:
+        arguments = parse(argv)
+        with contextlib.nullcontext() if verb in OWN_SIGNALS else ends_soon():
+            status = arguments.run(arguments)
+            sys.stdout.flush()
+    except SystemExit as stop:  # of argparse: --help, --version and wrong calls
+        sys.stdout.flush()
+        if isinstance(stop.code, int):
+            return stop.code
+        return DONE
+    return status
+
+
+@contextlib.contextmanager
+def ends_soon() -> Iterator[None]:
+    """A block in which Ctrl-C ends the process within `PATIENCE` seconds.
+
+    Python raises KeyboardInterrupt only between two of its own instructions, and one call of a
+    model may take many seconds. A thread learns of the signal at once; if Python has not ended the
+    process, the thread removes unfinished files and ends it with exit status `INTERRUPTED`.
+
+    Example:
+        >>> with ends_soon():
+        ...     pass
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    done = threading.Event()
+
+    def watch() -> None:
+        while number := reader.recv(1):
+            if number[0] == signal.SIGINT and not done.wait(PATIENCE):
+                remove_unfinished()
+                os.write(sys.stderr.fileno(), b"tfsum: interrupted\n")
+                os._exit(INTERRUPTED)
+
+    before = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+
+    try:
+        yield
+    finally:
+        done.set()
+        signal.set_wakeup_fd(before)
+        writer.close()
+        watcher.join()
+        reader.close()
 
 
 def parse(argv: list[str]) -> argparse.Namespace:
-    """The verb's arguments, with the verb's `run` among them.
+    """The verb's arguments, with the verb's `run` and its parser among them.
 
     Args:
-        argv: the words after `tfsum`.
+        argv: The words after `tfsum`.
 
     Example:
         >>> parse(["summarize", "-n", "2", "article.txt"]).sentences
         2
     """
-    verb = next((word for word in argv if not word.startswith("-")), None)
+    verb = verb_of(argv)
     parser = Parser(
         prog="tfsum",
         description="Summarize text with TensorFlow and Keras.",
-        epilog="See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 "
-        "a usage error, 75 stopped with the state saved (on request, or another worker was lost), 130 interrupted.",
+        epilog=(
+            "See `tfsum VERB --help`. Exit status: 0 success, 1 failure or a failed check, 2 a"
+            " usage error, 75 stopped with the state saved (on request, or another worker was"
+            " lost), 130 interrupted."
+        ),
     )
     parser.add_argument("--version", action="version", version=f"tfsum {tfsum.__version__}")
     verbs = parser.add_subparsers(metavar="VERB", required=True)
     if verb is not None and verb not in VERBS:
-        parser.error(unknown_verb(verb))
+        near = difflib.get_close_matches(verb, VERBS, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"the verbs are {', '.join(VERBS)}"
+        parser.error(f"unknown verb {verb!r}; {hint}")
+
     for name, summary in VERBS.items():
         if name != verb:
             verbs.add_parser(name, help=summary)
             continue
+
         module = importlib.import_module(f"tfsum.cli.{name}")
-        own = verbs.add_parser(
+        verb_parser = verbs.add_parser(
             name,
             help=summary,
             description=module.__doc__,
             epilog=module.EXAMPLES,
             formatter_class=argparse.RawDescriptionHelpFormatter,
+            **getattr(module, "PARSER", {}),
         )
-        module.add_arguments(own)
-        own.set_defaults(run=module.run, parser=own)
+        if hasattr(module, "add_arguments"):  # of the verb with verbs of its own
+            module.add_arguments(verb_parser)
+        else:
+            add_options(verb_parser, module.OPTIONS)
+            verb_parser.set_defaults(run=module.run, parser=verb_parser)
+
     end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
     arguments, unknown = parser.parse_known_args(argv[:end])
     if unknown:  # parse_args would show the usage of `tfsum`, not the verb's
         arguments.parser.error(f"unrecognized arguments: {' '.join(unknown)}")
     if verb in PASSES_ON:
-        arguments.passed_on = argv[end + 1 :]
+        arguments.pipeline_options = argv[end + 1 :]
     return arguments
-
-
-def unknown_verb(word: str) -> str:
-    """The message for an unknown verb.
-
-    Args:
-        word: the word.
-
-    Example:
-        >>> unknown_verb("sumarize")
-        "unknown verb 'sumarize'; did you mean 'summarize'?"
-    """
-    near = difflib.get_close_matches(word, VERBS, n=1)
-    cure = f"did you mean {near[0]!r}?" if near else "the verbs are " + ", ".join(VERBS)
-    return f"unknown verb {word!r}; {cure}"

@@ -1,10 +1,11 @@
-"""Run Apache Beam pipelines over corpora that outgrow a machine: summarize files, or prepare training records."""
+"""Summarize files, or prepare training records, by Apache Beam, where corpora outgrow a machine."""
 
 import argparse
-import functools
 import json
+from typing import Any
 
 from tfsum.cli import prepare
+from tfsum.cli.parser import Options, add_options, given_options, positive
 
 EXAMPLES = """examples:
   tfsum pipeline summarize --input 'docs/*.jsonl.gz' --field text --output out
@@ -13,134 +14,127 @@ EXAMPLES = """examples:
   tfsum pipeline summarize --runner FlinkRunner --input '/data/*.jsonl.gz' --output /data/out -- \\
       --flink_master=localhost:8081 --environment_type=EXTERNAL --environment_config=localhost:50000
 
-  tfsum pipeline prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train --shards 64
+  tfsum pipeline prepare train.jsonl.gz --vocabulary minilm/vocab.txt \\
+      --output records/train --shards 64
 
 What follows -- are options of Beam and of the runner. Needs the extra `beam`.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    pipelines = parser.add_subparsers(metavar="PIPELINE", required=True)
-    for name, (what, add, pipeline) in PIPELINES.items():
-        own = pipelines.add_parser(
-            name,
-            help=what,
-            description=what,
-            epilog="What follows -- are options of Beam and of the runner.",
-        )
-        add(own)
-        own.add_argument(
-            "--runner",
-            default="DirectRunner",
-            help="of Beam, such as FlinkRunner or DataflowRunner "
-            "(default DirectRunner: this machine)",
-        )
-        own.set_defaults(pipeline=pipeline, parser=own)
-
-
-def _add_summarize(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "--input",
-        required=True,
-        metavar="PATTERN",
-        help="files of JSON lines, plain or .gz, such as 'docs/*.jsonl'",
-    )
-    add(
-        "--field",
-        default="text",
-        metavar="NAME",
-        help="the field that holds the text (default text)",
-    )
-    add(
-        "--id",
-        dest="id_field",
-        metavar="NAME",
-        help="the field that becomes the key of an answer (default: FILE:LINE)",
-    )
-    add(
-        "--output",
-        required=True,
-        metavar="FOLDER",
-        help="of the answers, dead_letters.jsonl and counts.json",
-    )
-    add(
-        "--output-format",
-        choices=("parquet", "jsonl"),
-        default="parquet",
-        help="of the answers (default parquet)",
-    )
-    add("--shards", type=int, default=8, metavar="N", help="files of answers (default 8)")
-    add(
-        "--model",
-        metavar="FOLDER",
-        help="an exported extractive or abstractive model (default: the shipped)",
-    )
-    add(
-        "-n",
-        "--sentences",
-        type=int,
-        metavar="N",
-        help="of an extractive model: sentences at most (default 3)",
-    )
-    add(
-        "--newline",
-        choices=("auto", "sentence", "paragraph", "space"),
-        help="of an extractive model: what a new line means (default: as the model was exported)",
-    )
-    add(
-        "--max-characters",
-        type=int,
-        default=1_000_000,
-        metavar="N",
-        help="a longer document goes to the dead letters (default 1000000)",
-    )
-    add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
-
-
-def run(arguments: argparse.Namespace) -> int:
-    return arguments.pipeline(arguments)
+RUNNER: dict[str, dict[str, Any]] = {
+    "--runner": {
+        "default": "DirectRunner",
+        "help": (
+            "of Beam, such as FlinkRunner or DataflowRunner (default DirectRunner: this machine)"
+        ),
+    }
+}
+# What is not given is left to the library's own default.
+SUMMARIZE_OPTIONS: Options = {
+    "": {
+        "--input": {
+            "required": True,
+            "metavar": "PATTERN",
+            "help": "files of JSON lines, plain or .gz, such as 'docs/*.jsonl'",
+        },
+        "--field": {
+            "metavar": "NAME",
+            "help": "the field that holds the text (default text)",
+        },
+        "--id": {
+            "dest": "id_field",
+            "metavar": "NAME",
+            "help": "the field that becomes the key of an answer (default: FILE:LINE)",
+        },
+        "--output": {
+            "required": True,
+            "metavar": "FOLDER",
+            "help": "of the answers, dead_letters.jsonl and counts.json",
+        },
+        "--output-format": {
+            "choices": ("parquet", "jsonl"),
+            "help": "of the answers (default parquet)",
+        },
+        "--shards": {
+            "type": int,
+            "metavar": "N",
+            "help": "files of answers (default 8)",
+        },
+        "--model": {
+            "metavar": "FOLDER",
+            "help": "an exported extractive or abstractive model (default: the shipped)",
+        },
+        "-n --sentences": {
+            "type": positive,
+            "metavar": "N",
+            "help": "of an extractive model: sentences at most (default 3)",
+        },
+        "--newline": {
+            "choices": ("auto", "sentence", "paragraph", "space"),
+            "help": (
+                "of an extractive model: what a new line means (default: as the model was exported)"
+            ),
+        },
+        "--max-characters": {
+            "type": int,
+            "metavar": "N",
+            "help": "a longer document goes to the dead letters (default 1000000)",
+        },
+        "--format": {
+            "choices": ("text", "json"),
+            "default": "text",
+            "help": "of the counts (default text)",
+        },
+    },
+}
 
 
 def _summarize(arguments: argparse.Namespace) -> int:
     from tfsum.beam import summarize_files
 
-    names = ("field", "id_field", "output_format", "shards", "model", "max_characters", "runner")
-    options = {
-        name: value
-        for name in ("sentences", "newline")
-        if (value := getattr(arguments, name)) is not None
-    }
-    counts = summarize_files(
-        arguments.input,
-        arguments.output,
-        pipeline_options=arguments.passed_on,
-        **{name: getattr(arguments, name) for name in names},
-        **options,
-    )
-    print(json.dumps(counts) if arguments.format == "json" else prepare.as_text(counts))
-    return 0 if counts["answers"] or not counts["documents"] else 1
+    options = given_options(arguments)
+    pattern, output, form = (options.pop(name) for name in ("input", "output", "format"))
+    counts = summarize_files(pattern, output, **options)
+    print(json.dumps(counts) if form == "json" else prepare.as_text(counts))
+    return int(counts["answers"] == 0 < counts["documents"])
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
-    from tfsum import beam
-
-    given = vars(arguments).copy()
     if arguments.corpus.endswith(".toml"):
         arguments.parser.error(
             f"{arguments.corpus}: is a recipe; give its corpus, and its options by their names"
         )
-    runner, options, _ = (given.pop(name) for name in ("runner", "passed_on", "pipeline"))
-    function = functools.partial(beam.prepare, runner=runner, pipeline_options=options)
-    return prepare.run(argparse.Namespace(**given), function)
+    options = {name: getattr(arguments, name) for name in ("runner", "pipeline_options")}
+    del arguments.runner, arguments.pipeline_options
+
+    def prepare_by_beam(*paths: str, **settings: Any) -> dict[str, int]:
+        from tfsum import beam
+
+        return beam.prepare(*paths, **options, **settings)
+
+    return prepare.run(arguments, prepare_by_beam)
 
 
-# Pipeline -> what it does, adds its arguments, runs it.
+# Pipeline -> what it does, its options, and the function that runs it.
 PIPELINES = {
-    "summarize": ("Files of documents to files of summaries.", _add_summarize, _summarize),
+    "summarize": ("Files of documents to files of summaries.", SUMMARIZE_OPTIONS, _summarize),
     "prepare": (
         "A corpus to training records, as `tfsum prepare` makes them.",
-        prepare.add_corpus_arguments,
+        prepare.CORPUS_OPTIONS,
         _prepare,
     ),
 }
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    pipelines = parser.add_subparsers(metavar="PIPELINE", required=True)
+    for name, (what, options, run) in PIPELINES.items():
+        own = pipelines.add_parser(
+            name,
+            help=what,
+            description=what,
+            epilog="What follows -- are options of Beam and of the runner.",
+            argument_default=argparse.SUPPRESS,
+        )
+        add_options(own, {**options, "Beam": RUNNER})
+        own.set_defaults(run=run, parser=own)

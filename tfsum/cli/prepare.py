@@ -1,291 +1,291 @@
 """Turn a corpus into sharded training records; an interrupted run resumes when repeated.
 
-For extractive training (the default task) documents get oracle labels, for pretraining a BERT they become pairs of
-segments, whose words are masked when it is trained. For a Transformer pairs of texts become pairs of ids.
+For extractive training (the default task) documents get oracle labels, for pretraining a BERT they
+become pairs of segments, whose words are masked when it is trained. For a Transformer pairs of
+texts become pairs of ids.
 """
 
 import argparse
-import glob
+import contextlib
 import inspect
 import json
-import pathlib
-from collections.abc import Callable
-from typing import Any
+import os
+from collections.abc import Callable, Iterable, Iterator
 
 import tfsum
+from tfsum.cli.parser import Options, given_options
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
-  tfsum prepare training/bert_sum_ext_news.toml     # the records of a recipe, as tfsum train prepares them
+  tfsum prepare training/bert_sum_ext_news.toml  # the records of a recipe, as in tfsum train
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train
   tfsum prepare train.csv --text article --summary highlights --labels soft --processes 4 \\
       --vocabulary minilm --output records/train
-  tfsum prepare 'cnndm.train.*.pt' --labels corpus --newline line --vocabulary bert --output records/cnndm
-  tfsum prepare books.txt.gz --task pretraining --max-length 128 --vocabulary minilm --output records/books
-  tfsum prepare train.en.gz --task pairs --target-corpus train.de.gz --vocabulary vocab.txt --output records/train
-  tfsum prepare train.tsv.gz --task pairs --source 1 --target 2 --vocabulary vocab.txt --output records/train
+  tfsum prepare 'cnndm.train.*.pt' --labels corpus --newline line --vocabulary bert \\
+      --output records/cnndm
+  tfsum prepare books.txt.gz --task bert_for_pretraining --max-length 128 --vocabulary minilm \\
+      --output records/books
+  tfsum prepare train.en.gz --task transformer --target-corpus train.de.gz --vocabulary vocab.txt \\
+      --output records/train
+  tfsum prepare train.tsv.gz --task transformer --source 1 --target 2 --vocabulary vocab.txt \\
+      --output records/train
 
 exit status 75 where it was stopped with Ctrl-C; the finished shards are kept.
 """
+PARSER = {
+    "usage": "%(prog)s CORPUS --output FOLDER --vocabulary FILE [options]\n"
+    "       %(prog)s RECIPE [--set SECTION.KEY=VALUE]",
+    # What is not given is left to the library's own default.
+    "argument_default": argparse.SUPPRESS,
+}
 
-# What is not given here is left to the library's own default.
-UNSET = argparse.SUPPRESS
+TASKS = ("bert_sum_ext", "bert_sum_abs", "transformer", "bert_for_pretraining")
 
-# --task -> the name in the table of tasks.
-TASKS = {"extractive": "extractive", "pretraining": "pretraining", "pairs": "abstractive"}
+# The first group concerns all models.
+CORPUS_OPTIONS: Options = {
+    "": {
+        "at most one of: case": {
+            "--cased": {
+                "dest": "lowercase",
+                "action": "store_false",
+                "help": "keep upper and lower case (default for a Transformer)",
+            },
+            "--lowercase": {
+                "action": "store_true",
+                "help": (
+                    "lower all letters (default otherwise: as the model folder says, or where it is"
+                    " silent and where there is none as the pieces look)"
+                ),
+            },
+        },
+        "corpus": {
+            "metavar": "CORPUS",
+            "help": (
+                ".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories of"
+                " CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in"
+                " quotes, or a list of the stories' addresses; for pretraining also plain text,"
+                " documents parted by empty lines; for `tfsum prepare` also a recipe (.toml),"
+                " which says all the rest"
+            ),
+        },
+        "--task": {
+            "choices": TASKS,
+            "help": "what is to be trained (default bert_sum_ext)",
+        },
+        "--output": {
+            "metavar": "FOLDER",
+            "help": "folder of the records",
+        },
+        "--vocabulary": {
+            "metavar": "FILE",
+            "help": (
+                "vocab.txt, or the model folder that holds it, also "
+                "package:NAME/FOLDER inside an installed package"
+            ),
+        },
+        "--keep-accents": {
+            "dest": "strip_accents",
+            "action": "store_false",
+            "help": "keep accents, and Korean syllables whole, in lower-cased pieces",
+        },
+        "--shards": {
+            "type": int,
+            "metavar": "N",
+            "help": "files to write",
+        },
+        "--format": {
+            "choices": ("text", "json"),
+            "help": "format of the counts (default text)",
+        },
+    },
+    "BertSumExt, BertSumAbs and pretraining a BERT": {
+        "--text": {
+            "metavar": "COLUMN",
+            "help": "column of the texts (default text)",
+        },
+        "--newline": {
+            "choices": ("auto", "sentence", "line", "paragraph", "space"),
+            "help": (
+                "what a new line ends (auto: a sentence, but not in hard-wrapped texts; line: a"
+                " sentence, which nothing else ends)"
+            ),
+        },
+    },
+    "BertSumExt and BertSumAbs": {
+        "--id": {
+            "metavar": "COLUMN",
+            "help": "column of the documents' names (default id)",
+        },
+        "--summary": {
+            "metavar": "COLUMN",
+            "help": "column of the summaries (default summary)",
+        },
+        "--labels": {
+            "choices": ("greedy", "combination", "soft", "corpus"),
+            "help": (
+                "oracle labels: 0 or 1 (default), those of the best of all extracts (slow), or"
+                " shares; corpus: those of the field `labels`, whose text is a list of sentences,"
+                " or of a .pt shard"
+            ),
+        },
+        "--temperature": {
+            "type": float,
+            "metavar": "T",
+            "help": "temperature of soft labels",
+        },
+        "--summary-sentences": {
+            "type": int,
+            "metavar": "N",
+            "help": "most sentences of an oracle (3)",
+        },
+        "--max-sentences": {
+            "type": int,
+            "metavar": "N",
+            "help": "sentences kept of a document",
+        },
+        "--legacy": {
+            "choices": ("bertsum", "presumm"),
+            "help": (
+                "repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm"
+                " (with --newline line)"
+            ),
+        },
+        "--window-length": {
+            "type": int,
+            "metavar": "N",
+            "help": "positions of the encoder",
+        },
+    },
+    "pretraining a BERT": {
+        "--max-length": {
+            "type": int,
+            "metavar": "N",
+            "help": "positions of a pair (128)",
+        },
+        "--next-sentence": {
+            "choices": ("even", "original", "none"),
+            "help": (
+                "half of the pairs true (default), as google-research/bert, or one segment"
+                " without a next sentence"
+            ),
+        },
+        "--same-document-share": {
+            "type": float,
+            "metavar": "SHARE",
+            "help": "share of the false next sentences that are of the same document (0)",
+        },
+        "--short-share": {
+            "type": float,
+            "metavar": "SHARE",
+            "help": "share of the documents with shorter pairs (0.1)",
+        },
+        "--duplicates": {
+            "type": int,
+            "metavar": "N",
+            "help": "passes over a document, with other pairs each (1)",
+        },
+        "--part": {
+            "choices": ("all", "training", "held_out"),
+            "help": "which documents to take (all)",
+        },
+        "--held-out-share": {
+            "type": float,
+            "metavar": "SHARE",
+            "help": "share of the documents that are held out, chosen by their text (0)",
+        },
+        "--seed": {
+            "type": int,
+            "metavar": "N",
+            "help": "seed of the pairs (0)",
+        },
+    },
+    "Transformer": {
+        "--target-corpus": {
+            "metavar": "FILE",
+            "help": "target texts, one a line, where CORPUS holds sources",
+        },
+        "--source": {
+            "metavar": "COLUMN",
+            "help": "column of the sources, or its number from 1 without a header (default source)",
+        },
+        "--target": {
+            "metavar": "COLUMN",
+            "help": "column of the targets, or its number (default target)",
+        },
+        "--target-vocabulary": {
+            "metavar": "FILE",
+            "help": "vocab.txt of the targets, where they have their own",
+        },
+        "--max-source-length": {
+            "type": int,
+            "metavar": "N",
+            "help": "positions of a source (512)",
+        },
+        "--max-target-length": {
+            "type": int,
+            "metavar": "N",
+            "help": "positions of a target (512)",
+        },
+        "--cut-sources": {
+            "action": "store_true",
+            "help": "cut longer sources; else their pairs are left out",
+        },
+        "--target-lines": {
+            "type": int,
+            "metavar": "N",
+            "help": "lines kept of a target (all)",
+        },
+        "--window-sentences": {
+            "type": int,
+            "metavar": "N",
+            "help": "N sentences in a row are a source, and its first ones its target",
+        },
+        "--window-targets": {
+            "choices": ("sentences", "lines", "both"),
+            "help": (
+                "target of such a run: its first sentence (default), or each line of the target"
+                " that the run is most like"
+            ),
+        },
+    },
+}
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add_corpus_arguments(parser, "; or a recipe (.toml), which says all the rest")
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="of a recipe: override a key",
-    )
-    parser.add_argument(
-        "--processes", type=int, default=UNSET, metavar="N", help="how many work at once"
-    )
-
-
-def add_corpus_arguments(parser: argparse.ArgumentParser, recipe: str = "") -> None:
-    """Adds what `tfsum pipeline prepare` has too.
-
-    Args:
-        parser: of the command.
-        recipe: what its help says of a recipe in the place of a corpus.
-
-    Example:
-        >>> parser = argparse.ArgumentParser()
-        >>> add_corpus_arguments(parser)
-        >>> parser.parse_args(["train.jsonl", "--shards", "2"]).shards
-        2
-    """
-    add = parser.add_argument
-    add(
-        "corpus",
-        metavar="CORPUS",
-        help=".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories "
-        "of CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in quotes, or a list of the "
-        "stories' addresses; for pretraining also plain text, documents parted by empty lines"
-        + recipe,
-    )
-    add(
-        "--task",
-        choices=tuple(TASKS),
-        default="extractive",
-        help="what is to be trained (default extractive)",
-    )
-    add("--output", default=UNSET, metavar="FOLDER", help="where the records go")
-    add(
-        "--vocabulary",
-        default=UNSET,
-        metavar="FILE",
-        help="vocab.txt, or the model folder that holds it, also "
-        "package:NAME/FOLDER inside an installed package",
-    )
-    for field in ("id", "text", "summary"):
-        add(f"--{field}", metavar="COLUMN", help=f"the corpus's name for it (default {field})")
-    case = parser.add_mutually_exclusive_group()
-    case.add_argument(
-        "--cased",
-        dest="lowercase",
-        action="store_false",
-        default=UNSET,
-        help="keep upper and lower case (default for pairs)",
-    )
-    case.add_argument(
-        "--lowercase",
-        action="store_true",
-        default=UNSET,
-        help="lower all letters (default otherwise: as the model folder says, or where it is silent and "
-        "where there is none as the pieces look)",
-    )
-    add(
-        "--keep-accents",
-        dest="strip_accents",
-        action="store_false",
-        default=UNSET,
-        help="keep accents, and Korean syllables whole, in lower-cased pieces",
-    )
-    add(
-        "--newline",
-        choices=("auto", "sentence", "line", "paragraph", "space"),
-        default=UNSET,
-        help="what a new line ends (auto: a sentence, but not in hard-wrapped texts; line: a sentence, which nothing "
-        "else ends)",
-    )
-    add("--shards", type=int, default=UNSET, metavar="N", help="files to write")
-    add("--format", choices=("text", "json"), default="text", help="of the counts (default text)")
-    _add_extractive(parser.add_argument_group("for extractive training").add_argument)
-    _add_pretraining(parser.add_argument_group("for pretraining").add_argument)
-    _add_pairs(parser.add_argument_group("for pairs").add_argument)
-
-
-def _add_extractive(add: Callable[..., Any]) -> None:
-    add(
-        "--labels",
-        choices=("greedy", "combination", "soft", "corpus"),
-        default=UNSET,
-        help="oracle labels: 0 or 1 (default), those of the best of all extracts (slow), or shares; corpus: those of "
-        "the field `labels`, whose text is a list of sentences, or of a .pt shard",
-    )
-    add("--temperature", type=float, default=UNSET, help="of soft labels")
-    add(
-        "--summary-sentences",
-        type=int,
-        default=UNSET,
-        metavar="N",
-        help="sentences of an oracle at most",
-    )
-    add(
-        "--max-sentences", type=int, default=UNSET, metavar="N", help="sentences kept of a document"
-    )
-    add(
-        "--legacy",
-        choices=("bertsum", "presumm"),
-        default=UNSET,
-        help="repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm (with --newline line)",
-    )
-    add("--window-length", type=int, default=UNSET, metavar="N", help="positions of the encoder")
-
-
-def _add_pretraining(add: Callable[..., Any]) -> None:
-    add("--max-length", type=int, default=UNSET, metavar="N", help="positions of a pair (128)")
-    add(
-        "--next-sentence",
-        choices=("even", "original", "none"),
-        default=UNSET,
-        help="half of the pairs true (default), as google-research/bert, or one segment without a next sentence",
-    )
-    add(
-        "--same-document-share",
-        type=float,
-        default=UNSET,
-        metavar="SHARE",
-        help="of the false next sentences, those from the same document (0)",
-    )
-    add(
-        "--short-share",
-        type=float,
-        default=UNSET,
-        metavar="SHARE",
-        help="of the documents with shorter pairs (0.1)",
-    )
-    add(
-        "--duplicates",
-        type=int,
-        default=UNSET,
-        metavar="N",
-        help="passes over a document, with other pairs each (1)",
-    )
-    add(
-        "--part",
-        choices=("all", "training", "held_out"),
-        default=UNSET,
-        help="which documents to take (all)",
-    )
-    add(
-        "--held-out-share",
-        type=float,
-        default=UNSET,
-        metavar="SHARE",
-        help="of the documents, chosen by their text",
-    )
-    add("--seed", type=int, default=UNSET, metavar="N", help="of the pairs (0)")
-
-
-def _add_pairs(add: Callable[..., Any]) -> None:
-    add(
-        "--target-corpus",
-        default=UNSET,
-        metavar="FILE",
-        help="target texts, one a line, where CORPUS holds sources",
-    )
-    add(
-        "--source",
-        default=UNSET,
-        metavar="COLUMN",
-        help="the source's name, or its number from 1 without a header",
-    )
-    add("--target", default=UNSET, metavar="COLUMN", help="the target's, likewise")
-    add(
-        "--target-vocabulary",
-        default=UNSET,
-        metavar="FILE",
-        help="where the target has one of its own",
-    )
-    add(
-        "--max-source-length",
-        type=int,
-        default=UNSET,
-        metavar="N",
-        help="positions of a source (512)",
-    )
-    add(
-        "--max-target-length",
-        type=int,
-        default=UNSET,
-        metavar="N",
-        help="positions of a target (512)",
-    )
-    add(
-        "--cut-sources",
-        action="store_true",
-        default=UNSET,
-        help="cut longer sources; else their pairs are left out",
-    )
-    add("--target-lines", type=int, default=UNSET, metavar="N", help="lines kept of a target (all)")
-    add(
-        "--window-sentences",
-        type=int,
-        default=UNSET,
-        metavar="N",
-        help="N sentences in a row are a source, and its first ones its target",
-    )
-    add(
-        "--window-targets",
-        choices=("sentences", "lines", "both"),
-        default=UNSET,
-        help="of a run: its own first sentence (default), or each line of the target that this is most like",
-    )
+# `tfsum pipeline prepare` has the options above alone.
+OPTIONS = {
+    **CORPUS_OPTIONS,
+    "of this machine": {
+        "--set": {
+            "dest": "overrides",
+            "action": "append",
+            "metavar": "SECTION.KEY=VALUE",
+            "help": "override a key of a recipe",
+        },
+        "--processes": {"type": int, "metavar": "N", "help": "processes that work at once"},
+    },
+}
 
 
 def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
-    given = vars(arguments).copy()
-    overrides = given.pop("overrides", [])
-    if arguments.corpus.endswith(".toml"):
-        if wrong := [
-            f"--{name.replace('_', '-')}"
-            for name, value in given.items()
-            if name not in ("corpus", "run", "parser")
-            and value != arguments.parser.get_default(name)
-        ]:
+    options = given_options(arguments)
+    corpus, overrides = options.pop("corpus"), options.pop("overrides", None)
+    if corpus.endswith(".toml"):
+        if options:
             arguments.parser.error(
-                f"{', '.join(wrong)}: not with a recipe, which says it; use --set, such as "
+                f"{_flags(options)}: not with a recipe, which says it; use --set, such as "
                 "--set data.records=FOLDER"
             )
-        return _prepare_recipe(arguments.corpus, overrides)
-    if overrides or (
-        missing := [f"--{name}" for name in ("output", "vocabulary") if name not in given]
-    ):
-        arguments.parser.error(
-            "--set: is for a recipe (.toml)"
-            if overrides
-            else f"the following arguments are required: {', '.join(missing)}"
-        )
-    corpus, output, vocabulary, name = (
-        given.pop(key) for key in ("corpus", "output", "vocabulary", "task")
-    )
-    columns = {field: column for field in ("id", "text", "summary") if (column := given.pop(field))}
-    how = given.pop("format")
-    del given["run"], given["parser"]
-    for file in (corpus, given.get("target_corpus", corpus)):
-        if not (pathlib.Path(file).exists() or glob.glob(file)):
-            arguments.parser.error(f"no such file: {file}")
+        return _prepare_recipe(corpus, overrides or [])
+
+    if overrides:
+        arguments.parser.error("--set: is for a recipe (.toml)")
+    if missing := [name for name in ("output", "vocabulary") if name not in options]:
+        arguments.parser.error(f"the following arguments are required: {_flags(missing)}")
+    output, vocabulary = options.pop("output"), options.pop("vocabulary")
+    name, form = options.pop("task", "bert_sum_ext"), options.pop("format", "text")
+    arguments.parser.require_paths(corpus, options.get("target_corpus", corpus))
+
     load_tensorflow()
     from tfsum.formats.hugging_face import PACKAGE, local_folder
     from tfsum.formats.text_settings import read_text_settings
@@ -293,47 +293,53 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
 
     if vocabulary.startswith(PACKAGE):
         vocabulary = str(local_folder(vocabulary))
-    known = inspect.signature(task(TASKS[name]).part("prepare").prepare).parameters
-    # The library's own default keeps case where a pair of texts is to be written, and lowers it for an encoder.
-    if (
-        known["lowercase"].default
-        and "lowercase" not in given
-        and pathlib.Path(vocabulary).exists()
-    ):
-        given = {**read_text_settings(vocabulary), **given}
-    given |= {"columns": columns or None} if "columns" in known else columns
-    if unknown := [option for option in given if option not in known]:
-        names = ", ".join("--" + option.replace("_", "-") for option in unknown)
-        arguments.parser.error(f"{names}: no option of --task {name}")
-    try:
-        counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, TASKS[name], **given)
-    except KeyboardInterrupt:
-        raise Stopped(
-            "stopped; the finished shards are kept, run the same command to resume"
-        ) from None
-    print(json.dumps(counts) if how == "json" else as_text(counts))
+    parameters = inspect.signature(task(name).part("prepare").prepare).parameters
+    if "columns" in parameters:
+        columns = [field for field in ("id", "text", "summary") if field in options]
+        options["columns"] = {field: options.pop(field) for field in columns} or None
+
+    # An encoder's texts are lowered as its vocabulary says; what a model writes keeps its case.
+    lowers = parameters["lowercase"].default and "lowercase" not in options
+    if lowers and os.path.exists(vocabulary):
+        options = {**read_text_settings(vocabulary), **options}
+    if unknown := [option for option in options if option not in parameters]:
+        arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
+
+    with _stopped_by_interrupt():
+        counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, name, **options)
+    print(json.dumps(counts) if form == "json" else as_text(counts))
     return 0
+
+
+def _flags(names: Iterable[str]) -> str:
+    return ", ".join(f"--{name.replace('_', '-')}" for name in names)
 
 
 def _prepare_recipe(recipe: str, overrides: list[str]) -> int:
     load_tensorflow()
     from tfsum.tasks.recipes import prepare_recipe
 
-    try:
+    with _stopped_by_interrupt():
         records = prepare_recipe(recipe, overrides)
-    except KeyboardInterrupt:
-        raise Stopped(
-            "stopped; the finished shards are kept, run the same command to resume"
-        ) from None
     print(records or "nothing to prepare: tfsum train reads these texts itself")
     return 0
 
 
+@contextlib.contextmanager
+def _stopped_by_interrupt() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(
+            "stopped; the finished shards are kept, run the same command to resume"
+        ) from None
+
+
 def as_text(counts: dict[str, int]) -> str:
-    """A count a line.
+    """Writes counts as lines.
 
     Args:
-        counts: name -> number.
+        counts: Numbers by name.
 
     Example:
         >>> print(as_text({"documents": 1000}))

@@ -1,196 +1,167 @@
-"""Summarize texts, from files, folders or standard input, with the shipped model or another extractive or abstractive
-one. Text, HTML, PDF, Word (.docx), mail, and with --field the rows of JSON lines and CSV are read."""
+"""Summarize texts, from files, folders or standard input.
+
+The model is the shipped one, or another extractive or abstractive model. Text, HTML, PDF, Word
+(.docx) and mail are read, and with --field the rows of JSON lines and CSV.
+"""
 
 import argparse
 import contextlib
 import functools
-import inspect
 import os
-import pathlib
 import sys
-import urllib.parse
-from collections.abc import Callable, Iterator
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from tqdm import tqdm
+
 import tfsum
-from tfsum.atomic_files import write_atomically
-from tfsum.cli.progress import documents_bar, large_text_bar
-from tfsum.cli.streams import json_line, printable
-from tfsum.documents import Document, Source, find_sources, read_source
+from tfsum.cli.answer_files import AnswerFiles
+from tfsum.cli.parser import Options, json_line, positive, printable, selection_options
 from tfsum.errors import DataError, Error
 from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.inputs.sources import Document, Source, find_sources, read_source
 from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.terminal_size import bar_size
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
   cat article.txt | tfsum summarize -n 2 --format json
   tfsum summarize report.pdf https://example.org/news.html   # with the extra `documents`
-  tfsum summarize --recursive papers --output summaries      # a file for each; the same command resumes
+  tfsum summarize --recursive papers --output summaries  # a file for each; the same command resumes
   tfsum summarize news.jsonl --field text --format json
   echo 'I am cold.' | tfsum summarize --model served/translator
-  tfsum summarize --server http://news.example.org:8501 article.txt   # a server's model; needs the extra `client`
+  tfsum summarize --server http://news.example.org:8501 article.txt  # needs the extra `client`
 """
 
-# Documents that are in memory together, and bytes of them: enough to put those of equal length into one batch, few
-# enough that the first answers come soon.
-DOCUMENTS, BYTES = 128, 1 << 21
+# Documents that are in memory together, and bytes of them: enough to put those of equal length into
+# one batch, few enough that the first answers come soon.
+DOCUMENTS, CHARACTERS = 128, 1 << 21
 PART = 16  # of these, between two movements of the bar
+LARGE = 1 << 18  # bytes of a text from which a bar of its own is worth its trial
+TRIAL = 20_000  # characters whose time is taken: two seconds or so
+SECONDS = 0.5  # between two updates of it
 SERVER_SECONDS = 600.0  # for an answer of a server; it has a limit of its own
+SUFFIXES = {"text": ".txt", "json": ".json"}  # of the files of --output
 
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "files",
-        nargs="*",
-        metavar="FILE",
-        help="files, addresses or folders; standard input where none or -",
-    )
-    add(
-        "-n",
-        "--sentences",
-        type=int,
-        metavar="N",
-        help="of an extractive model: sentences at most (default 3; "
-        "the shipped model gives up to 10); a model is exported with more by `tfsum export --max-sentences`",
-    )
-    add(
-        "--newline",
-        choices=("auto", "sentence", "paragraph", "space"),
-        help="of an extractive model: what a new line "
-        "means: the end of a sentence, part of a paragraph, or white space alone; auto tells hard-wrapped texts from "
-        "others by the widths of their lines (default: as the model was exported; the shipped decides)",
-    )
-    add("--field", metavar="NAME", help="of JSON lines, CSV and TSV: the field that holds the text")
-    add("--encoding", metavar="NAME", help="of the texts, such as cp1252 (default: recognized)")
-    add(
-        "-r",
-        "--recursive",
-        action="store_true",
-        help="read all files of a folder and of those in it",
-    )
-    add(
-        "-o",
-        "--output",
-        metavar="FOLDER",
-        help="write an answer a file into this folder, and none to standard "
-        "output; a document is not read again whose answer is there and no older; remove the folder to change options",
-    )
-    add(
-        "--model",
-        metavar="FOLDER",
-        help="a SavedModel that tfsum exported (default: the shipped), or a model folder "
-        "(which is exported for the occasion); with --server the name of a model on it",
-    )
-    add(
-        "--server",
-        metavar="URL",
-        help="ask `tfsum serve` or TensorFlow Serving at http://HOST:PORT, "
-        "https://HOST:PORT or grpc://HOST:PORT, and load no model here",
-    )
-    add("--token-file", metavar="FILE", help="holds the token that the server needs")
-    add(
-        "--format",
-        choices=("text", "json"),
-        default="text",
-        help="text: a sentence a line; json: a document a line, with scores and character offsets",
-    )
+OPTIONS: Options = {
+    "": {
+        "files": {
+            "nargs": "*",
+            "metavar": "FILE",
+            "help": "files, addresses or folders; standard input where none or -",
+        },
+        "-n --sentences": {
+            "type": positive,
+            "metavar": "N",
+            "help": (
+                "of an extractive model: sentences at most (default 3; the shipped model gives up"
+                " to 10); a model is exported with more by `tfsum export --max-sentences`"
+            ),
+        },
+        "--newline": {
+            "choices": ("auto", "sentence", "paragraph", "space"),
+            "help": (
+                "of an extractive model: what a new line means: the end of a sentence, part of a"
+                " paragraph, or white space alone; auto tells hard-wrapped texts from others by the"
+                " widths of their lines (default: as the model was exported; the shipped decides)"
+            ),
+        },
+        "--field": {
+            "metavar": "NAME",
+            "help": "of JSON lines, CSV and TSV: the field that holds the text",
+        },
+        "--encoding": {
+            "metavar": "NAME",
+            "help": "of the texts, such as cp1252 (default: recognized)",
+        },
+        "-r --recursive": {
+            "action": "store_true",
+            "help": "read all files of a folder and of those in it",
+        },
+        "-o --output": {
+            "metavar": "FOLDER",
+            "help": (
+                "write each answer into a file of this folder, and none to standard output; a"
+                " document is skipped if its answer exists and is not older than it; remove the"
+                " folder to change options; no file is written over that tfsum did not write"
+            ),
+        },
+        "--model": {
+            "metavar": "FOLDER",
+            "help": (
+                "a SavedModel that tfsum exported (default: the shipped), or a model folder "
+                "(which is exported for the occasion); with --server the name of a model on it; a"
+                " model is a program: take it from people whom you trust"
+            ),
+        },
+        "--server": {
+            "metavar": "URL",
+            "help": (
+                "ask `tfsum serve` or TensorFlow Serving at http://HOST:PORT, "
+                "https://HOST:PORT or grpc://HOST:PORT, and load no model here"
+            ),
+        },
+        "--token-file": {
+            "metavar": "FILE",
+            "help": "holds the token that the server needs",
+        },
+        "--format": {
+            "choices": ("text", "json"),
+            "default": "text",
+            "help": (
+                "text: a sentence a line; json: a document a line, with scores and character"
+                " offsets"
+            ),
+        },
+    },
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if arguments.sentences is not None and arguments.sentences < 1:
-        arguments.parser.error(f"--sentences {arguments.sentences}: expected at least 1")
     if arguments.token_file and not arguments.server:
         arguments.parser.error("--token-file: is for --server; name the server too")
     try:
         sources = find_sources(arguments.files or ["-"], arguments.recursive)
     except DataError as error:
-        arguments.parser.error(str(error))
+        arguments.parser.reject(str(error))
     if [source.name for source in sources] == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
-    places = (
-        None if arguments.output is None else Places(arguments.output, sources, arguments.format)
-    )
-    with contextlib.ExitStack() as stack:  # for the temporary export of a model folder
-        if arguments.server is None:
-            load_tensorflow()
-            summarize, options = load(arguments, stack)
+
+    files = None
+    if arguments.output is not None:
+        files = AnswerFiles(arguments.output, sources, SUFFIXES[arguments.format])
+
+    if arguments.server is not None:
+        return summarize_all(arguments, sources, files, connect(arguments))
+    with load(arguments) as summarize:
+        return summarize_all(arguments, sources, files, summarize)
+
+
+@contextlib.contextmanager
+def load(arguments: argparse.Namespace) -> Iterator[Callable]:
+    """Loads the model; a model folder is exported for the duration of the block."""
+    load_tensorflow()
+    from tfsum.tasks.load import open_model, task_of
+
+    with contextlib.ExitStack() as stack:
+        if arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json")):
+            model = stack.enter_context(open_model(arguments.model))
         else:
-            summarize, options = connect(arguments)
-        return _summarize_all(arguments, sources, places, functools.partial(summarize, **options))
+            model = tfsum.load(arguments.model)
+
+        verb = task_of(model.path, model.description).module.VERB
+        if verb != "summarize":
+            raise Error(
+                f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"
+                f" `tfsum {verb}`"
+            )
+        yield functools.partial(model, **selection_options(arguments, model))
 
 
-def _summarize_all(
-    arguments: argparse.Namespace,
-    sources: list[Source],
-    places: "Places | None",
-    summarize: Callable,
-) -> int:
-    """Prints or writes the answers to all sources, and gives the exit status."""
-    failures: list[str] = []
-    heading = places is None and (len(sources) > 1 or arguments.field is not None)
-    with documents_bar(None if arguments.field else len(sources)) as bar:
-        read = documents(sources, arguments, places, None if len(sources) == 1 else failures, bar)
-        answered = functools.partial(answers, summarize=summarize, bar=bar)
-        for group in groups(read):
-            found = answered(group)
-            for _, document, result in (
-                sorted(found, key=lambda row: row[0]) if places is None else found
-            ):
-                for note in [
-                    *document.notes,
-                    *(f"warning: {warning}" for warning in result.warnings),
-                ]:
-                    bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
-                answer = (
-                    as_json(document.name, result)
-                    if arguments.format == "json"
-                    else as_text(document.name, result, heading)
-                )
-                if places is None:
-                    print(answer)
-                else:
-                    write_atomically(places.of(document.name), answer + "\n")
-    if places and places.there:
-        print(f"tfsum: {places.there} answers were in {arguments.output} already", file=sys.stderr)
-    if failures:
-        print(f"tfsum: {len(failures)} of {len(sources)} could not be summarized:", file=sys.stderr)
-        print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
-    return 1 if failures else 0
-
-
-def load(
-    arguments: argparse.Namespace, stack: contextlib.ExitStack
-) -> tuple[Callable, dict[str, Any]]:
-    """The model, a model folder being exported for as long as `stack` is open, and the options of its call."""
-    from tfsum.tasks.load import task_of
-    from tfsum.tasks.loaded import loaded
-
-    is_folder = (
-        arguments.model is not None and pathlib.Path(arguments.model, "config.json").is_file()
-    )
-    summarize = (
-        stack.enter_context(loaded(arguments.model)) if is_folder else tfsum.load(arguments.model)
-    )
-    options: dict[str, Any] = {}
-    if (verb := task_of(summarize.path, summarize.description).module.VERB) != "summarize":
-        raise Error(
-            f"{arguments.model}: is a {summarize.description['kind']}, which writes no summary; use "
-            f"`tfsum {verb}`"
-        )
-    for name in ("sentences", "newline"):
-        if (value := getattr(arguments, name)) is not None:
-            if name not in inspect.signature(summarize).parameters:
-                arguments.parser.error(
-                    f"--{name} {value}: {arguments.model} is not extractive: it generates its "
-                    "answer; leave it out"
-                )
-            options[name] = value
-    return summarize, options
-
-
-def connect(arguments: argparse.Namespace) -> tuple[Callable, dict[str, Any]]:
-    """The method of a client of the server, and the options of its call."""
+def connect(arguments: argparse.Namespace) -> Callable:
+    """The method of a client that asks the server's model."""
     from tfsum.cli.serve import read_token
     from tfsum.serving import Client
 
@@ -203,131 +174,96 @@ def connect(arguments: argparse.Namespace) -> tuple[Callable, dict[str, Any]]:
     client = Client(
         arguments.server, name, token=read_token(arguments.token_file), timeout=SERVER_SECONDS
     )
+
     signatures = client.signatures()
     if "summarize" in signatures:
-        return client.summarize, {} if arguments.sentences is None else {
-            "sentences": arguments.sentences
-        }
+        return functools.partial(client.summarize, **selection_options(arguments, client.summarize))
     if "summary" not in signatures.get("serving_default", ([], []))[1]:
         raise Error(
             f"{arguments.server}: the model {name} writes no summary; its signatures are "
             f"{', '.join(sorted(signatures))}"
         )
-    if arguments.sentences is not None:
-        arguments.parser.error(
-            f"--sentences {arguments.sentences}: {name} is not extractive: it generates its answer; "
-            "leave it out"
+    return functools.partial(client.generate, **selection_options(arguments, client.generate))
+
+
+def summarize_all(
+    arguments: argparse.Namespace,
+    sources: list[Source],
+    files: AnswerFiles | None,
+    summarize: Callable,
+) -> int:
+    """Prints or writes the answers to all sources, and gives the exit status."""
+    failures: list[str] = []
+    heading = len(sources) > 1 or arguments.field is not None
+    with documents_bar(None if arguments.field else len(sources)) as bar:
+        for group in groups(unanswered(sources, arguments, files, failures, bar)):
+            results: Iterable = answers(group, summarize, bar)
+            if files is None:  # standard output has them in the order of the documents
+                results = sorted(results, key=lambda row: row[0])
+
+            for _, document, result in results:
+                warnings = [f"warning: {warning}" for warning in result.warnings]
+                for note in (*document.notes, *warnings):
+                    bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
+
+                if arguments.format == "json":
+                    answer = as_json(document.name, result)
+                else:
+                    answer = as_text(document.name, result, heading and files is None)
+
+                if files is None:
+                    print(answer)
+                else:
+                    files.write(document.name, answer + "\n")
+
+    if files and files.existing:
+        print(
+            f"tfsum: {files.existing} answers were in {arguments.output} already", file=sys.stderr
         )
-    return client.generate, {}
+    if failures:
+        print(f"tfsum: {len(failures)} of {len(sources)} could not be summarized:", file=sys.stderr)
+        print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
+    return int(bool(failures))
 
 
-class Places:
-    """The files that answers are written to, each named after its document.
-
-    Args:
-        folder: where they go, made if there is none.
-        sources: what is read.
-        form: "text" or "json".
-
-    Raises:
-        Error: two sources have one name, or the folder cannot be made.
-
-    Example:
-        >>> import tempfile
-        >>> Places(tempfile.mkdtemp(), [Source("texts/a.txt")], "text").of("texts/a.txt").name
-        'a.txt.txt'
-    """
-
-    def __init__(self, folder: str, sources: list[Source], form: str) -> None:
-        self._folder, self._end = pathlib.Path(folder), ".json" if form == "json" else ".txt"
-        if folder == "-" or (self._folder.exists() and not self._folder.is_dir()):
-            raise Error(
-                f"--output {folder}: expected a folder, which is made if there is none; leave it out to write "
-                "to standard output"
-            )
-        self.there = 0  # answers of an earlier call
-        self._names: dict[str, str] = {}
-        taken: dict[str, str] = {}
-        for source in sources:
-            name = (
-                "stdin"
-                if source.name == "-"
-                else os.path.relpath(source.name, source.folder)
-                if source.folder
-                else urllib.parse.quote(source.name, safe="")
-                if "://" in source.name
-                else os.path.basename(source.name)
-            )
-            if name in taken:
-                raise Error(
-                    f"--output: the answers to {taken[name]} and {source.name} would both be {name}; name "
-                    "their folder with --recursive instead"
-                )
-            taken[name], self._names[source.name] = source.name, name
-
-    def of(self, document: str) -> pathlib.Path:
-        """The file for a document, whose folder is made."""
-        source, row = document, ""
-        if source not in self._names:  # a row of a file
-            source, _, row = document.rpartition(":")
-        path = self._folder / f"{self._names[source]}{'.' if row else ''}{row}{self._end}"
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise Error(
-                f"{path.parent}: cannot be made ({error.strerror}); choose another --output"
-            ) from None
-        return path
-
-    def answered(self, source: Source, document: str) -> bool:
-        """Whether the answer to a document is there, and its source has not changed since; such answers are counted."""
-        place, text = (
-            self.of(document),
-            pathlib.Path(source.name),
-        )  # which is no file if it is an address or "-"
-        there = place.exists() and not (
-            text.exists() and text.stat().st_mtime > place.stat().st_mtime
-        )
-        self.there += there
-        return there
-
-
-def documents(
+def unanswered(
     sources: list[Source],
     arguments: argparse.Namespace,
-    places: Places | None,
-    failures: list[str] | None,
+    files: AnswerFiles | None,
+    failures: list[str],
     bar: Any,
 ) -> Iterator[Document]:
-    """The documents that are still to be summarized; what cannot be read is added to `failures`, if there is a list."""
+    """The documents that have no answer yet.
+
+    Of several sources, those that cannot be read are added to `failures`.
+    """
+    rows = arguments.field is not None
     for source in sources:
         try:
-            if arguments.field is None and places and places.answered(source, source.name):
+            if not rows and files and files.is_answered(source, source.name):
                 bar.update()
                 continue
             for document in read_source(source, arguments.field, arguments.encoding):
-                if arguments.field and places and places.answered(source, document.name):
+                if rows and files and files.is_answered(source, document.name):
                     bar.update()
                 else:
                     yield document
         except DataError as error:
-            if failures is None:
+            if len(sources) == 1:
                 raise
             failures.append(str(error))
             bar.update()
 
 
 def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
-    """Groups of documents, each of at most `DOCUMENTS` and about `BYTES`.
+    """Groups documents, at most `DOCUMENTS` and about `CHARACTERS` in each.
 
     Args:
-        documents: in any number.
+        documents: Any number of documents.
 
     Example:
-        >>> [
-        ...     len(group)
-        ...     for group in groups(iter([Document("a", "x" * BYTES, []), Document("b", "y", [])]))
-        ... ]
+        >>> documents = [Document("a", "x" * CHARACTERS, []), Document("b", "y", [])]
+        >>> [len(group) for group in groups(iter(documents))]
         [1, 1]
     """
     group: list[Document] = []
@@ -335,7 +271,7 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
     for document in documents:
         group.append(document)
         size += len(document.text)
-        if len(group) == DOCUMENTS or size >= BYTES:
+        if len(group) == DOCUMENTS or size >= CHARACTERS:
             yield group
             group, size = [], 0
     if group:
@@ -345,38 +281,114 @@ def groups(documents: Iterator[Document]) -> Iterator[list[Document]]:
 def answers(
     group: list[Document], summarize: Callable, bar: Any
 ) -> Iterator[tuple[int, Document, Any]]:
-    """The place, document and result of each of a group, the shortest first; `bar` moves with each part of them."""
+    """Index, document and result of each of a group, the shortest first.
+
+    Texts of equal length are in one call; `bar` moves after each call.
+    """
     order = sorted(range(len(group)), key=lambda i: len(group[i].text))
     for first in range(0, len(order), PART):
-        part = order[first : first + PART]
-        texts = [group[i].text for i in part]
-        with large_text_bar(group[part[-1]].name, texts, summarize):
-            found = summarize(texts)
-        bar.update(len(part))
-        yield from ((i, group[i], result) for i, result in zip(part, found))
+        indices = order[first : first + PART]
+        texts = [group[i].text for i in indices]
+        with large_text_bar(group[indices[-1]].name, texts, summarize):
+            results = summarize(texts)
+
+        bar.update(len(indices))
+        yield from ((i, group[i], result) for i, result in zip(indices, results))
+
+
+def documents_bar(total: int | None) -> Any:
+    """A progress bar on a terminal, for several documents.
+
+    Args:
+        total: Number of documents; None where it is not known before they are read.
+
+    Example:
+        >>> with documents_bar(3) as bar:
+        ...     _ = bar.update()
+    """
+    return tqdm(
+        total=total,
+        unit="document",
+        disable=total == 1 or not sys.stderr.isatty(),
+        file=sys.stderr,
+        **bar_size(),
+    )
+
+
+@contextlib.contextmanager
+def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]) -> Iterator[None]:
+    """Shows on a terminal how far the model is with a group of texts, one of them large.
+
+    One call of the graph reads a text from beginning to end and reports nothing meanwhile. The bar
+    is an estimate, and says so: the time for the beginning of the largest text, scaled to the
+    length of all.
+
+    Args:
+        name: Name of the largest text.
+        texts: Texts of the group.
+        answer: Model, called with a text.
+
+    Example:
+        >>> with large_text_bar("a.txt", ["It rained."], print):  # not large: nothing is shown
+        ...     pass
+    """
+    largest = max(texts, key=len, default="")
+    if len(largest) < LARGE or not sys.stderr.isatty():
+        yield
+        return
+
+    answer(largest[: TRIAL // 10])  # the first call takes longer
+    begin = time.monotonic()
+    answer(largest[:TRIAL])
+    seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
+
+    done, begin = threading.Event(), time.monotonic()
+    bar = tqdm(
+        total=round(seconds),
+        desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
+        file=sys.stderr,
+        leave=False,
+        bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
+        **bar_size(),
+    )
+
+    def move() -> None:
+        while not done.wait(SECONDS):
+            bar.n = min(time.monotonic() - begin, 0.99 * seconds)
+            bar.refresh()
+
+    thread = threading.Thread(target=move, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        bar.close()
 
 
 def as_text(name: str, result: Any, heading: bool) -> str:
     """One sentence per line, or the answer; with a heading if there are several documents."""
     from tfsum.text.one_line import one_line
 
-    sentences = getattr(result, "sentences", None)
-    lines = (
-        result.summary.splitlines()
-        if sentences is None
-        else [one_line(sentence) for sentence in sentences]
-    )
-    return printable("\n".join([f"==> {name} <==", *lines, ""] if heading else lines))
+    if hasattr(result, "sentences"):
+        lines = [one_line(sentence) for sentence in result.sentences]
+    else:
+        lines = result.summary.splitlines()
+    if heading:
+        lines = [f"==> {name} <==", *lines, ""]
+    return printable("\n".join(lines))
 
 
 def as_json(name: str, result: Any) -> str:
     """One line of JSON with the whole result."""
-    return json_line(
-        {"file": name, **{key: _rounded(value) for key, value in vars(result).items()}}
-    )
+    rounded = {key: _rounded(value) for key, value in vars(result).items()}
+    return json_line({"file": name, **rounded})
 
 
 def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in value]
-    return round(value, 6) if isinstance(value, float) else value
+    if isinstance(value, float):
+        return round(value, 6)
+    return value

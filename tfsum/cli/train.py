@@ -5,63 +5,76 @@ import contextlib
 import sys
 
 import tfsum
-from tfsum.cli.local_workers import WORKER_TIMEOUT, run_workers
+from tfsum.cli.local_workers import run_workers
+from tfsum.cli.parser import Options
 from tfsum.quiet_tensorflow import load_tensorflow
-from tfsum.training.recipe_file import read_given
+from tfsum.tasks.recipes import describe_keys, load_recipe
 
 EXAMPLES = """examples:
   tfsum train training/bert_sum_ext_news.toml
   tfsum train training/bert_sum_ext_news.toml --set train.learning_rate=1e-4
   tfsum train training/bert_sum_ext_news.toml --local-workers 2
   tfsum train training/bert_sum_ext_news.toml --profile 20:30
+  tfsum train --keys transformer
 
-prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its state saved.
+prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its
+state saved.
 """
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("recipe", metavar="RECIPE", help="a TOML file, such as those in training/")
-    parser.add_argument(
-        "--set",
-        dest="overrides",
-        action="append",
-        default=[],
-        metavar="SECTION.KEY=VALUE",
-        help="override a key of the recipe, or without VALUE take it out; may be given several times",
-    )
-    parser.add_argument(
-        "--profile",
-        metavar="FIRST:LAST",
-        help="record these steps by TensorFlow's profiler, counted "
-        "from 1 in this process, such as 20:30; the files are in the run's folder, in profile/",
-    )
-    parser.add_argument(
-        "--local-workers",
-        type=int,
-        metavar="N",
-        help="start N workers on this machine, to try a training of several machines",
-    )
+OPTIONS: Options = {
+    "": {
+        "recipe": {"metavar": "RECIPE", "help": "a TOML file, such as those in training/"},
+        "--keys": {
+            "action": "store_true",
+            "help": "print every key of such a recipe with its default and meaning, and train"
+            " nothing; RECIPE may also be a kind of model, such as transformer",
+        },
+        "--set": {
+            "dest": "overrides",
+            "action": "append",
+            "default": [],
+            "metavar": "SECTION.KEY=VALUE",
+            "help": (
+                "override a key of the recipe, or without VALUE take it out; may be given several"
+                " times"
+            ),
+        },
+        "--profile": {
+            "metavar": "FIRST:LAST",
+            "help": (
+                "record these steps by TensorFlow's profiler, counted from 1 in this process, such"
+                " as 20:30; the files are in the run's folder, in profile/"
+            ),
+        },
+        "--local-workers": {
+            "type": int,
+            "metavar": "N",
+            "help": "start N workers on this machine, to try a training of several machines",
+        },
+    }
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.keys:
+        print(describe_keys(arguments.recipe))
+        return 0
+
     if arguments.profile:
         arguments.overrides.append(f"train.profile={arguments.profile}")
+    recipe = load_recipe(arguments.recipe, arguments.overrides)
     if arguments.local_workers is not None:
         sets = [word for override in arguments.overrides for word in ("--set", override)]
         return run_workers(
-            arguments.local_workers, ["train", arguments.recipe, *sets], _worker_timeout(arguments)
+            arguments.local_workers,
+            ["train", arguments.recipe, *sets],
+            recipe.train.worker_timeout,
         )
+
     load_tensorflow()
     # Keras prints as it goes; only the folder at the end is a result.
     with contextlib.redirect_stdout(sys.stderr):
-        best = tfsum.train(arguments.recipe, arguments.overrides)
+        best = tfsum.train(recipe)
     print(best)
     return 0
-
-
-def _worker_timeout(arguments: argparse.Namespace) -> float:
-    """[train] worker_timeout; the default also where it is wrong, which the workers report."""
-    given, _ = read_given(arguments.recipe, arguments.overrides)
-    train = given.get("train")
-    found = train.get("worker_timeout") if isinstance(train, dict) else None
-    return found if type(found) is int else WORKER_TIMEOUT

@@ -1,11 +1,14 @@
 """Learn a WordPiece vocabulary from texts of any language; needs the extra `vocab`.
 
-A corpus is a .jsonl, .csv or .tsv file, or a text file of any other name with a text a line; each may end in .gz.
+A corpus is a .jsonl, .csv or .tsv file, or a text file of any other name with a text a line; each
+may end in .gz.
 """
 
 import argparse
+import os
 import pathlib
 
+from tfsum.cli.parser import Options, given_options
 from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
@@ -14,95 +17,110 @@ EXAMPLES = """examples:
   tfsum vocab news.jsonl.gz --columns text,summary --lowercase --keep-accents --output vocab.txt
 """
 
-# What is not given here is left to the library's own default.
-UNSET = argparse.SUPPRESS
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("corpus", nargs="+", metavar="CORPUS", help="files with texts, one vocabulary for all")
-    add(
-        "--columns",
-        default="text",
-        metavar="A,B",
-        help="fields of a .jsonl, .csv or .tsv (default text); "
-        "numbers from 1 where there is no header line",
-    )
-    add("-o", "--output", required=True, metavar="FILE", help="the vocab.txt to write")
-    add(
-        "--size",
-        type=int,
-        default=8000,
-        metavar="N",
-        help="pieces of the vocabulary (default 8000)",
-    )
-    case = parser.add_mutually_exclusive_group()
-    case.add_argument(
-        "--cased",
-        dest="lowercase",
-        action="store_false",
-        default=UNSET,
-        help="keep upper and lower case (default)",
-    )
-    case.add_argument("--lowercase", action="store_true", default=UNSET, help="lower all letters")
-    accents = parser.add_mutually_exclusive_group()
-    accents.add_argument(
-        "--strip-accents",
-        action="store_true",
-        default=UNSET,
-        help="drop accents (default with --lowercase)",
-    )
-    accents.add_argument(
-        "--keep-accents",
-        dest="strip_accents",
-        action="store_false",
-        default=UNSET,
-        help="keep accents (default with --cased)",
-    )
-    add(
-        "--plain",
-        dest="reversible",
-        action="store_false",
-        default=UNSET,
-        help="a BERT vocabulary as other tools read it; spaces cannot be restored from its ids",
-    )
-    add(
-        "--character-coverage",
-        type=float,
-        default=UNSET,
-        metavar="SHARE",
-        help="share of all characters in the alphabet (default 0.9995)",
-    )
-    add(
-        "--min-frequency",
-        type=int,
-        default=UNSET,
-        metavar="N",
-        help="occurrences of a new piece at least (2)",
-    )
+# What is not given is left to the library's own default.
+PARSER = {"argument_default": argparse.SUPPRESS}
+OPTIONS: Options = {
+    "": {
+        "at most one of: case": {
+            "--cased": {
+                "dest": "lowercase",
+                "action": "store_false",
+                "help": "keep upper and lower case (default)",
+            },
+            "--lowercase": {"action": "store_true", "help": "lower all letters"},
+        },
+        "at most one of: accents": {
+            "--strip-accents": {
+                "action": "store_true",
+                "help": "drop accents (default with --lowercase)",
+            },
+            "--keep-accents": {
+                "dest": "strip_accents",
+                "action": "store_false",
+                "help": "keep accents (default with --cased)",
+            },
+        },
+        "corpus": {
+            "nargs": "+",
+            "metavar": "CORPUS",
+            "help": "files with texts, one vocabulary for all",
+        },
+        "--columns": {
+            "default": "text",
+            "metavar": "A,B",
+            "help": (
+                "fields of a .jsonl, .csv or .tsv (default text); "
+                "numbers from 1 where there is no header line"
+            ),
+        },
+        "-o --output": {
+            "required": True,
+            "metavar": "FILE",
+            "help": (
+                "the vocab.txt to write; its settings go to tokenizer_config.json in its folder"
+            ),
+        },
+        "--size": {
+            "type": int,
+            "default": 8000,
+            "metavar": "N",
+            "help": "pieces of the vocabulary (default 8000)",
+        },
+        "--plain": {
+            "dest": "reversible",
+            "action": "store_false",
+            "help": (
+                "a BERT vocabulary as other tools read it; spaces cannot be restored from its ids"
+            ),
+        },
+        "--character-coverage": {
+            "type": float,
+            "metavar": "SHARE",
+            "help": "share of all characters in the alphabet (default 0.9995)",
+        },
+        "--min-frequency": {
+            "type": int,
+            "metavar": "N",
+            "help": "occurrences of a new piece at least (2)",
+        },
+    },
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    given = vars(arguments).copy()
-    corpora, columns, output = (given.pop(name) for name in ("corpus", "columns", "output"))
-    del given["run"], given["parser"]
+    options = given_options(arguments)
+    corpora, columns, output = (options.pop(name) for name in ("corpus", "columns", "output"))
+    arguments.parser.require_paths(*corpora)
     for corpus in corpora:
-        if not pathlib.Path(corpus).is_file():
-            what = "a folder, expected a file" if pathlib.Path(corpus).is_dir() else "no such file"
-            arguments.parser.error(f"{what}: {corpus}")
-    if (
-        pathlib.Path(output).is_file() or pathlib.Path(output).is_dir()
-    ):  # a model may have been trained on it
-        arguments.parser.error(f"{output}: already exists; name another file, or remove it")
+        if os.path.isdir(corpus):
+            arguments.parser.reject(f"{corpus}: is a folder, expected a file")
+    if os.path.isfile(output) or os.path.isdir(output):  # a model may have been trained on it
+        arguments.parser.reject(f"{output}: already exists; name another file, or remove it")
+
     load_tensorflow()
-    from tfsum.data.readers import CorpusTexts
+    from tfsum.formats.text_settings import tokenizer_config
+
+    case = {
+        "lowercase": options.get("lowercase", False),
+        "strip_accents": options.get("strip_accents"),
+    }
+    settings = pathlib.Path(output).with_name("tokenizer_config.json")
+    if settings.is_file() and settings.read_text(encoding="utf-8") != tokenizer_config(case):
+        arguments.parser.reject(
+            f"{settings}: holds the settings of another vocabulary; choose another folder for"
+            f" {output}"
+        )
+
+    from tfsum.data.readers import RereadTexts, read_texts
     from tfsum.text.vocabulary import learn_vocabulary, write_vocabulary
 
-    size = given.pop("size")
-    pieces = learn_vocabulary(CorpusTexts(corpora, columns.split(",")), size, **given)
-    write_vocabulary(pieces, output)
-    print(
-        f"{output}: {len(pieces)} pieces"
-        + (f"; the texts hold no {size}" if len(pieces) < size else "")
-    )
+    size = options.pop("size")
+    texts = RereadTexts(lambda: read_texts(corpora, columns.split(",")))
+    pieces = learn_vocabulary(texts, size, **options)
+    write_vocabulary(pieces, output, case)
+
+    message = f"{output}: {len(pieces)} pieces"
+    if len(pieces) < size:
+        message += f"; the texts hold no {size}"
+    print(message)
     return 0

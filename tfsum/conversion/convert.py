@@ -10,18 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from tfsum.conversion.bertsum_writer import FLAVOURS
-from tfsum.conversion.checkpoint import checkpoint_to_folder, folder_to_checkpoint
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, text_settings, weight_names
-from tfsum.formats.google import TANH_GELU, write_google
-from tfsum.formats.open_folder import load_bert, open_folder
-from tfsum.models.bert import Bert
-from tfsum.models.bert_classifier import BertClassifier, other_head
-from tfsum.models.bert_for_pretraining import BertForPretraining
+from tfsum.formats import google, model_folder, open_folder, text_settings, weight_names
+from tfsum.models import Bert, BertClassifier, BertForPretraining
+from tfsum.models.bert_classifier import other_head
 
 FORMATS = ("google", "hugging-face", "tfsum")
-# transformers' class of a model that has tensors of these names beside the encoder's; the first that fits.
+# `import tfsum.papers` adds the checkpoints of BertSum and PreSumm to both tables.
+# Format of a file -> function (source, destination, format) that writes a model folder so.
+FILE_WRITERS: dict[str, Callable[..., list[str]]] = {}
+# Format of a folder -> function (source, destination, **options) that writes a checkpoint so.
+FILE_READERS: dict[str, Callable[..., list[str]]] = {}
+# transformers' class of a model that has tensors of these names beside the encoder's; the first
+# that fits.
 HEADS = {
     ("cls.predictions", "cls.seq_relationship"): "BertForPreTraining",
     ("cls.predictions",): "BertForMaskedLM",
@@ -40,27 +41,35 @@ def convert(
     bert: dict[str, Any] | None = None,
     **changes: Any,
 ) -> list[str]:
-    """Writes a BERT, with its pretraining heads or its classifier where the source has them, in another format.
+    """Writes a BERT in another format, with the heads that the source has.
 
-    A checkpoint of BertSum or PreSumm becomes a model folder of tfsum, and such a folder a checkpoint.
+    Pretraining heads and a classifier are kept.
 
-    The numbers of the weights stay as they are, bit by bit (float64 becomes float32); vocab.txt is copied, or written
-    from a tokenizer.json, and label names are kept (Google's format has no place for them: bert_config.json holds them
-    for tfsum).
+    A checkpoint of BertSum or PreSumm becomes a model folder of tfsum, and such a folder a
+    checkpoint.
+
+    The numbers of the weights stay as they are, bit by bit (float64 becomes float32); vocab.txt is
+    copied, or written from a tokenizer.json, and label names are kept (Google's format has no place
+    for them: bert_config.json holds them for tfsum).
 
     Args:
-        source: what `Bert.from_pretrained` reads; or the .pt file of BertSum or PreSumm, for "tfsum"; or the model
-            folder of a `BertSumExt` or `BertSumAbs`, for "bertsum" and "presumm".
-        destination: a folder that does not exist or is empty; for "bertsum" and "presumm" a file that does not exist.
+        source: What `Bert.from_pretrained` reads; or the .pt file of BertSum or PreSumm, for
+            "tfsum"; or the model folder of a `BertSumExt` or `BertSumAbs`, for "bertsum" and
+            "presumm".
+        destination: A folder that does not exist or is empty; for "bertsum" and "presumm" a file
+            that does not exist.
         to: "google", "hugging-face", "tfsum", "bertsum" or "presumm".
-        lowercase: whether the model's tokenizer lower-cases, where `read_text_settings` would get it wrong.
-        vocabulary, bert, **changes: of a checkpoint, see `checkpoint_to_folder`.
+        lowercase: Whether the model's tokenizer lower-cases, where `read_text_settings` would get
+            it wrong.
+        vocabulary: Vocabulary of a checkpoint's BERT, which the file lacks.
+        bert: Arguments of `Bert` that a checkpoint lacks.
+        **changes: Further options of `tfsum.papers.checkpoint_to_folder`.
 
     Returns:
         Notes, one line each: tensors left out, a function that the format cannot express.
 
     Raises:
-        CheckpointError: the source cannot be read, or the destination exists or cannot be written.
+        CheckpointError: Source cannot be read, or the destination exists or cannot be written.
 
     Example:
         >>> import tfsum
@@ -72,52 +81,56 @@ def convert(
         >>> notes
         []
     """
-    if to not in (*FORMATS, *FLAVOURS):
+    if to not in (*FORMATS, *FILE_WRITERS):
         raise CheckpointError(
-            f"convert: no format {to!r}; known are {', '.join((*FORMATS, *FLAVOURS))}"
+            f"convert: no format {to!r}; known are {', '.join((*FORMATS, *FILE_WRITERS))}"
+            " (`import tfsum.papers` adds those of the papers)"
         )
+
     destination = pathlib.Path(destination)
     checkpoint = pathlib.Path(source).is_file()
-    if checkpoint and to != "tfsum":
+    if checkpoint and to not in FILE_READERS:
         raise CheckpointError(
             f"{source}: is a checkpoint, which is converted to tfsum first (--to tfsum)"
         )
-    if given := [
+
+    if surplus := [
         name
         for name, value in {"vocabulary": vocabulary, "bert": bert, **changes}.items()
         if value is not None and not checkpoint
     ]:
         raise CheckpointError(
-            f"{source}: {', '.join(given)}: of a checkpoint of BertSum or PreSumm alone, and this is "
-            "none; leave it out"
+            f"{source}: {', '.join(surplus)}: of a checkpoint of BertSum or PreSumm alone, and this"
+            " is none; leave it out"
         )
     if destination.exists() and not (destination.is_dir() and not any(destination.iterdir())):
         raise CheckpointError(f"{destination}: already exists; choose a new folder")
-    if to in FLAVOURS:
-        return _written(destination, lambda file: folder_to_checkpoint(source, file, to))
+
+    if to in FILE_WRITERS:
+        return _written(destination, lambda file: FILE_WRITERS[to](source, file, to))
     if checkpoint:
-        return _written(
-            destination,
-            lambda folder: checkpoint_to_folder(
-                source, folder, vocabulary, lowercase, bert, **changes
-            ),
-        )
+        options = {"vocabulary": vocabulary, "lowercase": lowercase, "bert": bert, **changes}
+        return _written(destination, lambda folder: FILE_READERS[to](source, folder, **options))
+
     _refuse_checkpoint(pathlib.Path(source))
-    stored = open_folder(source)
+    stored = open_folder.open_folder(source)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*has no pooler")  # none is written then
         tensors, config = _checked(stored)
+
     _written(
         destination,
         lambda folder: _write(folder, _folder_of(stored), config, tensors, to, lowercase),
     )
+
     return _notes(stored, tensors, config, to)
 
 
 def _written(
     destination: pathlib.Path, write: Callable[[pathlib.Path], list[str] | None]
 ) -> list[str]:
-    """Calls `write` with a temporary path, which then becomes the destination: nothing half-written is left."""
+    """Calls `write` with a temporary path, which then becomes the destination: nothing half-written
+    is left."""
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
@@ -140,6 +153,7 @@ def _refuse_checkpoint(source: pathlib.Path) -> None:
         (source / name).is_file() for name in ("config.json", "bert_config.json")
     ):
         return
+
     if files := sorted(source.glob("*.pt")):
         raise CheckpointError(
             f"{source}: is a folder with {len(files)} checkpoints of torch; name one of them, such "
@@ -148,7 +162,8 @@ def _refuse_checkpoint(source: pathlib.Path) -> None:
 
 
 def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
-    """The tensors of the source under full Hugging Face names, and the config, checked by building the model."""
+    """The tensors of the source under full Hugging Face names, and the config, checked by building
+    the model."""
     if any(name.startswith(PRETRAINED) for name in stored.tensors):
         model = BertForPretraining.from_stored(stored, warn=False)
         tensors, config = model.tensors(), model.bert.config
@@ -156,8 +171,9 @@ def _checked(stored: weight_names.StoredModel) -> tuple[dict, dict]:
         model = BertClassifier.from_stored(stored)
         tensors, config = model.tensors(), model.bert.config | model.head_config()
     else:
-        bert = load_bert(Bert, stored, {})
+        bert = Bert.from_stored(stored)
         tensors, config = weight_names.bert_tensors(bert, "bert."), bert.config
+
     # A head that the file lacks was initialized at random: it is not written.
     return {
         name: value
@@ -184,12 +200,10 @@ def _write(
     lowercase: bool | None,
 ) -> None:
     folder.mkdir()
-    settings = text_settings.read_text_settings(origin)
-    if lowercase is not None:
-        settings = {"lowercase": lowercase, "strip_accents": None}
+    settings = text_settings.read_text_settings(origin, lowercase)
     if to == "google":
         labels = {key: config[key] for key in ("id2label", "classifier_dropout") if key in config}
-        write_google(
+        google.write_google(
             folder,
             config,
             tensors,
@@ -213,6 +227,7 @@ def _write(
             else {"tokenizer_config.json": text_settings.tokenizer_config(settings)}
         )
         model_folder.save(folder, kind | config, tensors, extra)
+
     if (origin / "vocab.txt").is_file():
         shutil.copyfile(origin / "vocab.txt", folder / "vocab.txt")
     elif pieces := model_folder.read_vocabulary(origin / "vocab.txt"):
@@ -227,35 +242,25 @@ def _notes(
     read = {stored.name(name, True)[0] for name in tensors} | {
         stored.name(name, True)[0] for name in weight_names.TIED
     }
-    notes = []
-    if left := sorted(stored.tensors.keys() - read):
-        notes.append(f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}")
-    if (
-        _has_classifier(stored)
-        and "classifier.weight" not in tensors
-        and (why := other_head(stored))
-    ):
-        notes.append(f"{why}; tfsum has no such model, and the encoder alone is written")
-    if rounded := sum(
-        stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys()
-    ):
-        notes.append(f"{rounded} tensors of float64 are rounded to float32")
-    if to != "tfsum" and is_reversible(
-        model_folder.read_vocabulary(_folder_of(stored) / "vocab.txt") or ()
-    ):
-        notes.append(
-            "the vocabulary marks spaces, which other programs' tokenizers do not: to them nearly every word "
-            "is [UNK]; learn it with `tfsum vocab --plain` or [text] reversible = false for use elsewhere"
-        )
-    if to == "google":
-        if config["hidden_act"] not in (*TANH_GELU, "relu"):
-            notes.append(
-                "the model computes the exact GELU and Google's program the tanh form, which moves its "
-                "outputs by up to 1e-3; bert_config.json says exact_gelu, which tfsum reads"
-            )
-        if config["layer_norm_eps"] != 1e-12:
-            notes.append(
-                f"layer_norm_eps is {config['layer_norm_eps']}, and Google's program computes with 1e-12; "
-                "bert_config.json keeps it for tfsum"
-            )
-    return notes
+    left = sorted(stored.tensors.keys() - read)
+    rounded = sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys())
+    pieces = model_folder.read_vocabulary(_folder_of(stored) / "vocab.txt") or ()
+    headless = _has_classifier(stored) and "classifier.weight" not in tensors
+    why = other_head(stored) if headless else None
+    notes = {
+        f"left out {len(left)} tensors of heads of other tasks: {', '.join(left)}": left,
+        f"{why}; tfsum has no such model, and the encoder alone is written": why,
+        f"{rounded} tensors of float64 are rounded to float32": rounded,
+        "the vocabulary marks spaces, which other programs' tokenizers do not: to them nearly"
+        " every word is [UNK]; learn it with `tfsum vocab --plain` or [text] reversible = false"
+        " for use elsewhere": to != "tfsum" and is_reversible(pieces),
+        "the model computes the exact GELU and Google's program the tanh form, which moves its"
+        " outputs by up to 1e-3; bert_config.json says exact_gelu, which tfsum reads": (
+            to == "google" and config["hidden_act"] not in (*google.TANH_GELU, "relu")
+        ),
+        f"layer_norm_eps is {config['layer_norm_eps']}, and Google's program computes with 1e-12;"
+        " bert_config.json keeps it for tfsum": (
+            to == "google" and config["layer_norm_eps"] != google.EPSILON
+        ),
+    }
+    return [note for note, applies in notes.items() if applies]

@@ -1,5 +1,6 @@
-"""Token-budget batches of rows in memory: which rows share a batch in which epoch, and the data set of them."""
+"""Token-budget batches of rows in memory, planned for each epoch and shared by all replicas."""
 
+import dataclasses
 import functools
 from collections.abc import Iterator
 from typing import ClassVar
@@ -10,36 +11,39 @@ import tensorflow as tf
 from tfsum.errors import DataError
 
 
-class Batcher:
+class TokenBudgetBatcher:
     """Batches of rows of about equal length, as many as a budget of padded tokens holds.
 
-    The batches are a pure function of (rows, seed, epoch), so that a training that is resumed skips those that it has
-    seen without building them. Each epoch has as many batches, of as many rows each: a row counts with the length of
-    its bucket, so that the shuffle within buckets changes no size, and is padded to the end of one (`width`). So a
-    training meets few shapes, each of which costs memory or time when it is new: oneDNN keeps the code of every
-    product in bfloat16 (about 0.3 MB), and XLA compiles the step again.
+    The batches are a pure function of (rows, seed, epoch), so that a training that is resumed skips
+    those that it has seen without building them. Each epoch has as many batches, of as many rows
+    each: a row counts with the length of its bucket, so that the shuffle within buckets changes no
+    size, and is padded to the end of one (`width`). So a training meets few shapes, each of which
+    costs memory or time when it is new: oneDNN keeps the code of every product in bfloat16 (about
+    0.3 MB), and XLA compiles the step again.
 
-    A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it needs to, also `kinds`,
-    `apart`, `sides`, `tokens`, `counts` and `transform`.
+    A subclass gives a task's rows: `row`, `lower` and `signature`, and `assemble`; where it needs
+    to, also `kinds`, `apart`, `sides`, `tokens`, `counts` and `transform`.
 
     Args:
         length: (N,) positions that each row takes.
-        tokens_per_batch: rows * longest row of a batch at most, padding included; the longest row counts as the end of
-            its bucket, or as the longest of all rows where that is less.
+        tokens_per_batch: Rows * longest row of a batch at most, padding included; the longest row
+            counts as the end of its bucket, or as the longest of all rows where that is less.
 
     Attributes:
-        row: what messages call a row.
-        lower: what messages suggest to lower where a row is too long.
-        bucket_width: in training, rows whose lengths round up to the same multiple of it are in random order.
+        row: Name of a row in messages.
+        lower: Setting that messages suggest to lower where a row is too long.
+        bucket_width: In training, rows whose lengths round up to the same multiple of it are in
+            random order.
         signature: `tf.TensorSpec` of each array of a batch.
-        length, tokens_per_batch: as given.
-        counts: what `report` says of the rows besides.
+        length: Lengths of the rows.
+        tokens_per_batch: Budget of a batch.
+        counts: Further counts for `report`.
 
     Raises:
-        DataError: the longest row alone exceeds the budget.
+        DataError: Longest row alone exceeds the budget.
 
     Example:
-        >>> class Numbers(Batcher):
+        >>> class Numbers(TokenBudgetBatcher):
         ...     row, lower, bucket_width = "number", "the numbers", 2
         ...     signature = {"ids": tf.TensorSpec((None, None), tf.int32)}
         ...
@@ -54,7 +58,7 @@ class Batcher:
         {'batches': 2, 'tokens': 9, 'padded_tokens': 10, 'padding': 0.09999999999999998}
         >>> Numbers(np.array([7]), tokens_per_batch=6)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.DataError: batches: tokens_per_batch 6 was given; the longest number takes 7 tokens and ...
+        tfsum.errors.DataError: batches: tokens_per_batch 6 was given; the longest ...
     """
 
     row: str = "row"
@@ -67,31 +71,38 @@ class Batcher:
         self.counts: dict[str, int] = {}
         if (longest := int(length.max())) > tokens_per_batch:
             raise DataError(
-                f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row} takes "
-                f"{longest} tokens and is never split; raise the budget or lower {self.lower}"
+                f"batches: tokens_per_batch {tokens_per_batch} was given; the longest {self.row}"
+                f" takes {longest} tokens and is never split; raise the budget or lower"
+                f" {self.lower}"
             )
 
     def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
-        """The arrays of the batch of some rows (B,), as `signature` says; few tasks have others in another epoch."""
+        """Returns the arrays of the batch of some rows (B,), as `signature` says.
+
+        Few tasks have other arrays in another epoch.
+        """
         raise NotImplementedError
 
     def transform(self, batches: tf.data.Dataset) -> tf.data.Dataset:
-        """What becomes of the batches inside the data set: nothing, unless a subclass says otherwise."""
+        """Transforms the batches inside the data set; by default not at all."""
         return batches
 
     @property
     def kinds(self) -> tuple[np.ndarray, ...]:
-        """Arrays (N,) by which rows are sorted, the first decides; those of equal rows are in random order."""
+        """Arrays (N,) by which rows are sorted, the first decides; ties are random."""
         return (self.bucket(self.length),)
 
     @property
     def apart(self) -> np.ndarray | None:
-        """(N,); rows of different values never share a batch. None for rows that all may."""
+        """Group of each row, (N,): a batch never mixes groups. None if all rows may share one."""
         return None
 
     @property
     def sides(self) -> tuple[np.ndarray, ...]:
-        """The lengths (N,) of each array that is padded to the longest of its batch, for `report`."""
+        """Lengths (N,) of each array that is padded to the longest of its batch.
+
+        `report` reads them.
+        """
         return (self.length,)
 
     @property
@@ -104,9 +115,12 @@ class Batcher:
         return -(-length // self.bucket_width)
 
     def width(self, side: np.ndarray, rows: np.ndarray) -> int:
-        """The positions to which some rows (B,) of a side, of lengths (N,), are padded: to the end of a bucket.
+        """Returns the padded width of some rows (B,) of a side with lengths (N,).
 
-        Padded to their longest row, the batches of each epoch would have other shapes. No row of the data is longer.
+        It is the end of a bucket.
+
+        Padded to their longest row, the batches of each epoch would have other shapes. No row of
+        the data is longer.
         """
         return int(min(self.bucket(side[rows].max()) * self.bucket_width, side.max()))
 
@@ -114,17 +128,19 @@ class Batcher:
         """The batches of an epoch as arrays of row numbers.
 
         Args:
-            shuffle: (seed, epoch) of the shuffles; None keeps equal rows in order and the batches sorted.
+            shuffle: (seed, epoch) of the shuffles; None keeps equal rows in order and the batches
+                sorted.
 
         Returns:
             One array a batch.
         """
-        length, apart = (
-            np.minimum(self.bucket(self.length) * self.bucket_width, self.length.max()),
-            self.apart,
-        )
-        random = None if shuffle is None else np.random.default_rng(shuffle)
-        order = np.arange(len(length)) if random is None else random.permutation(len(length))
+        length = np.minimum(self.bucket(self.length) * self.bucket_width, self.length.max())
+        apart = self.apart
+        order = np.arange(len(length))
+        random = None
+        if shuffle is not None:
+            random = np.random.default_rng(shuffle)
+            order = random.permutation(len(length))
         order = order[np.lexsort([kind[order] for kind in reversed(self.kinds)])]
         batches, first, longest = [], 0, 0
         lengths = length[order].tolist()
@@ -134,23 +150,23 @@ class Batcher:
             if (i - first + 1) * longest > self.tokens_per_batch or groups[i] != groups[first]:
                 batches.append(order[first:i])
                 first, longest = i, size
+
         batches.append(order[first:])
         return batches if random is None else [batches[i] for i in random.permutation(len(batches))]
 
     def largest(self, replicas: int = 1, parts: int = 1) -> dict[str, np.ndarray]:
-        """What one of `replicas` takes at once, in one of `parts`, of the batch that takes the most memory.
+        """Returns the share of one replica in the batch that takes the most memory.
 
-        That is the one of the most rows * width^2: batches have about as many positions each, and attention weights
-        grow with the square of the width.
+        That is the one of the most rows * width^2: batches have about as many positions each, and
+        attention weights grow with the square of the width.
 
         Args:
-            replicas: that share a batch.
-            parts: micro-batches of a replica's share.
+            replicas: Number of replicas that share a batch.
+            parts: Micro-batches of a replica's share.
         """
         rows = max(self.plan(), key=lambda rows: len(rows) * self.width(self.length, rows) ** 2)
-        rows = rows[np.argsort(-self.length[rows], kind="stable")][
-            ::replicas
-        ]  # a share with the longest row
+        # a share with the longest row
+        rows = rows[np.argsort(-self.length[rows], kind="stable")][::replicas]
         share = next(
             self.transform(tf.data.Dataset.from_tensors(self.assemble(rows))).as_numpy_iterator()
         )
@@ -160,8 +176,8 @@ class Batcher:
         """The rows of one batch of training.
 
         Args:
-            number: of the batch, counted from the first of epoch 0.
-            seed: of the shuffles.
+            number: Number of the batch, counted from the first of epoch 0.
+            seed: Seed of the shuffles.
 
         Returns:
             Their numbers.
@@ -184,13 +200,15 @@ class Batcher:
         """A data set of dicts of tensors.
 
         Args:
-            training: whether to shuffle rows and batches, in another order each epoch.
-            seed: of the shuffles.
-            epochs: passes over the rows; None is one pass, or no end in training.
-            skip_batches: batches already seen, counted from the first batch of epoch 0; they are planned, not built.
-            replicas: those that this data set is for: of each batch it gives one part after another for each of them.
-                A part has every `of`th row, and none where the batch has too few.
-            of: replicas that share a batch.
+            training: Whether to shuffle rows and batches, in another order each epoch.
+            seed: Seed of the shuffles.
+            epochs: Passes over the rows; None is one pass, or no end in training.
+            skip_batches: Batches already seen, counted from the first batch of epoch 0; they are
+                planned, not built.
+            replicas: Replicas that this data set is for: of each batch it gives one part after
+                another for each of them. A part has every `of`th row, and none where the batch has
+                too few.
+            of: Replicas that share a batch.
         """
         generate = functools.partial(
             self._generate, training, seed, epochs, skip_batches, replicas, of
@@ -201,16 +219,19 @@ class Batcher:
     def _generate(
         self, training: bool, seed: int, epochs: int | None, skip: int, replicas: range, of: int
     ) -> Iterator[dict[str, np.ndarray]]:
-        epoch, epochs = 0, 1 if epochs is None and not training else epochs
+        if epochs is None and not training:
+            epochs = 1
+        epoch = 0
         while epochs is None or epoch < epochs:
             batches = self.plan((seed, epoch) if training else None)
             for rows in batches[skip:]:
-                for part in (rows[replica::of] for replica in replicas):
-                    yield (
-                        self.assemble(part, epoch if training else 0)
-                        if len(part)
-                        else self._no_rows()
-                    )
+                for replica in replicas:
+                    part = rows[replica::of]
+                    if len(part):
+                        yield self.assemble(part, epoch if training else 0)
+                    else:
+                        yield self._no_rows()
+
             epoch, skip = epoch + 1, max(0, skip - len(batches))
 
     def _no_rows(self) -> dict[str, np.ndarray]:
@@ -224,7 +245,11 @@ class Batcher:
         }
 
     def report(self) -> dict[str, int | float]:
-        """What one pass holds and wastes: `counts`, batches, tokens, padded_tokens, padding (share of these)."""
+        """Counts what one pass holds and wastes.
+
+        The keys are those of `counts`, and batches, tokens, padded_tokens and padding (the share of
+        padding in these).
+        """
         batches = self.plan()
         padded = sum(len(rows) * self.width(side, rows) for side in self.sides for rows in batches)
         return {
@@ -234,3 +259,53 @@ class Batcher:
             "padded_tokens": padded,
             "padding": 1.0 - self.tokens / padded,
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class SharedBatches:
+    """Batches of a training, from some step on: the same batches under any strategy.
+
+    Attributes:
+        batcher: Rows in token-budget batches.
+        skip: Number of its batches that were trained on before.
+        until: Number of steps after which the run takes other batches or ends.
+
+    Example:
+        >>> class Numbers(TokenBudgetBatcher):
+        ...     signature = {"ids": tf.TensorSpec((None,), tf.int32)}
+        ...
+        ...     def assemble(self, rows, epoch=0):
+        ...         return {"ids": rows}
+        >>> batches = SharedBatches(Numbers(np.array([2, 2, 2]), 4), skip=1, until=100)
+        >>> batch = next(batches.dataset(tf.distribute.get_strategy(), seed=0).as_numpy_iterator())
+        >>> batch["ids"].tolist() == batches.batcher.rows_of(1, seed=0).tolist()
+        True
+    """
+
+    batcher: TokenBudgetBatcher
+    skip: int
+    until: int
+
+    def dataset(self, strategy: tf.distribute.Strategy, seed: int) -> tf.data.Dataset:
+        """Makes the data set of a training, distributed over the replicas of its strategy.
+
+        Args:
+            strategy: Strategy of the training.
+            seed: Seed of the shuffles.
+        """
+        replicas = strategy.num_replicas_in_sync
+
+        def local_dataset(context: tf.distribute.InputContext) -> tf.data.Dataset:
+            count = replicas // context.num_input_pipelines
+            first = context.input_pipeline_id * count
+            return self.batcher.dataset(
+                training=True,
+                seed=seed,
+                skip_batches=self.skip,
+                replicas=range(first, first + count),
+                of=replicas,
+            )
+
+        if replicas == 1:
+            return local_dataset(tf.distribute.InputContext())
+        return strategy.distribute_datasets_from_function(local_dataset)

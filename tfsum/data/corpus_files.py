@@ -1,14 +1,35 @@
-"""The files of a corpus: one, those of a folder or of a pattern, or the stories of a list of addresses."""
+"""Files of a corpus: one, those of a folder or pattern, or stories of listed addresses.
 
+The content of a file tells its kind and compression before its name does.
+"""
+
+import contextlib
 import glob
+import gzip
 import hashlib
+import io
 import pathlib
-from collections.abc import Iterable
+import re
+import types
+import zlib
+from collections.abc import Iterator
 
-from tfsum.data.corpus_file import KINDS, name_kind
 from tfsum.data.manifest import digest
 from tfsum.errors import DataError
+from tfsum.formats.torch_file import is_torch_file
 
+KINDS = (".jsonl", ".csv", ".tsv")
+"""Tables, of a row a line."""
+STORY, CORE_NLP, TOKENS, SHARD = ".story", ".story.json", ".json", ".pt"
+"""Files of the summarization papers, see `tfsum.data.paper_files`."""
+_BEGINS = {
+    CORE_NLP: re.compile(
+        rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"docId"\s*:\s*"[^"]*"\s*,\s*)?"sentences"\s*:\s*\[\s*\{\s*"index"'
+    ),
+    TOKENS: re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*[{\]]"),
+    ".jsonl": re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*(?:"|\}\s*$)'),
+}
+_GZIP = b"\x1f\x8b"
 IN_FOLDERS = (".story", ".json", ".pt", *KINDS)
 _ADDRESS = (b"http://", b"https://")
 
@@ -17,15 +38,17 @@ def corpus_files(corpus: str | pathlib.Path) -> list[pathlib.Path]:
     """The files of a corpus, in the order in which they are read.
 
     Args:
-        corpus: a file; a folder, whose files are all of one kind; a pattern such as `cnndm.train.*.pt`; or a text file
-            of the addresses of news stories, one a line. The name of a story is the SHA-1 of its address, as in the
-            files of Hermann et al. 2015, and its file is in the folder of the list, or in a folder below.
+        corpus: A file; a folder, whose files are all of one kind; a pattern such as
+            `cnndm.train.*.pt`; or a text file of the addresses of news stories, one a line. The
+            name of a story is the SHA-1 of its address, as in the files of Hermann et al. 2015, and
+            its file is in the folder of the list, or in a folder below.
 
     Returns:
         The files: of a folder and of a pattern by name, of a list in its order.
 
     Raises:
-        DataError: a folder or a pattern has no file of a corpus, or files of several kinds; or stories are missing.
+        DataError: A folder or a pattern has no file of a corpus, or files of several kinds; or
+            stories are missing.
 
     Source: nlpyang/PreSumm, prepro/data_builder.py, `hashhex` and `format_to_lines`.
 
@@ -43,21 +66,17 @@ def corpus_files(corpus: str | pathlib.Path) -> list[pathlib.Path]:
     if path.is_file():
         return _stories(path) if _is_list(path) else [path]
     if not path.exists() and glob.has_magic(str(corpus)):
-        if found := [pathlib.Path(name) for name in sorted(glob.glob(str(corpus)))]:
-            return found
+        if matches := [pathlib.Path(name) for name in sorted(glob.glob(str(corpus)))]:
+            return matches
         raise DataError(
             f"{corpus}: no file has a name of this pattern; look at the folder, or name one file"
         )
+
     return [path]
 
 
 def corpus_digest(corpus: str | pathlib.Path) -> str:
-    """SHA-256 of what a corpus consists of: of its file, or of the names and contents of its files.
-
-    Example:
-        >>> corpus_digest(__file__)  # doctest: +SKIP
-        '0f343b0931126a20f133d67c2b018a3b5f...'
-    """
+    """Returns the SHA-256 of a corpus: of its file, or of the names and contents of its files."""
     files = corpus_files(corpus)
     if files == [pathlib.Path(corpus)]:
         return digest(files[0])
@@ -71,19 +90,18 @@ def _in_folder(folder: pathlib.Path) -> list[pathlib.Path]:
     kinds = sorted({name_kind(file) for file in files})
     if len(kinds) == 1:
         return files
+
     found = f"files of several kinds ({', '.join(kinds)})" if kinds else "no file of a corpus"
     raise DataError(
-        f"{folder}: found {found}, expected files of one of the kinds {', '.join(IN_FOLDERS)}; name a "
-        f"file, or those that are meant by a pattern such as {folder / '*.story'}"
+        f"{folder}: found {found}, expected files of one of the kinds {', '.join(IN_FOLDERS)}; name"
+        f" a file, or those that are meant by a pattern such as {folder / '*.story'}"
     )
 
 
 def _is_list(path: pathlib.Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(8).lower().startswith(_ADDRESS)
-    except OSError:  # whoever reads the file reports it
-        return False
+    with contextlib.suppress(OSError), path.open("rb") as file:  # whoever reads the file reports it
+        return file.read(8).lower().startswith(_ADDRESS)
+    return False
 
 
 def _stories(path: pathlib.Path) -> list[pathlib.Path]:
@@ -93,19 +111,121 @@ def _stories(path: pathlib.Path) -> list[pathlib.Path]:
         raise DataError(
             f"{path}: cannot be read ({error}); expected addresses of stories in UTF-8, one a line"
         ) from error
-    wanted = {
+    by_hash = {
         hashlib.sha1(address.encode()).hexdigest(): address for address in addresses if address
     }
-    found = _by_hash(path.parent.rglob("*.story*"))
-    if missing := [name for name in wanted if name not in found]:
+    # `NAME.story.json` of CoreNLP comes before `NAME.story`
+    stories = {file.name.split(".", 1)[0]: file for file in sorted(path.parent.rglob("*.story*"))}
+    if missing := [name for name in by_hash if name not in stories]:
         raise DataError(
-            f"{path}: {len(missing)} of its {len(wanted)} stories are not in {path.parent} or a folder "
-            f"below, such as {missing[0]}.story of {wanted[missing[0]]}; unpack the stories there, or take "
-            "the addresses out"
+            f"{path}: {len(missing)} of its {len(by_hash)} stories are not in {path.parent} or a"
+            f" folder below, such as {missing[0]}.story of {by_hash[missing[0]]}; unpack the"
+            " stories there, or take the addresses out"
         )
-    return [found[name] for name in wanted]
+
+    return [stories[name] for name in by_hash]
 
 
-def _by_hash(files: Iterable[pathlib.Path]) -> dict[str, pathlib.Path]:
-    """Files by the beginning of their names; `NAME.story.json` of CoreNLP comes before `NAME.story`."""
-    return {file.name.split(".", 1)[0]: file for file in sorted(files)}
+def name_kind(path: pathlib.Path) -> str:
+    """The end of a file's name, .gz aside.
+
+    Example:
+        >>> name_kind(pathlib.Path("news.jsonl.gz")), name_kind(pathlib.Path("a.txt"))
+        ('.jsonl', '.txt')
+    """
+    return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
+
+
+def file_kind(path: pathlib.Path) -> str | None:
+    """What a corpus file holds.
+
+    Args:
+        path: The file.
+
+    Returns:
+        One of `KINDS`, `STORY`, `CORE_NLP`, `TOKENS` and `SHARD`, by what the file begins with,
+        whatever its name: an object in JSON lines, a list of objects, CoreNLP's object, or torch's
+        first bytes; else by its name. None for a file of text.
+
+    Example:
+        >>> import tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "news.ndjson"
+        >>> _ = path.write_text('{"text": "It rained."}')
+        >>> file_kind(path)
+        '.jsonl'
+    """
+    begin = b""
+    if path.is_file():  # of a pipe nothing can be read twice
+        # whoever reads the file reports its errors
+        with contextlib.suppress(OSError, EOFError, zlib.error), _open_bytes(path) as file:
+            begin = file.read(256)
+    if is_torch_file(begin):
+        return SHARD
+    for kind, pattern in _BEGINS.items():
+        if pattern.match(begin):
+            return kind
+    return named if (named := name_kind(path)) in (*KINDS, STORY) else None
+
+
+@contextlib.contextmanager
+def open_text(path: pathlib.Path, kind: str, newline: str = "") -> Iterator[tuple]:
+    """Opens a UTF-8 file, plain or compressed by gzip, for reading.
+
+    Args:
+        path: The file.
+        kind: Expected kind, for messages.
+        newline: Argument of `open`.
+
+    Yields:
+        The open file, and an object whose `line` the caller sets to the number of lines that it has
+        read, so that errors name the place.
+
+    Raises:
+        DataError: It cannot be read, is cut, or is not UTF-8.
+
+    Example:
+        >>> path = pathlib.Path("no_such_file.jsonl")
+        >>> with open_text(path, ".jsonl") as opened:  # doctest: +ELLIPSIS
+        ...     pass
+        Traceback (most recent call last):
+        tfsum.errors.DataError: no_such_file.jsonl: cannot be read (No such file or directory); ...
+    """
+    read = types.SimpleNamespace(line=0)
+    try:
+        opened = _open_bytes(path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror}); expected a file") from error
+
+    try:
+        with opened, io.TextIOWrapper(opened, encoding="utf-8-sig", newline=newline) as file:
+            yield file, read
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{path}: cannot be read after line {read.line} ({error}); expected a whole {kind} file"
+        ) from error
+    except UnicodeDecodeError as error:
+        wrong = error.object[error.start : error.end]
+        raise DataError(
+            f"{path}:{_broken_line(path)}: not UTF-8 ({error.reason} at {wrong!r}); convert the"
+            " file to UTF-8"
+        ) from error
+
+
+def _open_bytes(path: pathlib.Path) -> io.BufferedReader | gzip.GzipFile:
+    """The open file, decompressed."""
+    file = path.open("rb")
+    if not path.is_file() or file.peek(2)[:2] != _GZIP:
+        return file
+    file.close()
+    return gzip.open(path, "rb")
+
+
+def _broken_line(path: pathlib.Path) -> int:
+    """The number of the first line that is not UTF-8; the file is decoded in blocks, which end in
+    no line's end."""
+    with _open_bytes(path) as file:
+        return next(
+            n
+            for n, line in enumerate(file, start=1)
+            if line.decode("utf-8", "ignore").encode() != line
+        )

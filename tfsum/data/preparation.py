@@ -1,6 +1,7 @@
 """A corpus as shards of records: in parallel, interruptible at any moment, and everything counted.
 
-No TensorFlow is loaded with this module: a worker process imports it before it settles how TensorFlow works.
+No TensorFlow is loaded with this module: a worker process imports it before it settles how
+TensorFlow works.
 """
 
 import collections
@@ -16,11 +17,17 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import tqdm
+from filelock import FileLock
+
 from tfsum.data.corpus_files import corpus_digest
 from tfsum.data.manifest import Manifest
-from tfsum.errors import Error
+from tfsum.errors import DataError, Error
+from tfsum.formats.model_folder import piece_file
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.terminal_size import bar_size
+
+LOCK = ".lock"  # of a folder of records that is being written
 
 
 class RecordWriter:
@@ -29,13 +36,14 @@ class RecordWriter:
     A subclass gives `count_names` and `records`.
 
     Args:
-        settings: as the task's `prepare` collects them; `lowercase` and `strip_accents` are those of the tokenizers.
-        vocabularies: the files of their word pieces.
+        settings: Settings that the task's `prepare` collects; `lowercase` and `strip_accents` are
+            those of the tokenizers.
+        vocabularies: Files of their word pieces.
 
     Attributes:
-        count_names: what is counted, in the order of the manifest.
-        settings: as given.
-        word_pieces: a tokenizer for each vocabulary.
+        count_names: Names of the counts, in the order of the manifest.
+        settings: Settings of the preparation.
+        word_pieces: A tokenizer for each vocabulary.
 
     Example:
         >>> import tempfile
@@ -66,9 +74,9 @@ class RecordWriter:
         """Makes the records of a shard.
 
         Args:
-            name: the file name of the shard.
-            documents: of the shard.
-            counts: to be added to.
+            name: The file name of the shard.
+            documents: Documents of the shard.
+            counts: Counts to add to.
 
         Yields:
             Serialized records.
@@ -108,12 +116,12 @@ def check_settings(
     """Checks arguments of a `prepare` before anything is read.
 
     Args:
-        settings: by name.
-        least: the smallest value of some; None is always allowed.
-        known: the values that others may have.
+        settings: Settings by name.
+        least: The smallest value of some; None is always allowed.
+        known: The values that others may have.
 
     Raises:
-        Error: one is impossible.
+        Error: One is impossible.
 
     Example:
         >>> check_settings({"shards": 0}, {"shards": 1}, {})
@@ -131,6 +139,29 @@ def check_settings(
             )
 
 
+def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:
+    """The file of pieces that `path` is, or the `piece_file` of the folder `path`.
+
+    Raises:
+        DataError: There is none.
+
+    Example:
+        >>> import tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "vocab.txt").write_text("[PAD]")
+        >>> vocabulary_file(folder) == folder / "vocab.txt"
+        True
+    """
+    path = pathlib.Path(path)
+    file = piece_file(path / "vocab.txt" if path.is_dir() else path)
+    if not file.is_file():
+        raise DataError(
+            f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one"
+        )
+
+    return file
+
+
 def shard_names(kind: str, shards: int) -> list[str]:
     """The file names of the shards of some kind of records, in order.
 
@@ -146,13 +177,13 @@ class ShardWork:
     """The shards of a corpus that are still to be written.
 
     Attributes:
-        folder: where they go.
-        settings_hash: of everything that decides what the records hold.
-        names: the file names of all shards.
-        done: those that are finished.
-        size: number of documents.
-        documents: reads the documents in order, and counts those left out.
-        make_writer: makes the writer of a process.
+        folder: Directory of the shards.
+        settings_hash: Hash of everything that decides what the records hold.
+        names: The file names of all shards.
+        done: File names of the finished shards.
+        size: Number of documents.
+        documents: Reads the documents in order, and counts those left out.
+        make_writer: Makes the writer of a process.
 
     Example:
         >>> folder, read = pathlib.Path("records"), lambda left_out: iter("12345")
@@ -170,7 +201,10 @@ class ShardWork:
     make_writer: Callable[[], RecordWriter]
 
     def end(self, shard: int) -> int:
-        """The number of documents in a shard and in those before it; sizes differ by one at most."""
+        """Returns the number of documents in the shards up to this one.
+
+        Sizes differ by one at most.
+        """
         return (shard + 1) * self.size // len(self.names)
 
     def parts(self) -> Iterator[tuple[str, Iterator[Any]]]:
@@ -183,7 +217,7 @@ class ShardWork:
             collections.deque(part, maxlen=0)  # those of a shard that is finished are passed over
 
 
-Run = Callable[[ShardWork], Iterator[tuple[str, dict[str, int]]]]
+ShardRunner = Callable[[ShardWork], Iterator[tuple[str, dict[str, int]]]]
 """Writes shards; yields the path and the counts of each as it is done."""
 
 
@@ -192,42 +226,45 @@ def write_records(
     settings: dict[str, Any],
     files: Mapping[str, str | pathlib.Path | None],
     documents: Callable[[collections.Counter], Iterator[Any]],
-    names_for: Callable[[int, collections.Counter], list[str]],
+    names_for: Callable[[int], list[str]],
     make_writer: Callable[[], RecordWriter],
     *,
     processes: int,
     progress: bool,
-    run: Run | None = None,
+    needed: str,
+    cure: str,
+    run: ShardRunner | None = None,
 ) -> dict[str, int]:
     """Writes the records of a corpus; a second call continues where the first was stopped.
 
     A folder that is finished is left as it is, and its counts are those of its manifest.
 
     Args:
-        out_dir: folder of the shards and of `manifest.json`.
-        settings: everything that decides what the records hold, but for the files.
-        files: those that do, by their name in the settings; None where there is none.
-        documents: reads the documents that are written, and counts those left out by reason. It is called twice: to
-            count, and to write.
-        names_for: gives the file names of the shards for a number of documents and the counts of those left out; it
-            raises where nothing can be made of them.
-        make_writer: makes the writer of a process; it must be picklable where there are several.
-        processes: how many work at once; 1 works in this one.
-        progress: whether to show a bar on standard error.
-        run: writes the shards elsewhere than in processes of this machine, such as `tfsum.beam`'s.
+        out_dir: Folder of the shards and of `manifest.json`.
+        settings: Everything that decides what the records hold, but for the files.
+        files: Files that do, by their name in the settings; None where there is none.
+        documents: Reads the documents that are written, and counts those left out by reason. It is
+            called twice: to count, and to write.
+        names_for: Function from the number of documents to the file names of the shards; it raises
+            where no record can be made of so many.
+        make_writer: Makes the writer of a process; it must be picklable where there are several.
+        processes: Number of processes that work at once; 1 works in this one.
+        progress: Whether to show a bar on standard error.
+        needed, cure: What a document must have, and what helps where none has it, for the message.
+        run: Writes the shards elsewhere than in processes of this machine, such as `tfsum.beam`'s.
 
     Returns:
         The counts: those of the writer, those left out by reason, and their sum as `dropped`.
 
     Raises:
-        DataError: a file cannot be read.
+        DataError: A file cannot be read, or no document can be used.
         Error: `out_dir` was prepared with other settings, or a process died.
 
     Example:
-        See the `prepare` of a task, such as `tfsum.tasks.extractive.prepare.prepare`.
+        See the `prepare` of a task, such as `tfsum.data.documents.prepare.prepare`.
 
     Example:
-        >>> from tfsum.tasks.extractive.prepare import prepare  # calls it
+        >>> from tfsum.data.documents.prepare import prepare  # calls it
         >>> prepare("train.jsonl.gz", "records/train", "minilm/vocab.txt")  # doctest: +SKIP
         {'documents': 1000, 'sentences': 20000, ...}
     """
@@ -235,29 +272,39 @@ def write_records(
     manifest = Manifest.open(out_dir, settings | digests)
     if manifest.is_finished():
         return manifest.counts
-    left_out: collections.Counter = collections.Counter()
-    size = sum(1 for _ in documents(left_out))
-    names = names_for(size, left_out)
-    manifest.forget_missing(names)
-    work = ShardWork(
-        manifest.folder,
-        manifest.settings_hash,
-        names,
-        frozenset(manifest.shards),
-        size,
-        documents,
-        make_writer,
-    )
-    import tqdm
 
-    with tqdm.tqdm(
-        total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()
-    ) as bar:
-        bar.update(sum(counts["read"] for counts in manifest.shards.values()))
-        for path, counts in run(work) if run else _run(work, processes):
-            manifest.add(pathlib.Path(path).name, counts)
-            bar.update(counts["read"])
-    return manifest.finish(left_out)
+    # A second call in the same folder waits, and finds the records of the first.
+    with FileLock(manifest.folder / LOCK):
+        manifest = Manifest.open(out_dir, settings | digests)
+        if manifest.is_finished():
+            return manifest.counts
+
+        left_out: collections.Counter = collections.Counter()
+        size = sum(1 for _ in documents(left_out))
+        if not size:
+            counted = ", ".join(f"{count} {name}" for name, count in left_out.items())
+            raise DataError(
+                f"{files['corpus']}: no document with {needed} (left out: {counted}); {cure}"
+            )
+        names = names_for(size)
+        manifest.forget_missing(names)
+        work = ShardWork(
+            manifest.folder,
+            manifest.settings_hash,
+            names,
+            frozenset(manifest.shards),
+            size,
+            documents,
+            make_writer,
+        )
+        with tqdm.tqdm(
+            total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()
+        ) as bar:
+            bar.update(sum(counts["read"] for counts in manifest.shards.values()))
+            for path, counts in run(work) if run else _run(work, processes):
+                manifest.add(pathlib.Path(path).name, counts)
+                bar.update(counts["read"])
+        return manifest.finish(left_out)
 
 
 def _run(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]]:
@@ -267,6 +314,7 @@ def _run(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]
         for path, documents in work.parts():
             yield path, writer().write(path, documents)
         return
+
     pool = concurrent.futures.ProcessPoolExecutor(
         processes, multiprocessing.get_context("spawn"), _start_process, (work.make_writer,)
     )
@@ -281,8 +329,8 @@ def _run(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]
             yield from _collect(waiting)
     except concurrent.futures.process.BrokenProcessPool as error:
         raise Error(
-            "prepare: a worker process died (out of memory, or killed); the finished shards are kept: "
-            "call again, with fewer processes or more shards"
+            "prepare: a worker process died (out of memory, or killed); the finished shards are"
+            " kept: call again, with fewer processes or more shards"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -299,7 +347,8 @@ _writer: Any = None  # how to make the writer of a worker process, cached
 
 
 def _start_process(make_writer: Callable[[], RecordWriter]) -> None:
-    """Prepares a worker process: one thread, as others share the machine; an interrupt ends it at once.
+    """Prepares a worker process: one thread, as others share the machine; an interrupt ends it at
+    once.
 
     Its writer is made with the first shard, so that an error in it reaches the caller as it is.
     """

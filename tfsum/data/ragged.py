@@ -30,9 +30,9 @@ def padded(
         pieces: (P,) of all rows, end to end.
         counts: (N,) pieces of each row.
         rows: (B,) row numbers.
-        before: special tokens before each row.
-        after: special tokens after it.
-        width: to which rows are padded; to the longest where that is longer.
+        before: Special tokens before each row.
+        after: Special tokens after it.
+        width: Smallest width of the result; a longer row widens it.
 
     Returns:
         (B, T) int32.
@@ -50,4 +50,5 @@ def padded(
     ids[row, len(before) + place] = pieces[first[row] + place]
     for number, token in enumerate(after):
         ids[np.arange(len(rows)), len(before) + counts + number] = token
+
     return ids

@@ -1,4 +1,4 @@
-"""Corpus files of documents with summaries: JSON lines, CSV and TSV, and the files of the summarization papers."""
+"""Corpus files of documents with summaries: JSON lines, tables, and files of the papers."""
 
 import collections
 import csv
@@ -9,27 +9,27 @@ import json
 import pathlib
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from tfsum.data.corpus_file import (
+from tfsum.data.corpus_files import (
     CORE_NLP,
     KINDS,
     SHARD,
     STORY,
     TOKENS,
+    corpus_files,
     file_kind,
     name_kind,
     open_text,
 )
-from tfsum.data.corpus_files import corpus_files
-from tfsum.data.corpus_labels import corpus_labels
-from tfsum.data.example_shards import read_shard, read_token_examples
-from tfsum.data.story import read_core_nlp, read_story
+from tfsum.data.documents.corpus_labels import corpus_labels
+from tfsum.data.paper_files import read_core_nlp, read_shard, read_story, read_token_examples
 from tfsum.errors import DataError
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
-"""A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of its columns."""
+"""A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
+its columns."""
 
 
 def corpus_name(corpus: Corpus) -> str:
@@ -53,29 +53,32 @@ def read_corpus(
 ) -> Iterator[dict[str, Any]]:
     """Reads the documents of a corpus in order, one at a time.
 
-    `.jsonl` (and any file that begins with an object) holds an object a line, whose text and summary are strings or
-    lists of strings (lines). `.csv` and `.tsv` (tab) start with a header line and quote as spreadsheets do. A `.story`
-    of CNN or the Daily Mail and CoreNLP's JSON of one are a document (`tfsum.data.story`); BertSum's JSON of tokens and
-    `.pt` shards hold many, a sentence a line (`tfsum.data.example_shards`). Each may be compressed by gzip, but for
-    shards. UTF-8, with or without a mark.
+    `.jsonl` (and any file that begins with an object) holds an object a line, whose text and
+    summary are strings or lists of strings (lines). `.csv` and `.tsv` (tab) start with a header
+    line and quote as spreadsheets do. A `.story` of CNN or the Daily Mail and CoreNLP's JSON of one
+    are a document; BertSum's JSON of tokens and `.pt` shards hold many, a sentence a line
+    (`tfsum.data.paper_files`). Each may be compressed by gzip, but for shards. UTF-8, with or
+    without a mark.
 
     Args:
-        path: the file, or a folder, a pattern or a list of addresses, see `corpus_files`; or its rows in memory.
-        id: name of the field with the document's name; without one a document is called by its number, from
-            1.
-        text: name of the field with the document.
-        summary: name of the field with its summary; None for a corpus without summaries (they come out
-            empty).
-        counts: filled with `documents`, `empty` (no text but blanks), `without_summary` and `duplicates`
-            (text and summary seen before); such documents are counted, not left out.
-        labels: name of the field that says which sentences make the summary, see `corpus_labels`; the text is a list
-            of sentences then, and the summary may be missing.
+        path: The file, or a folder, a pattern or a list of addresses, see `corpus_files`; or its
+            rows in memory.
+        id: Name of the field with the document's name; without one a document is called by its
+            number, from 1.
+        text: Name of the field with the document.
+        summary: Name of the field with its summary; None for a corpus without summaries (they come
+            out empty).
+        counts: Filled with `documents`, `empty` (no text but blanks), `without_summary` and
+            `duplicates` (text and summary seen before); such documents are counted, not left out.
+        labels: Name of the field that says which sentences make the summary, see `corpus_labels`;
+            the text is a list of sentences then, and the summary may be missing.
 
     Yields:
-        {"id", "text", "summary"} strings; with `labels` also "sentences", a list of strings, and "labels", of floats.
+        {"id", "text", "summary"} strings; with `labels` also "sentences", a list of strings, and
+        "labels", of floats.
 
     Raises:
-        DataError: naming file, line, field, what was found and what was expected.
+        DataError: Naming file, line, field, what was found and what was expected.
 
     Example:
         >>> list(read_corpus([{"text": "It rained.", "summary": "Rain."}]))
@@ -88,13 +91,22 @@ def read_corpus(
         document: dict[str, Any] = {
             "id": _field(place, row, id, default=str(counts["documents"] + 1)),
             "text": _field(place, row, text),
-            "summary": ""
-            if summary is None or (labels and summary not in row)
-            else _field(place, row, summary),
+            "summary": (
+                ""
+                if summary is None or (labels and summary not in row)
+                else _field(place, row, summary)
+            ),
         }
         if labels is not None:
             document["sentences"], document["labels"] = corpus_labels(place, row, text, labels)
-        _count(document, counts, seen)
+        key = fingerprint(document["text"], document["summary"])
+        counts.update(
+            documents=1,
+            empty=not document["text"].strip(),
+            without_summary=not document["summary"].strip(),
+            duplicates=key in seen,
+        )
+        seen.add(key)
         yield document
 
 
@@ -104,16 +116,16 @@ def read_columns(
     """Reads some fields of a corpus file's rows in order, each as `read_corpus` does.
 
     Args:
-        path: see `read_corpus`.
-        columns: names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of that kind is
-            plain: a tab ends a cell and a quote is text.
-        numbers: the fields among them that may hold a whole number in JSON, which becomes a string.
+        path: Corpus, as in `read_corpus`.
+        columns: Names of the fields. Numbers from 1 mean a table without a header line; a `.tsv` of
+            that kind is plain: a tab ends a cell and a quote is text.
+        numbers: The fields among them that may hold a whole number in JSON, which becomes a string.
 
     Yields:
         A tuple of strings a row, one a column.
 
     Raises:
-        DataError: naming file, line, field, what was found and what was expected.
+        DataError: Naming file, line, field, what was found and what was expected.
 
     Example:
         >>> list(
@@ -132,7 +144,7 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
     """Reads the lines of a UTF-8 text file, plain or `.gz`; only a new line ends one.
 
     Raises:
-        DataError: if the file cannot be read.
+        DataError: If the file cannot be read.
 
     Example:
         >>> import tempfile
@@ -142,22 +154,23 @@ def read_lines(path: str | pathlib.Path) -> Iterator[str]:
         ['one', 'two']
     """
     path = pathlib.Path(path)
-    with open_text(path, "text", newline="\n") as (file, count):
+    with open_text(path, "text", newline="\n") as (file, read):
         for line in file:
             yield line.removesuffix("\n").removesuffix("\r")
-            count()
+            read.line += 1
 
 
 def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
     """Reads the texts of a corpus in order, one at a time.
 
     Args:
-        path: a file as `read_columns` reads it; one of any other name is plain text, plain or `.gz`, whose documents
-            are parted by empty lines (google-research/bert's format, which has a sentence a line).
-        text: name of the field with the text, see `read_columns`.
+        path: A file as `read_columns` reads it; one of any other name is plain text, plain or
+            `.gz`, whose documents are parted by empty lines (google-research/bert's format, which
+            has a sentence a line).
+        text: Name of the field with the text, see `read_columns`.
 
     Raises:
-        DataError: naming file, line, field, what was found and what was expected.
+        DataError: Naming file, line, field, what was found and what was expected.
 
     Example:
         >>> import tempfile
@@ -175,46 +188,62 @@ def read_documents(path: str | pathlib.Path, text: str) -> Iterator[str]:
             yield "\n".join(lines)
 
 
-class CorpusTexts:
-    """The texts of corpus files one after another, read again with each loop.
+class RereadTexts:
+    """Texts that are read again with each loop.
 
     Args:
-        paths: files as `read_columns` reads them; those of other names hold a text a line.
-        columns: the fields, see `read_columns`.
+        read: Function that begins to read them.
+
+    Example:
+        >>> texts = RereadTexts(lambda: iter(["It rained."]))
+        >>> list(texts), list(texts)
+        (['It rained.'], ['It rained.'])
+    """
+
+    def __init__(self, read: Callable[[], Iterator[str]]) -> None:
+        self._read = read
+
+    def __iter__(self) -> Iterator[str]:
+        return self._read()
+
+
+def read_texts(paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> Iterator[str]:
+    """Reads the texts of corpus files one after another.
+
+    Args:
+        paths: Files as `read_columns` reads them; those of other names hold a text a line.
+        columns: The fields, see `read_columns`.
+
+    Raises:
+        DataError: Naming file, line, field, what was found and what was expected.
 
     Example:
         >>> import tempfile
         >>> file = pathlib.Path(tempfile.mkdtemp()) / "a.txt"
         >>> _ = file.write_text("one\\ntwo\\n")
-        >>> list(CorpusTexts([file], ["text"]))
+        >>> list(read_texts([file], ["text"]))
         ['one', 'two']
     """
-
-    def __init__(self, paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> None:
-        self._paths, self._columns = [pathlib.Path(path) for path in paths], columns
-
-    def __iter__(self) -> Iterator[str]:
-        for path in self._paths:
-            if file_kind(path):
-                for texts in read_columns(path, self._columns):
-                    yield from texts
-            else:
-                yield from read_lines(path)
+    for path in paths:
+        if file_kind(pathlib.Path(path)):
+            yield from itertools.chain.from_iterable(read_columns(path, columns))
+        else:
+            yield from read_lines(path)
 
 
 def read_rows(text: str, name: str, field: str) -> Iterator[tuple[int, str]]:
     """Reads one field of the rows of a text: JSON lines, or a table with a header line.
 
     Args:
-        text: the content of a file.
-        name: of the file, for messages; `.tsv` is a table with tabs.
-        field: name of the field.
+        text: The content of a file.
+        name: Name of the file, for messages; `.tsv` is a table with tabs.
+        field: Name of the field.
 
     Yields:
         The line's number, from 1, and the field.
 
     Raises:
-        DataError: naming file, line, field, what was found and what was expected.
+        DataError: Naming file, line, field, what was found and what was expected.
 
     Example:
         >>> list(read_rows('{"text": "It rained."}', "a.jsonl", "text"))
@@ -238,14 +267,13 @@ def first_fields(text: str, name: str) -> list[str]:
 
 
 def _text_rows(text: str, name: str) -> Iterator[tuple[int, dict]]:
-    path, file = pathlib.Path(name), io.StringIO(text, newline="")
-    if text.lstrip().startswith("{") or name_kind(path) == ".jsonl":
-        return _json_rows(path, file)
-    return _table_rows(path, file, name_kind(path), header=True)
+    path = pathlib.Path(name)
+    kind = ".jsonl" if text.lstrip().startswith("{") else name_kind(path)
+    return _table_rows(path, io.StringIO(text, newline=""), kind)
 
 
 def fingerprint(text: str, summary: str = "") -> bytes:
-    """A short hash of what makes two documents the same: text and summary, blanks at the ends aside.
+    """Hashes what makes two documents the same: text and summary, stripped.
 
     Example:
         >>> fingerprint("It rained. ") == fingerprint("It rained."), len(fingerprint("It rained."))
@@ -255,25 +283,18 @@ def fingerprint(text: str, summary: str = "") -> bytes:
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def _count(document: dict[str, str], counts: collections.Counter, seen: set[bytes]) -> None:
-    counts["documents"] += 1
-    counts["empty"] += not document["text"].strip()
-    counts["without_summary"] += not document["summary"].strip()
-    key = fingerprint(document["text"], document["summary"])
-    counts["duplicates"] += key in seen
-    seen.add(key)
-
-
 def _rows(corpus: Corpus, header: bool = True) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """(place for messages, fields) of each document."""
     if isinstance(corpus, str | pathlib.Path):
         for path in corpus_files(corpus):
             yield from _file_rows(path, header)
         return
+
     for number, row in enumerate(corpus, start=1):
         if not isinstance(row, Mapping):
             raise DataError(
-                f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of columns"
+                f"rows:{number}: found a {type(row).__name__}, expected a dict with the names of"
+                " columns"
             )
         yield f"rows:{number}", row
 
@@ -282,34 +303,34 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
     kind = file_kind(path)
     if kind is None:
         raise DataError(
-            f"{path}: the name ends in {path.suffix!r} and the file does not hold JSON lines; a corpus is one of "
-            f"{', '.join(KINDS)}, each also with .gz, or {STORY}, BertSum's {TOKENS} or {SHARD}; rename the file or "
-            "convert it to JSON lines"
+            f"{path}: the name ends in {path.suffix!r} and the file does not hold JSON lines; a"
+            f" corpus is one of {', '.join(KINDS)}, each also with .gz, or {STORY}, BertSum's"
+            f" {TOKENS} or {SHARD}; rename the file or convert it to JSON lines"
         )
+
     if kind == SHARD:
-        for number, example in enumerate(read_shard(path), start=1):
-            yield f"{path}: example {number}", example
+        yield from read_shard(path)
         return
-    with open_text(path, kind) as (file, reached):
-        if kind not in KINDS:
-            yield from _document_rows(path, file.read(), kind)
-            return
-        rows = _json_rows(path, file) if kind == ".jsonl" else _table_rows(path, file, kind, header)
-        for line, row in rows:
-            yield f"{path}:{line}", row
-            reached(line)
+    with open_text(path, kind) as (file, read):
+        if kind == TOKENS:
+            yield from read_token_examples(str(path), file.read())
+        elif kind not in KINDS:  # a story has the name of its file
+            text = file.read()
+            story = read_core_nlp(str(path), text) if kind == CORE_NLP else read_story(text)
+            yield str(path), {"id": path.name.split(".", 1)[0], **story}
+        else:
+            for line, row in _table_rows(path, file, kind, header):
+                yield f"{path}:{line}", row
+                read.line = line
 
 
-def _document_rows(
-    path: pathlib.Path, text: str, kind: str
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The documents of a file that is read whole; a story has the name of its file."""
-    if kind == TOKENS:
-        for number, document in enumerate(read_token_examples(str(path), text), start=1):
-            yield f"{path}: document {number}", document
-        return
-    story = read_core_nlp(str(path), text) if kind == CORE_NLP else read_story(text)
-    yield str(path), {"id": path.name.split(".", 1)[0], **story}
+def _table_rows(
+    path: pathlib.Path, file: IO[str], kind: str, header: bool = True
+) -> Iterator[tuple[int, dict]]:
+    """(number of the line, fields) of each row."""
+    if kind == ".jsonl":
+        return _json_rows(path, file)
+    return _csv_rows(path, file, kind, header)
 
 
 def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
@@ -320,8 +341,8 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
             row = json.loads(content)
         except json.JSONDecodeError as error:
             raise DataError(
-                f"{path}:{line}: not JSON ({error.msg} at column {error.colno}: {content[:60].rstrip()!r}); "
-                "expected one object a line"
+                f"{path}:{line}: not JSON ({error.msg} at column {error.colno}:"
+                f" {content[:60].rstrip()!r}); expected one object a line"
             ) from error
         if not isinstance(row, dict):
             raise DataError(
@@ -330,21 +351,20 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
         yield line, row
 
 
-def _table_rows(
+def _csv_rows(
     path: pathlib.Path, file: IO[str], kind: str, header: bool
 ) -> Iterator[tuple[int, dict]]:
-    csv.field_size_limit(
-        sys.maxsize
-    )  # the library's own limit of 128 KB is below a long article's size
-    quoted = header or kind == ".csv"
+    # the library's own limit of 128 KB is below a long article's size
+    csv.field_size_limit(sys.maxsize)
     begin = next(file, "")
-    delimiter = "\t" if kind == ".tsv" else _delimiter(begin)
+    plain = not header and kind != ".csv"
     reader = csv.reader(
-        itertools.chain([begin] if begin else [], file),
-        delimiter=delimiter,
+        itertools.chain([begin], file),
+        delimiter="\t" if kind == ".tsv" else _delimiter(begin),
+        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
         strict=True,
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
     )
+
     try:
         first = next(reader, [])
         if not first:
@@ -352,12 +372,12 @@ def _table_rows(
                 f"{path}:1: the file is empty, expected a "
                 + ("header line with the names of its columns" if header else "row of cells")
             )
-        names = (
-            [name.strip() for name in first] if header else [str(i + 1) for i in range(len(first))]
-        )
-        for cells in reader if header else itertools.chain([first], reader):
-            if not cells:
-                continue
+        names = [name.strip() for name in first]
+        rows: Iterator[list[str]] = reader
+        if not header:
+            names = [str(i + 1) for i in range(len(first))]
+            rows = itertools.chain([first], reader)
+        for cells in filter(None, rows):
             if len(cells) != len(names):
                 raise DataError(
                     f"{path}:{reader.line_num}: found {len(cells)} cells, "
@@ -372,7 +392,8 @@ def _table_rows(
 
 
 def _delimiter(line: str) -> str:
-    """What parts the cells of a table's first line: a comma, unless there are more semicolons, tabs or bars."""
+    """What parts the cells of a table's first line: a comma, unless there are more semicolons, tabs
+    or bars."""
     bare = re.sub(r'"[^"]*"', "", line)
     return max(",;\t|", key=bare.count)
 
@@ -380,24 +401,24 @@ def _delimiter(line: str) -> str:
 def _field(
     place: str, row: Mapping[str, Any], name: str, default: str | None = None, number: bool = False
 ) -> str:
-    """The field's string; a list of strings becomes lines; a whole number serves as a name or where it may."""
+    """The field's string; a list of strings becomes lines; a whole number serves as a name or where
+    it may."""
     value = row.get(name, default)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         value = "\n".join(value)
     if (number or default is not None) and isinstance(value, int):
         return str(value)
     if not isinstance(value, str):
-        found = (
-            f"found {type(value).__name__} {value!r:.40}"
-            if name in row
-            else f"found fields {', '.join(row)}"
-        )
+        problem = f"found fields {', '.join(row)}"
+        if name in row:
+            problem = f"found {type(value).__name__} {value!r:.40}"
         raise DataError(
-            f"{place}: field {name!r}: {found}, expected a string (or a list of strings"
-            f"{', or a whole number' if number else ''}); fill it in, or "
-            "name the field that holds it (--text, --summary and the like, in a recipe [data] text, summary; a number "
-            "from 1 in a table without a header line)"
+            f"{place}: field {name!r}: {problem}, expected a string (or a list of"
+            f" strings{', or a whole number' if number else ''}); fill it in, or name the field"
+            " that holds it (--text, --summary and the like, in a recipe [data] text, summary; a"
+            " number from 1 in a table without a header line)"
         )
+
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:  # JSON can say it: "\\ud800"
@@ -405,4 +426,5 @@ def _field(
             f"{place}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
             "of a pair that UTF-8 cannot hold; write the whole character, or take it out"
         ) from None
+
     return value

@@ -1,4 +1,4 @@
-"""TFRecord shards of documents and of pairs: what is in one, how it is written whole, how it is read fast."""
+"""TFRecord shards of documents and pairs: their fields, writing and fast reading."""
 
 import pathlib
 from collections.abc import Iterable, Sequence
@@ -21,15 +21,12 @@ _FEATURES = {
     "labels": tf.io.RaggedFeature(tf.float32),
     "sentences": tf.io.RaggedFeature(tf.string),
     "summary": tf.io.FixedLenFeature([], tf.string),
-}
-_PAIR_FEATURES = {
+    # of a pair
     "source": tf.io.RaggedFeature(tf.int64),
     "target": tf.io.RaggedFeature(tf.int64),
     "source_text": tf.io.FixedLenFeature([], tf.string),
     "target_text": tf.io.FixedLenFeature([], tf.string),
-}
-_SENTENCE_PAIR_FEATURES = {
-    "pieces": _FEATURES["pieces"],
+    # of a sentence pair, beside its pieces
     "first_pieces": tf.io.FixedLenFeature([], tf.int64),
     "next_sentence_label": tf.io.FixedLenFeature([], tf.int64),
 }
@@ -45,17 +42,17 @@ def make_record(
     """One document as a serialized `tf.train.Example`.
 
     Args:
-        id: its name.
+        id: Its name.
         pieces: (S,) lists of word piece ids, without [CLS] and [SEP].
         labels: (S,) oracle labels, 0 to 1.
         sentences: (S,) the sentences' text, UTF-8.
-        summary: its summary, one sentence a line.
+        summary: Its summary, one sentence a line.
 
     Returns:
         The bytes: features `id`, `pieces` (flat), `piece_counts`, `labels`, `sentences`, `summary`.
 
     Raises:
-        DataError: if the numbers of pieces, labels and sentences differ.
+        DataError: If the numbers of pieces, labels and sentences differ.
 
     Example:
         >>> record = make_record("a", [[5, 6]], [1.0], [b"It rained."], "Rain.")
@@ -67,10 +64,10 @@ def make_record(
             f"document {id!r}: {len(pieces)} lists of pieces, {len(labels)} labels and "
             f"{len(sentences)} sentences; expected one of each a sentence"
         )
-    flat = [int(piece) for sentence in pieces for piece in sentence]
+
     features = {
         "id": _bytes([id.encode()]),
-        "pieces": _ints(flat),
+        "pieces": _ints([int(piece) for sentence in pieces for piece in sentence]),
         "piece_counts": _ints([len(sentence) for sentence in pieces]),
         "labels": tf.train.Feature(float_list=tf.train.FloatList(value=labels)),
         "sentences": _bytes(sentences),
@@ -82,7 +79,9 @@ def make_record(
 def make_pair_record(
     source: Sequence[int], target: Sequence[int], source_text: str, target_text: str
 ) -> bytes:
-    """A pair of texts as a serialized `tf.train.Example`: its word piece ids, without special tokens, and itself.
+    """Serializes a pair of texts as a `tf.train.Example`.
+
+    It holds the word piece ids, without special tokens, and the texts.
 
     Example:
         >>> record = make_pair_record([5, 6], [7], "the cat", "chat")
@@ -105,9 +104,10 @@ def make_sentence_pair_record(
     """A pair of segments as a serialized `tf.train.Example`.
 
     Args:
-        pieces: word piece ids of the first segment and of the second, without special tokens.
-        first_pieces: how many are of the first.
-        next_sentence_label: 0 where the second follows the first, 1 where it does not, -1 for one segment.
+        pieces: Word piece ids of the first segment and of the second, without special tokens.
+        first_pieces: Number of pieces of the first.
+        next_sentence_label: 0 where the second follows the first, 1 where it does not, -1 for one
+            segment.
 
     Example:
         >>> record = make_sentence_pair_record([5, 6, 7], 2, 0)
@@ -126,8 +126,8 @@ def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
     """Writes a shard under a temporary name and renames it when it is whole.
 
     Args:
-        path: name of the finished file.
-        records: serialized examples.
+        path: Name of the finished file.
+        records: Serialized examples.
 
     Returns:
         How many were written. Nothing is left under `path` if `records` fails.
@@ -145,19 +145,19 @@ def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
     return count
 
 
-def read_records(paths: Paths, features: Sequence[str] | None = None) -> tf.data.Dataset:
+def read_records(paths: Paths, features: Sequence[str]) -> tf.data.Dataset:
     """Reads shards in the order of their names, some documents at a time.
 
     Args:
-        paths: see `Paths`.
-        features: names of the features to read; all of a document by default.
+        paths: Folder of shards, a shard or several.
+        features: Names of the features to read.
 
     Returns:
-        A dataset of dicts of RaggedTensors (N, None) and, for `id`, `summary`, the texts of pairs and what is one
-        number a record, tensors (N,).
+        A dataset of dicts of RaggedTensors (N, None) and, for `id`, `summary`, the texts of pairs
+        and what is one number a record, tensors (N,).
 
     Raises:
-        DataError: if a file is missing or a folder holds no shard.
+        DataError: If a file is missing or a folder holds no shard.
 
     Example:
         >>> import tempfile
@@ -168,9 +168,8 @@ def read_records(paths: Paths, features: Sequence[str] | None = None) -> tf.data
         [[[5, 6]]]
     """
     names = [str(path) for path in shard_paths(paths)]
-    known = _FEATURES | _PAIR_FEATURES | _SENTENCE_PAIR_FEATURES
-    wanted = {name: known[name] for name in features or _FEATURES}
-    parse = lambda batch: tf.io.parse_example(batch, wanted)  # noqa: E731
+    features_by_name = {name: _FEATURES[name] for name in features}
+    parse = lambda batch: tf.io.parse_example(batch, features_by_name)  # noqa: E731
     return tf.data.TFRecordDataset(names).batch(_READ_TOGETHER).map(parse).prefetch(2)
 
 
@@ -178,15 +177,15 @@ def load_columns(paths: Paths, *features: str) -> list[Any]:
     """Reads some features of all records into memory, 4 bytes a word piece.
 
     Args:
-        paths: see `Paths`.
-        features: their names.
+        paths: Folder of shards, a shard or several.
+        features: Their names.
 
     Returns:
-        For each feature its values over all records, (N,); for one with a list in each record the values of all lists
-        end to end, (V,), integers as int32, and the lengths of the lists, (N,).
+        For each feature its values over all records, (N,); for one with a list in each record the
+        values of all lists end to end, (V,), integers as int32, and the lengths of the lists, (N,).
 
     Raises:
-        DataError: there are no records.
+        DataError: There are no records.
 
     Example:
         >>> import tempfile
@@ -203,6 +202,7 @@ def load_columns(paths: Paths, *features: str) -> list[Any]:
     parts = list(read_records(paths, features))
     if not parts:
         raise DataError(f"{paths}: the records are empty; look at the counts of `tfsum prepare`")
+
     columns = [[part[name] for part in parts] for name in features]
     return [
         _ragged_column(column) if isinstance(column[0], tf.RaggedTensor) else np.concatenate(column)
@@ -221,28 +221,30 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
     """The shards that `paths` names (a folder, a file or several files), in order.
 
     Raises:
-        DataError: if one is missing or a folder holds none.
+        DataError: If one is missing or a folder holds none.
 
     Example:
-        >>> shard_paths("no_such_file.tfrecord")
+        >>> shard_paths("no_such_file.tfrecord")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.DataError: records: no_such_file.tfrecord not found; write them with `tfsum prepare`
+        tfsum.errors.DataError: records: no_such_file.tfrecord not found; ...
     """
     if isinstance(paths, str | pathlib.Path):
         folder = pathlib.Path(paths)
-        found = sorted(folder.glob("*.tfrecord")) if folder.is_dir() else [folder]
-        if not found:
+        files = sorted(folder.glob("*.tfrecord")) if folder.is_dir() else [folder]
+        if not files:
             raise DataError(
                 f"{folder}: no *.tfrecord in this folder; write them with `tfsum prepare`"
             )
     else:
-        found = [pathlib.Path(path) for path in paths]
-    missing = [str(path) for path in found if not path.is_file()]
-    if missing or not found:
+        files = [pathlib.Path(path) for path in paths]
+
+    missing = [str(path) for path in files if not path.is_file()]
+    if missing or not files:
         raise DataError(
             f"records: {', '.join(missing) or 'no file'} not found; write them with `tfsum prepare`"
         )
-    return found
+
+    return files
 
 
 def _serialized(features: dict[str, tf.train.Feature]) -> bytes:

@@ -1,8 +1,48 @@
-"""Decoding strategies: from a model that predicts the next token to whole sequences, in the graph, in pure Keras."""
+"""Decoding strategies: from a model that predicts the next token to whole sequences, in the graph,
+in pure Keras; by class, or by name for recipes and command lines."""
+
+import dataclasses
+from typing import Any
 
 from tfsum.decoding.beam_search import BeamSearch
-from tfsum.decoding.greedy import Greedy
 from tfsum.decoding.sampling import Sampling
-from tfsum.decoding.strategy import Strategy
+from tfsum.decoding.strategy import Greedy, Strategy
+from tfsum.errors import Error
 
-__all__ = ["BeamSearch", "Greedy", "Sampling", "Strategy"]
+__all__ = ["STRATEGIES", "BeamSearch", "Greedy", "Sampling", "Strategy", "named_strategy"]
+
+# Name -> class; `import tfsum.papers` adds PreSumm's search.
+STRATEGIES: dict[str, type[Strategy]] = {
+    "greedy": Greedy,
+    "beam": BeamSearch,
+    "sampling": Sampling,
+}
+
+
+def named_strategy(name: str, **options: Any) -> Strategy:
+    """Creates a strategy from its name.
+
+    Args:
+        name: Name in `STRATEGIES`, such as "beam".
+        **options: Arguments of its class.
+
+    Raises:
+        Error: The name or an option is unknown, or an option is out of range.
+
+    Example:
+        >>> named_strategy("greedy", min_length=3)
+        Greedy(min_length=3, no_repeat_ngram=0)
+    """
+    if name not in STRATEGIES:
+        raise Error(
+            f"search is {name!r}; known are {', '.join(STRATEGIES)} (`import tfsum.papers` adds"
+            " those of the papers)"
+        )
+
+    known = [field.name for field in dataclasses.fields(STRATEGIES[name])]
+    strange = sorted(options.keys() - set(known))
+    if strange:
+        raise Error(
+            f"search {name!r} has no option {', '.join(strange)}; it has {', '.join(known)}"
+        )
+    return STRATEGIES[name](**options)

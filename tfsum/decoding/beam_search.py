@@ -1,15 +1,14 @@
-"""Beam search: the most probable prefixes are extended together, and finished hypotheses are kept in a pool."""
+"""Beam search: extends the most probable prefixes together and keeps finished ones in a pool."""
 
 import dataclasses
 from typing import Any, NamedTuple
 
 from keras import ops
 
-from tfsum.decoding.greedy import Greedy
-from tfsum.decoding.presumm_search import presumm_search
 from tfsum.decoding.strategy import (
     FORBIDDEN,
     PADDING,
+    Greedy,
     Strategy,
     choose,
     count_tokens,
@@ -25,8 +24,9 @@ from tfsum.tensor import Tensor
 def gnmt(length: Tensor, alpha: float) -> Tensor:
     """Length normalization ((5 + length) / 6) ** alpha.
 
-    Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14, without the
-    coverage penalty; Vaswani et al. 2017 (section 6.1) use alpha 0.6. PreSumm's is the same.
+    Source: Wu et al. 2016, "Google's Neural Machine Translation System", section 7, equation 14,
+        without the coverage penalty; Vaswani et al. 2017 (section 6.1) use alpha 0.6. PreSumm's is
+        the same.
 
     Example:
         >>> float(gnmt(7, alpha=1.0))
@@ -36,10 +36,10 @@ def gnmt(length: Tensor, alpha: float) -> Tensor:
 
 
 def division_by_length(length: Tensor, alpha: float) -> Tensor:
-    """Length normalization length ** alpha: with alpha 1, the score is the mean log-probability per token.
+    """Length normalization length ** alpha: alpha 1 scores by the mean log-probability per token.
 
-    Source: Jean et al. 2015, "Montreal Neural Machine Translation Systems for WMT'15" (alpha 1); with alpha,
-    fairseq's `--lenpen` and Hugging Face's `length_penalty`.
+    Source: Jean et al. 2015, "Montreal Neural Machine Translation Systems for WMT'15" (alpha 1);
+        with alpha, fairseq's `--lenpen` and Hugging Face's `length_penalty`.
 
     Example:
         >>> float(division_by_length(7, alpha=1.0))
@@ -49,6 +49,20 @@ def division_by_length(length: Tensor, alpha: float) -> Tensor:
 
 
 NORMALIZATIONS = {"gnmt": gnmt, "length": division_by_length}
+
+
+def check_length_penalty(strategy: Any) -> None:
+    """Checks the `length_penalty` of a strategy.
+
+    Raises:
+        Error: It is no number from 0 to 10.
+    """
+    alpha = strategy.length_penalty
+    if not is_number(alpha) or not 0 <= alpha <= 10:
+        raise Error(
+            f"{type(strategy).__name__}: length_penalty is {alpha!r}; expected a number from 0"
+            " (none) to 10"
+        )
 
 
 class _Live(NamedTuple):
@@ -68,29 +82,30 @@ class _Pool(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class BeamSearch(Strategy):
-    """Extends the `width` most probable prefixes and returns the `n_best` finished hypotheses by score.
+    """Extends the `width` most probable prefixes and returns the `n_best` finished ones by score.
 
-    The score is log-probability / normalization(length), both including the end token. A hypothesis is finished
-    when it ends and is among the `width` best of its step; it moves to a pool, and the next best takes its place,
-    so that `width` prefixes stay alive. After `max_length` tokens the live hypotheses are finished as they are. The
-    search of a source stops when no live hypothesis can still enter its pool. Width 1 is greedy decoding, which
-    stops at the first end token, whatever the penalty.
+    The score is log-probability / normalization(length), both including the end token. A hypothesis
+    is finished when it ends and is among the `width` best of its step; it moves to a pool, and the
+    next best takes its place, so that `width` prefixes stay alive. After `max_length` tokens the
+    live hypotheses are finished as they are. The search of a source stops when no live hypothesis
+    can still enter its pool. Width 1 is greedy decoding, which stops at the first end token,
+    whatever the penalty.
 
-    If there are fewer than `n_best` hypotheses, the remaining places have ids 0, length 0 and log-probability -inf.
+    If there are fewer than `n_best` hypotheses, the remaining places have ids 0, length 0 and
+    log-probability -inf.
 
     Args:
         width: K, number of beams: prefixes extended together.
         n_best: N, number of hypotheses returned, at most `width`.
-        length_penalty: alpha of the normalization, 0 to 10; 0 compares plain log-probabilities, higher values
-            favor longer answers.
-        normalization: "gnmt", ((5 + length) / 6) ** alpha, or "length", length ** alpha; see `gnmt` and
-            `division_by_length`.
-        min_length, no_repeat_ngram: see `Strategy`.
-        legacy: search as nlpyang/PreSumm does, slips included, to compare with its summaries; see `presumm_search`.
-        vocabulary: the word pieces, which a legacy search needs for `no_repeat_ngram`: its trigrams are of words.
+        length_penalty: Alpha of the normalization, 0 to 10; 0 compares plain log-probabilities,
+            higher values favor longer answers.
+        normalization: "gnmt", ((5 + length) / 6) ** alpha, or "length", length ** alpha; see `gnmt`
+            and `division_by_length`.
+        min_length: Minimum number of tokens, including the end token.
+        no_repeat_ngram: Length of the n-grams that occur at most once; 0 for no such rule.
 
     Raises:
-        Error: if an argument is out of range.
+        Error: An argument is out of range.
 
     Source: Wu et al. 2016, section 7; Vaswani et al. 2017, section 6.1 (width 4, alpha 0.6).
 
@@ -109,8 +124,6 @@ class BeamSearch(Strategy):
     n_best: int = 1
     length_penalty: float = 0.6
     normalization: str = "gnmt"
-    legacy: bool = False
-    vocabulary: tuple[str, ...] | None = dataclasses.field(default=None, repr=False)
 
     def __post_init__(self):
         super().__post_init__()
@@ -118,77 +131,51 @@ class BeamSearch(Strategy):
         self._check_whole("n_best", 1)
         if self.n_best > self.width:
             raise Error(
-                f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns at most as "
-                f"many hypotheses as it follows: lower n_best or raise width"
+                f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns"
+                " at most as many hypotheses as it follows: lower n_best or raise width"
             )
-        alpha = self.length_penalty
-        if not is_number(alpha) or not 0 <= alpha <= 10:
-            raise Error(
-                f"BeamSearch: length_penalty is {alpha!r}; expected a number from 0 (none) to 10"
-            )
+        check_length_penalty(self)
         if self.normalization not in NORMALIZATIONS:
             raise Error(
-                f"BeamSearch: normalization is {self.normalization!r}; known are {', '.join(NORMALIZATIONS)}"
+                f"BeamSearch: normalization is {self.normalization!r}; known are"
+                f" {', '.join(NORMALIZATIONS)}"
             )
-        if self.legacy:
-            self._check_legacy()
-
-    def _check_legacy(self):
-        for name, known in (
-            ("n_best", (1,)),
-            ("normalization", ("gnmt",)),
-            ("no_repeat_ngram", (0, 3)),
-        ):
-            if (value := getattr(self, name)) not in known:
-                raise Error(
-                    f"BeamSearch: {name} is {value!r} and legacy is true; PreSumm's search has "
-                    f"{' or '.join(map(repr, known))}; change it, or leave legacy out"
-                )
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
-        if self.legacy:
-            if self.no_repeat_ngram and self.vocabulary is None:
-                raise Error(
-                    "BeamSearch: legacy is true and no_repeat_ngram 3, and there is no vocabulary; expected "
-                    "the word pieces by id, vocabulary=tuple(words): PreSumm's trigrams are of words"
-                )
-            return presumm_search(
-                model,
-                source,
-                max_length,
-                width=self.width,
-                length_penalty=self.length_penalty,
-                min_length=self.min_length,
-                vocabulary=self.vocabulary if self.no_repeat_ngram else None,
-            )
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
             return greedy.search(model, source, max_length)
         return self._follow_beams(model, source, max_length)
 
-    def _follow_beams(self, model, source, max_length: int):
+    def _follow_beams(self, model, source, max_length):
         def unfinished(position, token, live, pool, state):
             return (position < max_length) & ops.any(self._may_improve(live, pool, max_length))
 
         def one_token(position, token, live, pool, state):
-            logits, state = model.step(token, position, state)
+            logits, state = model.step(token, position, state)  # (B * K, V)
             candidates, origin = self._extend(live, logits, position, model.end_id)
-            ended = _last_token(candidates, position) == model.end_id
-            pool = self._finish(
-                pool, candidates, ended | (position + 1 == max_length), position + 1
-            )
+
+            # Those of the K best that ended go to the pool; the K best others live on.
+            ended = _last_token(candidates, position) == model.end_id  # (B, 2K)
+            finished = ended | (position + 1 == max_length)
+            pool = self._finish(pool, candidates, finished, position + 1)
             live, kept = self._unfinished(candidates, ended)
+
             state = reorder_rows(state, row_numbers(choose(origin, kept), self.width))
-            return position + 1, ops.reshape(_last_token(live, position), (-1,)), live, pool, state
+            token = ops.reshape(_last_token(live, position), (-1,))
+            return position + 1, token, live, pool, state
 
         start = self._start(model, source, max_length)
         _, _, _, pool, _ = ops.while_loop(unfinished, one_token, start)
         return pool.ids, pool.log_probability, count_tokens(pool.ids)
 
     def _start(self, model, source, max_length):
-        """The loop variables before the first token: one empty prefix per source, in the first of its K rows."""
+        """The loop variables before the first token: one empty prefix for each source."""
         batch = ops.shape(ids_of(source))[0]
         state = model.start(source, max_length, self.width)
+        token = ops.full((batch * self.width,), model.start_id, dtype="int32")
+
+        # Only the first of a source's K rows is a hypothesis.
         only_first = ops.where(ops.arange(self.width) == 0, 0.0, FORBIDDEN)
         live = _Live(
             ops.full((batch, self.width, max_length), PADDING, dtype="int32"),
@@ -198,33 +185,37 @@ class BeamSearch(Strategy):
         pool = _Pool(
             ops.full((batch, self.n_best, max_length), PADDING, dtype="int32"), nothing, nothing
         )
-        token = ops.full((batch * self.width,), model.start_id, dtype="int32")
         return ops.convert_to_tensor(0, dtype="int32"), token, live, pool, state
 
     def _extend(self, live, logits, position, end_id):
-        """The 2K most probable prefixes extended by one token, and the beams (B, 2K) that they extend.
+        """The 2K most probable prefixes of one more token, and the beams (B, 2K) that they extend.
 
         At most K of them end, one per beam, so that at least K are unfinished.
         """
-        vocabulary = logits.shape[-1]
-        ids = ops.reshape(live.ids, (-1, live.ids.shape[-1]))
-        tokens = ops.reshape(
-            self.next_token(logits, ids, position, end_id), (-1, self.width, vocabulary)
-        )
+        # Log-probabilities of all K * V continuations of a source: (B, K, V)
+        vocabulary, max_length = logits.shape[-1], live.ids.shape[-1]
+        ids = ops.reshape(live.ids, (-1, max_length))
+        tokens = self.next_token(logits, ids, position, end_id)
+        tokens = ops.reshape(tokens, (-1, self.width, vocabulary))
         prefixes = tokens + ops.expand_dims(live.log_probability, -1)
+
+        # The best 2K of them, and where each comes from: (B, 2K)
         log_probability, best = ops.top_k(
             ops.reshape(prefixes, (-1, self.width * vocabulary)), 2 * self.width
         )
         origin, token = best // vocabulary, ops.expand_dims(best % vocabulary, -1)
-        columns = ops.arange(live.ids.shape[-1], dtype="int32")
-        return _Live(
-            ops.where(columns == position, token, choose(live.ids, origin)), log_probability
-        ), origin
+
+        # Their ids with the new token at this position: (B, 2K, L)
+        columns = ops.arange(max_length, dtype="int32")
+        ids = ops.where(columns == position, token, choose(live.ids, origin))
+        return _Live(ids, log_probability), origin
 
     def _finish(self, pool, candidates, finished, length):
         """The pool after adding the finished ones of the K best candidates, sorted by score."""
         K = self.width
         log_probability = ops.where(finished[:, :K], candidates.log_probability[:, :K], FORBIDDEN)
+
+        # The N of the pool and the K candidates: (B, N + K)
         both = _Pool(
             ops.concatenate([pool.ids, candidates.ids[:, :K]], axis=1),
             ops.concatenate([pool.log_probability, log_probability], axis=1),
@@ -234,26 +225,23 @@ class BeamSearch(Strategy):
         return _Pool(choose(both.ids, best), choose(both.log_probability, best), score)
 
     def _unfinished(self, candidates, ended):
-        """The K most probable candidates that have not ended, and their indices (B, K) among the candidates."""
-        log_probability, kept = ops.top_k(
-            ops.where(ended, FORBIDDEN, candidates.log_probability), self.width
-        )
+        """The K most probable candidates that have not ended, and their indices (B, K)."""
+        log_probability = ops.where(ended, FORBIDDEN, candidates.log_probability)
+        log_probability, kept = ops.top_k(log_probability, self.width)
         return _Live(choose(candidates.ids, kept), log_probability), kept
 
     def _may_improve(self, live, pool, max_length):
-        """(B,) bool: whether the most probable prefix can still reach a higher score than the last of the pool.
+        """Whether the best prefix of a source can still reach its pool: bool (B,).
 
-        Log-probabilities only decrease and normalizations only increase with the length, so that the score at
-        `max_length` is an upper bound for all continuations of a prefix.
+        Log-probabilities only decrease and normalizations only increase with the length, so that
+        the score at `max_length` is an upper bound for all continuations of a prefix.
         """
-        return (
-            self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]
-        )  # most probable first
+        return self._score(live.log_probability[:, 0], max_length) > pool.score[:, -1]
 
     def _score(self, log_probability, length):
         return log_probability / NORMALIZATIONS[self.normalization](length, self.length_penalty)
 
 
 def _last_token(hypotheses, position):
-    """(B, K) int32: the newest token of each hypothesis."""
+    """The newest token of each hypothesis: int32 (B, K)."""
     return ops.take(hypotheses.ids, position, axis=2)

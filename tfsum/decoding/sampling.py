@@ -1,4 +1,4 @@
-"""Sampling: each token is drawn from the model's distribution, with random numbers fixed by the seed and the source."""
+"""Sampling: tokens are drawn from the model's distribution, fixed by the seed and the source."""
 
 import dataclasses
 from typing import Any
@@ -18,25 +18,28 @@ BELOW_ONE = 1 - 2**-22  # times a float32 sum, the product is below the sum
 class Sampling(Strategy):
     """Draws `n_samples` sequences per source (N), returned with the most probable first.
 
-    A token is drawn with probability proportional to p ** (1 / temperature), where p is the model's probability,
-    from the tokens kept by `top_k` and `top_p`. The returned log-probabilities are the model's own, before
-    temperature and truncation, as for the other strategies.
+    A token is drawn with probability proportional to p ** (1 / temperature), where p is the model's
+    probability, from the tokens kept by `top_k` and `top_p`. The returned log-probabilities are the
+    model's own, before temperature and truncation, as for the other strategies.
 
-    The same seed gives the same sequences, eagerly and in a graph. The sequences of a source do not depend on its
-    position in the batch or on the other sources; equal sources give equal sequences: for several samples of one
-    source use `n_samples` or another seed. The graph contains no random operation.
+    The same seed gives the same sequences, eagerly and in a graph. The sequences of a source do not
+    depend on its position in the batch or on the other sources; equal sources give equal sequences:
+    for several samples of one source use `n_samples` or another seed. The graph contains no random
+    operation.
 
     Args:
-        temperature: 0.0001 to 1000; 1 is the model's distribution, lower values are closer to greedy decoding.
-        top_k: keep the k most probable tokens; 0 for all.
-        top_p: above 0 and up to 1: keep the smallest set of most probable tokens with this total probability; 1
-            for all.
-        seed: 0 to 2**32 - 1.
-        n_samples: N, at least 1.
-        min_length, no_repeat_ngram: see `Strategy`.
+        temperature: Number from 0.0001 to 1000; 1 is the model's distribution, lower values are
+            closer to greedy decoding.
+        top_k: Number of most probable tokens to draw from; 0 for all.
+        top_p: Total probability, above 0 and up to 1, of the smallest set of most probable tokens
+            to draw from; 1 for all.
+        seed: Whole number from 0 to 2**32 - 1.
+        n_samples: N, number of sequences per source, at least 1.
+        min_length: Minimum number of tokens, including the end token.
+        no_repeat_ngram: Length of the n-grams that occur at most once; 0 for no such rule.
 
     Raises:
-        Error: if an argument is out of range.
+        Error: An argument is out of range.
 
     Example:
         >>> import tfsum
@@ -62,12 +65,13 @@ class Sampling(Strategy):
         self._check_whole("n_samples", 1)
         if not is_number(self.temperature) or not 1e-4 <= self.temperature <= 1e3:
             raise Error(
-                f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to 1000 (for "
-                f"the most probable token each time use Greedy)"
+                f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to"
+                " 1000 (for the most probable token each time use Greedy)"
             )
         if not is_number(self.top_p) or not 0 < self.top_p <= 1:
             raise Error(
-                f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all tokens)"
+                f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all"
+                " tokens)"
             )
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -80,29 +84,29 @@ class Sampling(Strategy):
         state = model.start(source, max_length, self.n_samples)
         rows = ops.shape(ids_of(source))[0] * self.n_samples
         ids, log_probability, length = self.follow(model, state, rows, max_length, draw)
-        log_probability, best = ops.top_k(
-            ops.reshape(log_probability, (-1, self.n_samples)), self.n_samples
-        )
-        return (
-            choose(ops.reshape(ids, (-1, self.n_samples, max_length)), best),
-            log_probability,
-            choose(ops.reshape(length, (-1, self.n_samples)), best),
-        )
+
+        # The N samples of a source, best first: (B * N, ...) -> (B, N, ...)
+        N = self.n_samples
+        log_probability, best = ops.top_k(ops.reshape(log_probability, (-1, N)), N)
+        ids = choose(ops.reshape(ids, (-1, N, max_length)), best)
+        return ids, log_probability, choose(ops.reshape(length, (-1, N)), best)
 
     def _uniform_numbers(self, source_ids, max_length):
-        """(B * N, L) float32 in [0, 1): the seed's numbers, rotated by the source's hash times a factor of the seed.
+        """Random numbers in [0, 1) for each sample and position: float32 (B * N, L).
 
-        A rotated uniform number is uniform; without the rotation all sources of a batch would draw improbable
+        The seed's numbers are rotated by the source's hash times a factor of the seed. A rotated
+        uniform number is uniform; without the rotation all sources of a batch would draw improbable
         tokens at the same steps.
         """
-        # The stream of RandomState never changes; positions come first, so that a longer L only adds numbers.
+        # The stream of RandomState never changes; positions come first, so that a longer L only
+        # adds numbers.
         random = np.random.RandomState(self.seed).random_sample((max_length, self.n_samples, 2))
-        numbers = random[..., 0].T.astype("float32")
+        numbers = random[..., 0].T.astype("float32")  # (N, L)
         factors = (1 + random[..., 1].T * (HASH - 1)).astype("int32")
-        turns = ops.reshape(_hash(source_ids), (-1, 1, 1)) * factors % HASH
-        return ops.reshape(
-            ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0), (-1, max_length)
-        )
+
+        turns = ops.reshape(_hash(source_ids), (-1, 1, 1)) * factors % HASH  # (B, N, L)
+        rotated = ops.mod(ops.cast(turns, "float32") / HASH + numbers, 1.0)
+        return ops.reshape(rotated, (-1, max_length))
 
 
 def draw_tokens(log_probabilities: Tensor, uniform: Tensor) -> Tensor:
@@ -124,35 +128,38 @@ def draw_tokens(log_probabilities: Tensor, uniform: Tensor) -> Tensor:
     """
     probabilities = ops.softmax(log_probabilities, axis=-1)
     cumulative = ops.cumsum(probabilities, axis=-1)
-    share = ops.expand_dims(ops.minimum(uniform, BELOW_ONE), 1) * cumulative[:, -1:]
-    # 1 where the sum exceeds the share, 0 before, -1 for a forbidden token: argmax is the first of the ones.
+    share = ops.expand_dims(ops.minimum(uniform, BELOW_ONE), 1) * cumulative[:, -1:]  # (R, 1)
+
+    # 1 where the sum exceeds the share, 0 before, -1 for a forbidden token: argmax is the first of
+    # the ones.
     passed = ops.where(probabilities > 0, ops.cast(cumulative > share, "int32"), -1)
     return ops.cast(ops.argmax(passed, axis=-1), "int32")
 
 
 def _hash(source_ids):
-    """(B,) int32 in [0, HASH): a hash of the ids of a source and their order, independent of padding."""
-    places = ops.arange(ops.shape(source_ids)[1], dtype="int32")
-    weights = (places * 7919 + 1) % 8191 + 1
+    """Hash of each source's ids and their order, whatever its padding: int32 (B,) below HASH."""
+    weights = (ops.arange(ops.shape(source_ids)[1], dtype="int32") * 7919 + 1) % 8191 + 1
     return ops.sum((source_ids % 2**18) * weights % HASH, axis=1) % HASH
 
 
 def truncate(log_probabilities: Tensor, top_k: int, top_p: float) -> Tensor:
-    """Masks improbable tokens: first all but the `top_k` most probable, then those outside the nucleus `top_p`.
+    """Masks all tokens but the `top_k` most probable, then those outside the nucleus `top_p`.
 
-    Of the tokens kept by top-k, renormalized to sum to 1, top-p keeps the smallest set of most probable tokens
-    whose total probability is at least `top_p`. Tokens as probable as the last one kept are kept too.
+    Of the tokens kept by top-k, renormalized to sum to 1, top-p keeps the smallest set of most
+    probable tokens whose total probability is at least `top_p`. Tokens as probable as the last one
+    kept are kept too.
 
     Args:
         log_probabilities: (R, V) float32, -inf where forbidden; they need not sum to 1.
-        top_k: 0 for all.
-        top_p: above 0 and up to 1; 1 for all.
+        top_k: Number of tokens kept; 0 for all.
+        top_p: Total probability of the tokens kept, above 0 and up to 1; 1 for all.
 
     Returns:
         (R, V) float32, -inf at the masked tokens.
 
-    Source: Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1 (top-k); Holtzman et al. 2020,
-    "The Curious Case of Neural Text Degeneration", section 3.1 (top-p). The order is Hugging Face's.
+    Source: Fan et al. 2018, "Hierarchical Neural Story Generation", section 5.1 (top-k); Holtzman
+        et al. 2020, "The Curious Case of Neural Text Degeneration", section 3.1 (top-p). The order
+        is Hugging Face's.
 
     Example:
         >>> import numpy as np
@@ -164,9 +171,12 @@ def truncate(log_probabilities: Tensor, top_k: int, top_p: float) -> Tensor:
     vocabulary = log_probabilities.shape[-1]
     if not 0 < top_k < vocabulary and top_p == 1:
         return log_probabilities
+
+    # The tokens kept by top-k, most probable first: (R, k)
     highest, _ = ops.top_k(log_probabilities, min(top_k or vocabulary, vocabulary))
     probabilities = ops.softmax(highest, axis=-1)
     before = ops.cumsum(probabilities, axis=-1) - probabilities
+
     # Nothing precedes the most probable token, which is therefore always kept.
     least = ops.min(ops.where(before < top_p, highest, float("inf")), axis=-1, keepdims=True)
     return ops.where(log_probabilities < least, float("-inf"), log_probabilities)

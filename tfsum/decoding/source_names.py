@@ -13,19 +13,19 @@ UNLIKELY = -1e9  # the logarithm of a probability of 0 that strategies can add u
 
 
 class SourceNames:
-    """What a strategy needs of a model (see `Strategy`), which writes names and numbers of the source alone.
+    """Wraps a model for a strategy: names and numbers are written only as the source has them.
 
-    Names and numbers are given as word pieces, `restricted`. A word that begins with one of them must begin as a word
-    of the source does, go on as the source goes on after this piece, and end where it ends there. So a word of two
-    pieces is one of the source; of longer ones each two neighbors are. All other words are free.
+    A word that begins with a piece of `restricted` must begin as a word of the source does, go on
+    as the source goes on after this piece, and end where it ends there. So a word of two pieces is
+    one of the source; of longer ones each two neighbors are. All other words are free.
 
-    The log-probabilities remain the model's own: that of the forbidden tokens goes to padding, which no strategy
-    writes.
+    The log-probabilities remain the model's own: that of the forbidden tokens goes to padding,
+    which no strategy writes.
 
     Args:
-        model: an object with `start`, `step`, `start_id` and `end_id`.
-        restricted: bool (V,), the pieces of names and numbers.
-        continues: bool (V,), the pieces that continue a word ("##").
+        model: Object with `start`, `step`, `start_id` and `end_id` (`Strategy`).
+        restricted: Bool (V,), True for the pieces of names and numbers.
+        continues: Bool (V,), True for the pieces that continue a word ("##").
 
     Example:
         >>> import numpy as np
@@ -47,18 +47,16 @@ class SourceNames:
         continues: Sequence[bool] | np.ndarray,
     ) -> None:
         self._model, self.start_id, self.end_id = model, model.start_id, model.end_id
-        self._restricted, self._continues = (
-            np.asarray(restricted, bool),
-            np.asarray(continues, bool),
-        )
+        self._restricted = np.asarray(restricted, bool)
+        self._continues = np.asarray(continues, bool)
 
     def start(self, source: Any, max_length: int, num_beams: int) -> dict[str, Any]:
-        """See `Strategy`."""
-        ids = ops.cast(ids_of(source), "int32")
+        """Implements `Strategy`'s interface; the state also holds what the rules need."""
+        ids = ops.cast(ids_of(source), "int32")  # (B, Ts)
         following = ops.pad(ids[:, 1:], ((0, 0), (0, 1)))
-        begins = ops.where(
-            ops.take(ops.convert_to_tensor(self._continues), ids, axis=0), PADDING, ids
-        )
+        continues = ops.take(ops.convert_to_tensor(self._continues), ids, axis=0)
+        begins = ops.where(continues, PADDING, ids)
+
         inner = dict(self._model.start(source, max_length, num_beams))
         return {
             "hypotheses": inner.pop("hypotheses"),
@@ -71,10 +69,11 @@ class SourceNames:
     def step(
         self, token_ids: Tensor, position: Tensor, state: dict[str, Any]
     ) -> tuple[Tensor, dict[str, Any]]:
-        """See `Strategy`; the logits are logarithms of probabilities."""
-        logits, inner = self._model.step(
-            token_ids, position, {**state["model"], "hypotheses": state["hypotheses"]}
-        )
+        """Implements `Strategy`'s interface; the logits are logarithms of probabilities."""
+        inner = {**state["model"], "hypotheses": state["hypotheses"]}
+        logits, inner = self._model.step(token_ids, position, inner)
+
+        # What the forbidden tokens have goes to padding: (B * K, V)
         logits = ops.cast(logits, "float32")
         log_probability = ops.log_softmax(logits)
         allowed = ops.reshape(self._allowed(token_ids, state), ops.shape(log_probability))
@@ -82,6 +81,7 @@ class SourceNames:
         kept = ops.where(allowed, log_probability, UNLIKELY)
         is_padding = ops.arange(kept.shape[-1]) == PADDING
         kept = ops.where(is_padding, ops.log(ops.maximum(lost, 1e-30)), kept)
+
         return kept, {
             **state,
             "hypotheses": inner["hypotheses"],
@@ -89,34 +89,42 @@ class SourceNames:
         }
 
     def _allowed(self, token_ids: Tensor, state: dict[str, Any]) -> Tensor:
-        """Which tokens (B, K, V) may follow the last ones of the hypotheses, (B * K,); padding never does."""
-        ids, following = state["ids"], state["following"]
-        restricted, continues = (
-            ops.convert_to_tensor(self._restricted),
-            ops.convert_to_tensor(self._continues),
-        )
+        """Which tokens may follow the last ones (B * K,) of the hypotheses: bool (B, K, V).
+
+        Padding never does.
+        """
+        ids, following = state["ids"], state["following"]  # (B, Ts)
+        restricted = ops.convert_to_tensor(self._restricted)  # (V,)
+        continues = ops.convert_to_tensor(self._continues)
+        vocabulary = restricted.shape[0]
+
+        # Where the last token stands in the source: (B, K, Ts)
         last = ops.reshape(token_ids, (ops.shape(ids)[0], -1))  # (B, K)
+        is_name = ops.take(restricted, last, axis=0)
         same = ops.logical_and(ids[:, None, :] == last[:, :, None], (ids != PADDING)[:, None, :])
-        next_ids = ops.where(same, following[:, None, :], PADDING)
-        follows = _marked(next_ids, restricted.shape[0])
-        ends = ops.any(
-            ops.logical_and(same, ~ops.take(continues, following, axis=0)[:, None, :]), axis=-1
-        )
-        name = ops.take(restricted, last, axis=0)
+
+        # What goes on there, (B, K, V), and whether a word ends there, (B, K)
+        follows = _marked(ops.where(same, following[:, None, :], PADDING), vocabulary)
+        next_continues = ops.take(continues, following, axis=0)[:, None, :]
+        ends = ops.any(ops.logical_and(same, ~next_continues), axis=-1)
+
+        # A piece that begins a word, and one that continues the last one: (B, K, V)
         begins = ops.logical_and(
             ops.logical_or(~restricted, state["begins"][:, None, :]),
-            ops.logical_or(~name, ends)[:, :, None],
+            ops.logical_or(~is_name, ends)[:, :, None],
         )
-        goes_on = ops.logical_or(ops.logical_and(~restricted, ~name[:, :, None]), follows)
-        return ops.logical_and(
-            ops.where(continues, goes_on, begins), ops.arange(restricted.shape[0]) != PADDING
-        )
+        goes_on = ops.logical_or(ops.logical_and(~restricted, ~is_name[:, :, None]), follows)
+        allowed = ops.where(continues, goes_on, begins)
+        return ops.logical_and(allowed, ops.arange(vocabulary) != PADDING)
 
 
 def _marked(ids: Tensor, size: int) -> Tensor:
     """Which of `size` tokens are among ids (B, K, T): bool (B, K, size)."""
-    rows = ops.shape(ids)[0] * ops.shape(ids)[1]
+    batch, beams, _ = ops.shape(ids)
+    rows = batch * beams
+
+    # Each id counts in its own row of one long vector (B * K * size).
     places = ops.arange(rows, dtype="int32")[:, None] * size + ops.reshape(ids, (rows, -1))
-    ones = ops.ones_like(ops.reshape(places, (-1,)))
-    found = ops.segment_sum(ones, ops.reshape(places, (-1,)), num_segments=rows * size)
-    return ops.reshape(found > 0, (ops.shape(ids)[0], ops.shape(ids)[1], size))
+    places = ops.reshape(places, (-1,))
+    counts = ops.segment_sum(ops.ones_like(places), places, num_segments=rows * size)
+    return ops.reshape(counts > 0, (batch, beams, size))

@@ -1,4 +1,4 @@
-"""BLEU by the `sacrebleu` package, always with the signature of its settings."""
+"""BLEU by the `sacrebleu` package, with the signature of its settings."""
 
 from collections.abc import Sequence
 
@@ -10,23 +10,22 @@ from tfsum.errors import Error
 def score_translations(
     translations: Sequence[str], references: Sequence[str], tokenize: str = "13a"
 ) -> tuple[float, str]:
-    """Scores a corpus of translations, one reference each.
+    """Scores a corpus of translations, with one reference each.
 
     Args:
-        translations: (N,) plain texts, not tokenized.
-        references: (N,) texts.
-        tokenize: see `score_with_interval`.
+        translations: Texts (N,), not tokenized.
+        references: Texts (N,).
+        tokenize: Tokenizer of sacrebleu: "13a", "intl", "zh" (Chinese), "char" or "none".
 
     Returns:
         BLEU, 0 to 100, and sacrebleu's signature.
 
     Raises:
-        Error: the numbers of texts differ, or there are none.
+        Error: The numbers of texts differ, or there are none.
 
     Example:
-        >>> score, signature = score_translations(
-        ...     ["The cat sat on the mat."], ["The cat sat on the mat."]
-        ... )
+        >>> texts = ["The cat sat on the mat."]
+        >>> score, signature = score_translations(texts, texts)
         >>> round(score, 2)
         100.0
     """
@@ -40,20 +39,20 @@ def score_with_interval(
     samples: int = 1000,
     tokenize: str = "13a",
 ) -> dict[str, float | str]:
-    """Scores a corpus of translations, with the 95 % interval of sacrebleu's own bootstrap.
+    """Scores a corpus of translations, with the 95 % interval of sacrebleu's bootstrap.
 
     Args:
-        translations: (N,) plain texts, not tokenized.
-        references: (N,) texts.
-        samples: of the bootstrap, whose seed is in the signature; 1 for none.
-        tokenize: sacrebleu's tokenizer: "13a", "intl", "zh" (Chinese), "char" or "none".
+        translations: Texts (N,), not tokenized.
+        references: Texts (N,).
+        samples: Number of samples of the bootstrap; 1 computes no interval.
+        tokenize: Tokenizer of sacrebleu: "13a", "intl", "zh" (Chinese), "char" or "none".
 
     Returns:
-        `score`, 0 to 100, the ends of the interval, `low` and `high` (without one the score itself), and
-        sacrebleu's `signature`.
+        `score`, 0 to 100, the ends of its interval `low` and `high` (the score itself without an
+        interval), and sacrebleu's `signature`, which contains the seed.
 
     Raises:
-        Error: the numbers of texts differ, or there are none.
+        Error: The numbers of texts differ, or there are none.
 
     Source: Papineni et al. 2002; Post 2018, "A Call for Clarity in Reporting BLEU Scores".
 
@@ -66,15 +65,18 @@ def score_with_interval(
     """
     if len(translations) != len(references) or not references:
         raise Error(
-            f"BLEU: {len(translations)} translations and {len(references)} references; expected as many of "
-            "both, and at least one"
+            f"BLEU: {len(translations)} translations and {len(references)} references; expected as"
+            " many of both, and at least one"
         )
+
     bleu = BLEU(tokenize=tokenize)
-    found = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
-    mean, half = (found._mean, found._ci) if samples > 1 else (found.score, 0.0)
+    result = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
+    mean, half_width = result.score, 0.0
+    if samples > 1:
+        mean, half_width = result._mean, result._ci
     return {
-        "score": found.score,
-        "low": mean - half,
-        "high": mean + half,
+        "score": result.score,
+        "low": mean - half_width,
+        "high": mean + half_width,
         "signature": str(bleu.get_signature()),
     }

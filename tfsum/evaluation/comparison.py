@@ -1,9 +1,79 @@
-"""Systems beside each other as lines of text: each metric with its interval, then the differences to one of them."""
+"""Systems compared: percentile bootstrap intervals of means over documents (Efron 1979; for
+summaries, Lin 2004), and their scores as a table of text."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from tfsum.errors import Error
+
 DIFFERENCE = ("difference", "difference_low", "difference_high")
+
+
+class Report:
+    """What every report has; its subclasses are dataclasses.
+
+    Attributes:
+        settings: Settings of the evaluation, by name.
+    """
+
+    settings: dict
+
+    def to_json(self) -> str:
+        """The report as a JSON object of one line."""
+        return json.dumps(vars(self), ensure_ascii=False)
+
+    def settings_line(self) -> str:
+        """The settings as text."""
+        return ", ".join(f"{name} {value}" for name, value in self.settings.items())
+
+
+def bootstrap_intervals(
+    values: np.ndarray,
+    samples: int = 1000,
+    seed: int = 0,
+    statistic: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Computes 95 % intervals of the means of columns, from the same resampled documents.
+
+    For a column of differences between two systems, this is the paired bootstrap.
+
+    Args:
+        values: Array (D, ...), one row per document.
+        samples: Number of samples of D documents with replacement.
+        seed: Seed of the samples.
+        statistic: Function from means (samples, ...) of the columns to values (samples, ...), such
+            as F1; None for the means themselves.
+
+    Returns:
+        The lower and the upper ends, each with the shape of a row or of a value of `statistic`.
+
+    Raises:
+        Error: There is no document or no sample.
+
+    Example:
+        >>> low, high = bootstrap_intervals(np.array([[1.0, 5.0], [3.0, 5.0], [2.0, 5.0]]))
+        >>> bool(1 <= low[0] < 2 < high[0] <= 3), low[1].item(), high[1].item()
+        (True, 5.0, 5.0)
+    """
+    values = np.asarray(values, np.float64)
+    if not len(values) or samples < 1:
+        raise Error(
+            f"bootstrap: {len(values)} documents, {samples} samples; expected 1 or more of both"
+        )
+
+    # the count (D,) of each document in a sample, times the columns (D, C), gives the sums (C,)
+    random = np.random.default_rng(seed)
+    columns = values.reshape(len(values), -1)
+    even = np.full(len(values), 1 / len(values))
+    sums = [random.multinomial(len(values), even) @ columns for _ in range(samples)]
+    means = (np.stack(sums) / len(values)).reshape(samples, *values.shape[1:])
+
+    if statistic is not None:
+        means = statistic(means)
+    return tuple(np.quantile(means, [0.025, 0.975], axis=0))
 
 
 def comparison_lines(
@@ -14,18 +84,19 @@ def comparison_lines(
     unit: str = "",
     count: str | None = None,
 ) -> list[str]:
-    """The lines of a table with a row for each system.
+    """Formats a table with a row for each system, then the differences to a baseline.
 
     Args:
-        systems: name -> metric -> `value`'s key, `low`, `high` and, with a baseline, the keys of `DIFFERENCE`.
-        metrics: the columns.
-        value: key of a metric's value.
-        baseline: the system that `difference` compares with; None where there are no differences.
-        unit: stands after the metric's name in the head of its column.
-        count: a key of a system whose number is a last column, without interval.
+        systems: Scores by system and metric: the keys `value`, "low", "high" and, with a baseline,
+            `DIFFERENCE`.
+        metrics: Metrics of the columns.
+        value: Key of a metric's value.
+        baseline: Name of the system that the others are compared with; None for no differences.
+        unit: Text after the name of the metric in the head of its column.
+        count: Key of a number that is the last column, without an interval.
 
     Returns:
-        The lines, without trailing white space.
+        Lines without trailing white space.
 
     Example:
         >>> scores = {"model": {"accuracy": {"value": 90.0, "low": 85.0, "high": 95.0}}}
@@ -44,16 +115,19 @@ def comparison_lines(
         )
         return [f"{middle} ({low}, {high})" for middle, low, high in numbers]
 
+    head = [f"{metric}{unit} (95 %)" for metric in metrics]
     lines = [
-        row(
-            "system",
-            [f"{metric}{unit} (95 %)" for metric in metrics],
-            f"  {count}" if count else "",
-        )
+        row("system", head, f"  {count}" if count else ""),
+        *(
+            row(
+                name,
+                cells(scores, (value, "low", "high")),
+                f"  {scores[count]:{len(count)}.2f}" if count else "",
+            )
+            for name, scores in systems.items()
+        ),
     ]
-    for name, scores in systems.items():
-        last = f"  {scores[count]:{len(count)}.2f}" if count else ""
-        lines.append(row(name, cells(scores, (value, "low", "high")), last))
+
     if baseline is not None:
         lines += ["", f"difference to {baseline}"]
         lines += [

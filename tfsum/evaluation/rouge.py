@@ -1,9 +1,9 @@
-"""ROUGE-1, ROUGE-2 and ROUGE-Lsum by the `rouge-score` package, with words of every script.
+"""ROUGE-1, ROUGE-2 and ROUGE-Lsum by the `rouge-score` package, for every script.
 
-The package reads only the letters a-z: a Korean or Chinese summary scores 0. Here its tokenizer still reads
-Latin letters, so that English scores are bit-identical to the package's, and
-other scripts are read by `tfsum.text.words`: characters of scripts without spaces one by one, other words whole, no
-stemming.
+The package reads only the letters a-z, so that a Korean or Chinese summary scores 0. Here its
+tokenizer still reads Latin letters, and English scores are those of the package, bit for bit.
+`tfsum.text.words` reads other scripts without stemming: characters of scripts without spaces one by
+one, other words whole.
 """
 
 import functools
@@ -24,7 +24,7 @@ _OTHER_SCRIPTS = re.compile("([\u0370-\u1dff\u2c00-\ufaff\ufb07-\U0003ffff]+)")
 
 
 class EnglishTokenizer(Tokenizer):
-    """The words of `rouge-score` with its stemmer; runs of other scripts by our own rules.
+    """The tokenizer of `rouge-score` with its stemmer, and our own words of other scripts.
 
     Example:
         >>> EnglishTokenizer().tokenize("The dogs barked, 고양이는 잤다.")
@@ -35,7 +35,7 @@ class EnglishTokenizer(Tokenizer):
         self._latin = DefaultTokenizer(use_stemmer=True)
 
     def tokenize(self, text: str) -> list[str]:
-        """The words of `text` in order."""
+        """Splits a text into words."""
         words: list[str] = []
         for i, run in enumerate(_OTHER_SCRIPTS.split(text)):
             words += split_words(run) if i % 2 else self._latin.tokenize(run)
@@ -43,7 +43,7 @@ class EnglishTokenizer(Tokenizer):
 
 
 class PlainTokenizer(Tokenizer):
-    """Whole lower-cased words of every script, without stemming: for languages other than English.
+    """A tokenizer for other languages than English: lower-cased words without stemming.
 
     Example:
         >>> PlainTokenizer().tokenize("Die Hunde bellten.")
@@ -51,7 +51,7 @@ class PlainTokenizer(Tokenizer):
     """
 
     def tokenize(self, text: str) -> list[str]:
-        """The words of `text` in order."""
+        """Splits a text into words."""
         return split_words(text)
 
 
@@ -61,11 +61,11 @@ def score_pair(
     """Scores one summary against one reference.
 
     Args:
-        summary: its sentences, or a string with one per line.
-        reference: the same of the reference.
-        english: stem Latin words and read a-z alone, as `rouge-score` with `use_stemmer=True` does; False
-            keeps whole words of every alphabet (German, French, Vietnamese...). Scripts other than Latin
-            score alike in both.
+        summary: Sentences of the summary, or a string with one sentence per line.
+        reference: Sentences of the reference, or a string with one sentence per line.
+        english: Whether to stem Latin words and read only a-z, as `rouge-score` with
+            `use_stemmer=True`; False keeps whole words of every alphabet (German, Vietnamese...).
+            Other scripts than Latin score the same.
 
     Returns:
         Precision, recall and F (0 to 1) of each of `METRICS`; 0 where a side has no word.
@@ -88,15 +88,15 @@ def score_each(
     """Scores every summary against its reference.
 
     Args:
-        summaries: (D,) summaries, each as for `score_pair`.
-        references: (D,) references.
-        english: see `score_pair`.
+        summaries: Summaries (D,), each as for `score_pair`.
+        references: References (D,), each as for `score_pair`.
+        english: Whether to stem Latin words, as for `score_pair`.
 
     Returns:
-        (D, 3, 3) float64: documents, `METRICS`, precision recall F.
+        float64 array (D, 3, 3): documents, `METRICS`, and precision, recall and F.
 
     Raises:
-        Error: the numbers of summaries and references differ, or there is none.
+        Error: The numbers of summaries and references differ, or there is none.
 
     Example:
         >>> score_each(["The bridge was closed."], ["The bridge closed."]).shape
@@ -107,8 +107,8 @@ def score_each(
             f"ROUGE: {len(summaries)} summaries and {len(references)} references; "
             "expected as many of both, 1 or more"
         )
-    pairs = zip(summaries, references, strict=True)
-    scores = (score_pair(summary, reference, english) for summary, reference in pairs)
+
+    scores = (score_pair(*pair, english) for pair in zip(summaries, references, strict=True))
     return np.array([[score[metric] for metric in METRICS] for score in scores])
 
 
@@ -117,18 +117,18 @@ def score_summaries(
     references: Sequence[str | Sequence[str]],
     english: bool = True,
 ) -> dict[str, float]:
-    """Averages ROUGE F over documents; the arguments and errors are those of `score_each`.
+    """Averages ROUGE F over documents.
 
     Args:
-        summaries: (D,) summaries, each as for `score_pair`.
-        references: (D,) references.
-        english: see `score_pair`.
+        summaries: Summaries (D,), each as for `score_pair`.
+        references: References (D,), each as for `score_pair`.
+        english: Whether to stem Latin words, as for `score_pair`.
 
     Returns:
         Mean F (0 to 100) of each metric.
 
     Raises:
-        Error: the numbers of summaries and references differ, or there is none.
+        Error: The numbers of summaries and references differ, or there is none.
 
     Example:
         >>> round(score_summaries(["The bridge was closed."], ["The bridge closed."])["rouge1"], 1)
@@ -144,9 +144,7 @@ def _scorer(english: bool) -> RougeScorer:
 
 
 def _lines(text: str | Sequence[str]) -> str:
-    """One sentence a line; a line break inside a sentence is a blank."""
-    return (
-        text
-        if isinstance(text, str)
-        else "\n".join(" ".join(sentence.split("\n")) for sentence in text)
-    )
+    """Joins sentences by line breaks; those inside a sentence become blanks."""
+    if isinstance(text, str):
+        return text
+    return "\n".join(sentence.replace("\n", " ") for sentence in text)

@@ -1,7 +1,7 @@
-"""The golden answers: requests, and the model's answers on the day of export.
+"""Records golden answers at export, and repeats their requests to verify a model.
 
-The `golden.py` of a task gives `signatures`, `requests`, `warmup` and `ask`, see `tfsum.tasks`. A task whose exports
-take `text` and no more may have the first three from here.
+The `golden.py` of a task has the functions `signatures`, `requests`, `warmup` and `ask`
+(`tfsum.tasks`). A task whose exports take only `text` can import the first three from here.
 """
 
 import pathlib
@@ -9,28 +9,35 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import ExportError
 
-SCORE_TOLERANCE = (
-    1e-3  # other processors sum in another order; a wrong weight or kernel differs far more
-)
+# Other processors sum in another order; a wrong weight or kernel differs far more.
+SCORE_TOLERANCE = 1e-3
 TEXTS = (
-    "The old bridge over the river was closed on Monday after engineers found cracks in two of its pillars. "
-    "Mayor Anna Holt said repairs would take at least six months and cost about $4.2 million. Buses will use the "
-    'northern crossing until then. "We cannot take any risk," she told reporters. Shops near the bridge fear for '
-    "their trade. The bridge was built in 1931 and carries 18,000 cars a day.",
-    "Seoul (AP) -- Scientists have found a new species of frog in the hills east of the city.\nThe animal is no "
-    "longer than a fingernail, Dr. J. R. Kim of the U.S. Geological Survey said.\nIt was heard before it was seen. "
-    "Its call resembles that of a cricket. The finding appeared in a journal on Thursday.",
+    (
+        "The old bridge over the river was closed on Monday after engineers found cracks in two of"
+        " its pillars. Mayor Anna Holt said repairs would take at least six months and cost about"
+        ' $4.2 million. Buses will use the northern crossing until then. "We cannot take any risk,"'
+        " she told reporters. Shops near the bridge fear for their trade. The bridge was built in"
+        " 1931 and carries 18,000 cars a day."
+    ),
+    (
+        "Seoul (AP) -- Scientists have found a new species of frog in the hills east of the"
+        " city.\nThe animal is no longer than a fingernail, Dr. J. R. Kim of the U.S. Geological"
+        " Survey said.\nIt was heard before it was seen. Its call resembles that of a cricket. The"
+        " finding appeared in a journal on Thursday."
+    ),
     "",
     "   \n\t ",
     "One sentence without an end",
     "안녕하세요. 오늘은 날씨가 좋습니다. 内容を読む。今日は晴れ。",
     "Caf\u00e9 na\u00efve \U0001f600! Rain fell. " * 3 + "The\u00a0end\u2026",
     " ".join(
-        f"Item {i} of the long report says that the number {i * 7} was counted twice in town {i % 13}."
+        f"Item {i} of the long report says that the number {i * 7} was counted twice in town"
+        f" {i % 13}."
         for i in range(60)
     ),
 )
@@ -39,7 +46,13 @@ Ask = Callable[[object, list[dict]], list[dict]]
 
 
 def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
-    """The signatures of an export that takes `text` and no more, by name, with the types of their inputs.
+    """Lists the signatures of an export that takes only `text`.
+
+    Args:
+        description: Content of assets.extra/tfsum.json.
+
+    Returns:
+        Types of the inputs by signature and input.
 
     Example:
         >>> signatures({})
@@ -49,7 +62,13 @@ def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
 
 
 def requests(description: dict) -> list[dict]:
-    """The golden requests to an export that takes `text` and no more.
+    """Makes the golden requests to an export that takes only `text`.
+
+    Args:
+        description: Content of assets.extra/tfsum.json.
+
+    Returns:
+        One dictionary of inputs per request.
 
     Example:
         >>> requests({})[4]
@@ -59,7 +78,14 @@ def requests(description: dict) -> list[dict]:
 
 
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
-    """The warm-up requests of some texts to such an export: (signature, inputs) each.
+    """Makes the warm-up requests to an export that takes only `text`.
+
+    Args:
+        description: Content of assets.extra/tfsum.json.
+        texts: Texts of one request.
+
+    Returns:
+        Pairs (signature, inputs).
 
     Example:
         >>> warmup({}, ["It rained."])
@@ -71,33 +97,34 @@ def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
 def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] = ()) -> dict:
     """Records the answers of a loaded model.
 
-    A search over many steps decides between hypotheses that may be equal but for rounding, and goes on differently
-    then. Where an answer in a batch and the answer alone differ, a warning says so, and the parts that a search found
-    are not recorded.
+    A search can end differently if two hypotheses differ only by rounding. If the answer to a
+    request in a batch differs from the answer to it alone, a warning says so, and the parts that
+    the search found are not recorded.
 
     Args:
-        model: a loaded SavedModel.
-        requests: the requests, in JSON's types.
-        ask: the task's function from a model and requests to answers in JSON's types.
-        searched: the names of the parts of an answer that a search found, the text first.
+        model: Loaded SavedModel.
+        requests: Requests, in types of JSON.
+        ask: Function of the task from a model and requests to answers in types of JSON.
+        searched: Names of the parts of an answer that a search found, the text first.
 
     Returns:
-        The content of golden.json.
+        Content of golden.json.
 
     Example:
-        >>> record(None, [{"text": "It rained."}], lambda model, requests: [{"score": 0.5}])[
-        ...     "answers"
-        ... ]
+        >>> def ask(model, requests):
+        ...     return [{"score": 0.5}]
+        >>> record(None, [{"text": "It rained."}], ask)["answers"]
         [{'score': 0.5}]
     """
     answers = ask(model, requests)
-    for i in range(len(requests) if searched else 0):
-        (alone,) = ask(model, [requests[i]])
+
+    for i, request in enumerate(requests if searched else ()):
+        (alone,) = ask(model, [request])
         if alone[searched[0]] != answers[i][searched[0]]:
             warnings.warn(
-                f"golden answer {i}: the search ends otherwise in a batch than alone, so that its "
-                f"{', '.join(searched)} will not be verified; a trained model should decide clearly: look at "
-                "its answers",
+                f"golden answer {i}: the search ends otherwise in a batch than alone, so that its"
+                f" {', '.join(searched)} will not be verified; a trained model should decide"
+                " clearly: look at its answers",
                 stacklevel=2,
             )
             answers[i] = {name: value for name, value in answers[i].items() if name not in searched}
@@ -105,19 +132,19 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
 
 
 def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> float:
-    """Repeats the requests and compares the answers.
+    """Repeats the recorded requests and compares the answers.
 
     Args:
-        model: a loaded SavedModel.
-        recorded: the content of golden.json.
-        ask: see `record`.
-        source: name of the model in messages.
+        model: Loaded SavedModel.
+        recorded: Content of golden.json.
+        ask: Function of the task, as for `record`.
+        source: Name of the model in error messages.
 
     Returns:
-        The largest difference of a score, relative where the score is above 1.
+        The largest difference of a score; relative to scores above 1.
 
     Raises:
-        ExportError: an answer differs: another text, other offsets, or a score (any float) beyond the tolerance.
+        ExportError: A text or an offset differs, or a score (any float) by more than the tolerance.
 
     Example:
         >>> def ask(model, requests):
@@ -126,36 +153,28 @@ def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> 
         0.0
     """
     worst = 0.0
-    for i, (request, expected) in enumerate(
-        zip(recorded["requests"], recorded["answers"], strict=True)
-    ):
-        (found,) = ask(model, [request])
+    pairs = zip(recorded["requests"], recorded["answers"], strict=True)
+
+    for i, (request, expected) in enumerate(pairs):
+        (answer,) = ask(model, [request])
         for name, value in expected.items():
-            if _is_score(value):
-                scores, were = _list(found[name]), _list(value)
-                # Of a sum of many logarithms the last digits are those of its own size.
-                gaps = [abs(a - b) / max(1.0, abs(b)) for a, b in zip(scores, were)]
-                far = len(scores) != len(were) or not all(
-                    gap <= recorded["score_tolerance"] for gap in gaps
-                )
-                worst = max([worst, *gaps])
-            else:
-                far = found[name] != value
-            if far:
-                asked = str(next(iter(request.values())))[:40]
+            difference = _difference(answer[name], value)
+            if not difference <= recorded["score_tolerance"]:  # or not a number
+                begin = str(next(iter(request.values())))[:40]
                 raise ExportError(
-                    f"{source}: request {i} ({asked!r}): {name} is {found[name]!r}, and "
-                    f"was {value!r} on the day of export; the model was changed or runs wrongly here"
+                    f"{source}: request {i} ({begin!r}): {name} is {answer[name]!r}, and was"
+                    f" {value!r} on the day of export; the model was changed or runs wrongly here"
                 )
+            worst = max(worst, difference)
     return worst
 
 
-def _is_score(value: Any) -> bool:
-    """Whether an answer was measured, a float or a list of them, rather than chosen."""
-    return isinstance(value, float) or (
-        isinstance(value, list) and bool(value) and isinstance(value[0], float)
-    )
-
-
-def _list(value: Any) -> list[float]:
-    return value if isinstance(value, list) else [value]
+def _difference(value: Any, expected: Any) -> float:
+    """The largest difference of scores (a float or a list of them); infinite for other answers."""
+    if value == expected:
+        return 0.0
+    first = expected[0] if isinstance(expected, list) and expected else expected
+    if not isinstance(first, float) or np.shape(value) != np.shape(expected):
+        return float("inf")
+    # relative to large scores, whose last digits are rounded
+    return float(np.max(np.abs(np.subtract(value, expected)) / np.maximum(1.0, np.abs(expected))))

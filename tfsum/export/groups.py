@@ -1,4 +1,4 @@
-"""Rows of a batch processed in groups, so that a large batch needs no more memory than a small one."""
+"""Processes a batch in groups of rows, so that a large batch needs no more memory."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,13 +8,13 @@ import tensorflow as tf
 def in_groups(
     function: Callable, rows: tf.Tensor, group: int, specs: Sequence[tf.TensorSpec]
 ) -> list[tf.Tensor]:
-    """Applies `function` to `group` of the `rows` at a time and concatenates the results.
+    """Applies a function to a few rows at a time and concatenates the results.
 
     Args:
-        function: takes rows (n,) and gives tensors (m, ...), one for each of `specs`.
-        rows: (R,) int32.
-        group: number of rows per group.
-        specs: of the tensors; dimension 0 is None, the others are known.
+        function: Function from rows (n,) to tensors (m, ...), one for each of `specs`.
+        rows: int32 tensor (R,).
+        group: Number of rows per group.
+        specs: Specs of the tensors; dimension 0 is None, the others are known.
 
     Returns:
         A tensor for each of `specs`.
@@ -26,16 +26,15 @@ def in_groups(
         >>> doubled.numpy().tolist()
         [0, 2, 4, 6, 8]
     """
-    total = tf.size(rows)
-    groups = (total + group - 1) // group
+    groups = (tf.size(rows) + group - 1) // group
     parts = [
         tf.TensorArray(spec.dtype, groups, element_shape=spec.shape, infer_shape=False)
         for spec in specs
     ]
 
     def step(i: tf.Tensor, *parts: tf.TensorArray) -> tuple:
-        given = function(rows[i * group : (i + 1) * group])
-        return i + 1, *(part.write(i, value) for part, value in zip(parts, given, strict=True))
+        values = function(rows[i * group : (i + 1) * group])
+        return i + 1, *(part.write(i, value) for part, value in zip(parts, values, strict=True))
 
     _, *parts = tf.while_loop(lambda i, *_: i < groups, step, (0, *parts), parallel_iterations=1)
     return [

@@ -1,4 +1,4 @@
-"""The model card: README.md beside the version folders."""
+"""Writes the model card: README.md beside the version folders."""
 
 import math
 import pathlib
@@ -32,49 +32,43 @@ NOT_STATED = "Not stated in the model folder."
 def write_card(
     destination: pathlib.Path, description: dict, source: pathlib.Path, task_card: Any
 ) -> None:
-    """Writes the card where there is none yet: the model folder's own README.md, or one made of the description.
+    """Writes the card of an export, unless it exists.
+
+    The card is the README.md of the model folder, or else made from the description.
 
     Args:
-        destination: the version folder; the card is written beside it.
-        description: the content of assets.extra/tfsum.json.
-        source: the model folder.
-        task_card: the `card` part of the model's task.
+        destination: Version folder; the card is written beside it.
+        description: Content of assets.extra/tfsum.json.
+        source: Model folder.
+        task_card: Module `card` of the model's task.
 
     Example:
+        >>> import tempfile
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.shipped import shipped_model
         >>> from tfsum.tasks import task
-        >>> import tempfile
+        >>> description = read_description(shipped_model())
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = pathlib.Path(folder)
-        ...     write_card(
-        ...         path / "1",
-        ...         read_description(shipped_model()),
-        ...         path,
-        ...         task("extractive").part("card"),
-        ...     )
+        ...     write_card(path / "1", description, path, task("bert_sum_ext").part("card"))
         ...     (path / "README.md").is_file()
         True
     """
-    card = destination.parent / "README.md"
-    if card.exists():
-        return
-    own = source / "README.md"
-    write_atomically(
-        card,
-        own.read_bytes()
-        if own.is_file()
-        else text(destination.parent.name, description, task_card),
-    )
+    card, own = destination.parent / "README.md", source / "README.md"
+    if not card.exists():
+        name = destination.parent.name
+        write_atomically(
+            card, own.read_bytes() if own.is_file() else text(name, description, task_card)
+        )
 
 
 def text(name: str, description: dict, task_card: Any) -> str:
     """Renders the card of a description.
 
     Args:
-        name: of the model.
-        description: the content of assets.extra/tfsum.json.
-        task_card: the `card` part of the model's task.
+        name: Name of the model.
+        description: Content of assets.extra/tfsum.json.
+        task_card: Module `card` of the model's task.
 
     Returns:
         Markdown.
@@ -83,41 +77,32 @@ def text(name: str, description: dict, task_card: Any) -> str:
         >>> from tfsum.inference.saved_model import read_description
         >>> from tfsum.inference.shipped import shipped_model
         >>> from tfsum.tasks import task
-        >>> card = text("news", read_description(shipped_model()), task("extractive").part("card"))
-        >>> card.splitlines()[0]
+        >>> description = read_description(shipped_model())
+        >>> text("news", description, task("bert_sum_ext").part("card")).splitlines()[0]
         '# news'
     """
+    weights = sum(math.prod(shape) for _, shape in description["weights"].values())
     return CARD.format(
         name=name,
         tfsum=description["tfsum"],
         what=task_card.WHAT,
         out=task_card.ANSWERS,
-        table=task_card.table(description, _numbers(description)),
+        table=task_card.table(description, weights),
         data=_stated(description.get("data") or _files(description)),
         scores=_stated(description.get("scores") or _validated(description)),
         licence=_stated(description.get("licence")),
     )
 
 
-def _numbers(description: dict) -> int:
-    """The number of stored weights."""
-    return sum(math.prod(shape) for _, shape in description["weights"].values())
-
-
 def _files(description: dict) -> dict[str, str]:
-    """The files of the model's recipe, each by its name and its folder's."""
+    """The data files of the model's recipe, each with the name of its folder."""
     data = _section(_section(description, "recipe"), "data")
-    named = {
-        split: [data[key] for key in (split, f"{split}_target") if data.get(key)]
-        for split in ("train", "validation")
-    }
-    files = {
-        split: ", ".join(
-            str(pathlib.PurePath(*pathlib.PurePath(path).parts[-2:])) for path in paths
-        )
-        for split, paths in named.items()
-        if paths
-    }
+    files = {}
+    for split in ("train", "validation"):
+        paths = [data[key] for key in (split, f"{split}_target") if data.get(key)]
+        if paths:
+            parts = (pathlib.PurePath(path).parts[-2:] for path in paths)
+            files[split] = ", ".join(str(pathlib.PurePath(*part)) for part in parts)
     if files.keys() == {"train"} and data.get("validation_share"):
         files["validation"] = f"a share of {data['validation_share']} of it, held out"
     return files
@@ -128,15 +113,17 @@ def _validated(description: dict) -> str:
     validation, lead = _section(description, "validation"), _section(description, "lead")
     if not validation:
         return ""
-    beside = f"; the first sentences (lead): {_scores(lead)}" if lead else ""
+    scores = _scores(validation)
+    if lead:
+        scores += f"; the first sentences (lead): {_scores(lead)}"
     return (
         f"On validation data, by which the weights of step {validation.get('step')} were chosen: "
-        f"{_scores(validation)}{beside}."
+        f"{scores}."
     )
 
 
 def _scores(scores: dict) -> str:
-    """The metrics in words; a classifier's come with intervals, its counts are not metrics."""
+    """The metrics as text; those of a classifier have intervals, and its counts are left out."""
     values = {
         name: score.get("value") if isinstance(score, dict) else score
         for name, score in scores.items()
@@ -147,16 +134,14 @@ def _scores(scores: dict) -> str:
 
 
 def _section(settings: dict, name: str) -> dict:
-    """A section of the settings; empty if it is not a table, since a card must not fail."""
+    """A section of the settings; empty if it is no table, since a card must not fail."""
     value = settings.get(name)
-    return value if isinstance(value, dict) else {}
+    if isinstance(value, dict):
+        return value
+    return {}
 
 
 def _stated(value: Any) -> str:
-    if not value:
-        return NOT_STATED
-    return (
-        "\n".join(f"- {k}: {v}" for k, v in value.items())
-        if isinstance(value, dict)
-        else str(value)
-    )
+    if isinstance(value, dict):
+        value = "\n".join(f"- {name}: {entry}" for name, entry in value.items())
+    return str(value or NOT_STATED)

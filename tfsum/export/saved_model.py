@@ -1,4 +1,4 @@
-"""A model folder to a SavedModel folder `NAME/VERSION`, written atomically."""
+"""Writes a model as a SavedModel folder `NAME/VERSION`, atomically."""
 
 import contextlib
 import hashlib
@@ -18,15 +18,13 @@ from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import write_card
 from tfsum.export.verification import verify_export
-from tfsum.export.warmup import write_requests
-from tfsum.formats.piece_file import piece_file, read_pieces
+from tfsum.formats.model_folder import piece_file, read_pieces
+from tfsum.formats.serving_messages import message
 from tfsum.formats.text_settings import read_text_settings
+from tfsum.inference.shipped import numbered
 
 FORMAT_VERSION = 1
-VOCABULARIES = (
-    "vocab.txt",
-    "target_vocab.txt",
-)  # the second where a model's target has words of its own
+VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second if the target has its own
 
 
 def write_export(
@@ -40,30 +38,32 @@ def write_export(
     """Writes a module as a SavedModel with its assets, and verifies it before it gets its name.
 
     Args:
-        task: of the model; its parts `golden` and `card` are called.
-        module: a `tf.Module` with `signatures()` and, as `weights`, its `StoredWeights`.
-        source: the model folder, whose vocabularies are copied.
-        destination: `.../NAME/VERSION`.
-        settings: the result of `read_settings`.
-        exported: how it was exported, which assets.extra/tfsum.json holds beside the settings: `text`, `ops`,
-            `storage` and what the task adds.
+        task: Task of the model, whose parts `golden` and `card` are called.
+        module: `tf.Module` with `signatures()` and the attribute `weights`, a `StoredWeights`.
+        source: Model folder, whose vocabularies are copied.
+        destination: Folder to write, `.../NAME/VERSION`.
+        settings: Result of `read_settings`.
+        exported: Settings of the export for assets.extra/tfsum.json: `text`, `ops`, `storage` and
+            those of the task.
 
     Returns:
         The destination.
 
     Raises:
-        ExportError: it cannot be written or verified.
+        ExportError: The export cannot be written or verified.
 
     Example:
         >>> import tfsum
-        >>> tfsum.export_model("runs/news/best", "served/news")  # doctest: +SKIP
-        PosixPath('served/news/1')
+        >>> tfsum.export_model("no_such_folder", "served/news")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors...
     """
     golden_part = task.part("golden")
     description = _describe(module, source, settings, {"kind": task.module.EXPORT_KIND, **exported})
     with whole_or_nothing(destination) as part:
         tf.saved_model.save(module, str(part), signatures=module.signatures())
         compact_graph(part)
+
         for name in VOCABULARIES:
             file = piece_file(source / name)
             if file.suffix == ".json":
@@ -71,9 +71,11 @@ def write_export(
                 (part / "assets" / name).write_text(lines, encoding="utf-8", newline="\n")
             elif file.is_file():
                 shutil.copyfile(file, part / "assets" / name)
+
         extra = part / "assets.extra"
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
+
         loaded = tf.saved_model.load(str(part))
         recorded = golden.record(
             loaded,
@@ -82,13 +84,13 @@ def write_export(
             getattr(golden_part, "SEARCHED", ()),
         )
         write_json(extra / "golden.json", recorded)
-        # Alone and as a batch: a server may merge requests.
-        requests = [
-            request
-            for texts in (golden.TEXTS[:1], golden.TEXTS[:2])
-            for request in golden_part.warmup(description, list(texts))
-        ]
-        write_requests(extra / "tf_serving_warmup_requests", destination.parent.name, requests)
+
+        # one text and two, since a server may merge requests
+        with tf.io.TFRecordWriter(str(extra / "tf_serving_warmup_requests")) as file:
+            for texts in (golden.TEXTS[:1], golden.TEXTS[:2]):
+                for signature, inputs in golden_part.warmup(description, list(texts)):
+                    file.write(warmup_request(destination.parent.name, signature, inputs))
+
         verify_export(part, description, golden_part, loaded)
         write_card(destination, description, source, task.part("card"))
     return destination
@@ -98,13 +100,13 @@ def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
     """Resolves the destination of an export.
 
     Args:
-        destination: `.../NAME/VERSION`, or `.../NAME` for the next integer.
+        destination: Folder `.../NAME/VERSION`, or `.../NAME` for the next integer.
 
     Returns:
-        `.../NAME/VERSION`, which does not exist.
+        Path `.../NAME/VERSION`, which does not exist.
 
     Raises:
-        ExportError: it exists already.
+        ExportError: The version exists already.
 
     Example:
         >>> version_folder("a_new_model").name
@@ -114,8 +116,8 @@ def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
     if not (path.name.isascii() and path.name.isdigit()):
         if path.exists() and not path.is_dir():
             raise ExportError(f"{path}: is a file; expected a folder NAME or NAME/VERSION")
-        there = [int(p.name) for p in path.glob("*") if p.name.isascii() and p.name.isdigit()]
-        path = path / str(max(there, default=0) + 1)
+        path = path / str(max(numbered(path), default=0) + 1)
+
     if path.exists():
         raise ExportError(
             f"{path}: already exists; a version never changes: give another number, or "
@@ -125,17 +127,19 @@ def version_folder(destination: str | pathlib.Path) -> pathlib.Path:
 
 
 def read_settings(source: pathlib.Path) -> dict:
-    """Reads a model folder's tfsum.json; text settings that it lacks come from the folder's other files.
+    """Reads the settings of a model folder.
+
+    Text settings that tfsum.json lacks are read from the other files of the folder.
 
     Args:
-        source: the model folder.
+        source: Model folder.
 
     Returns:
-        The settings, with the section "text".
+        Content of tfsum.json with the section "text".
 
     Raises:
-        ExportError: there is no vocabulary, or tfsum.json is invalid.
-        CheckpointError: another file with text settings is broken.
+        ExportError: The folder has no vocabulary, or tfsum.json is invalid.
+        CheckpointError: Another file with text settings is broken.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -145,9 +149,10 @@ def read_settings(source: pathlib.Path) -> dict:
     """
     if not piece_file(source / "vocab.txt").is_file():
         raise ExportError(
-            f"{source}: has no vocab.txt (nor tokenizer.json); an export needs a whole model folder "
-            "(config.json, model.safetensors, vocab.txt, tfsum.json)"
+            f"{source}: has no vocab.txt (nor tokenizer.json); an export needs a whole model folder"
+            " (config.json, model.safetensors, vocab.txt, tfsum.json)"
         )
+
     path = source / "tfsum.json"
     try:
         settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -159,7 +164,7 @@ def read_settings(source: pathlib.Path) -> dict:
 
 
 def _describe(module: tf.Module, source: pathlib.Path, settings: dict, exported: dict) -> dict:
-    """The content of assets.extra/tfsum.json: the model folder's settings and those of the export."""
+    """The content of assets.extra/tfsum.json: settings of the model folder and of the export."""
     recipe = json.dumps(settings["recipe"], sort_keys=True) if "recipe" in settings else None
     return {
         **settings,
@@ -173,12 +178,41 @@ def _describe(module: tf.Module, source: pathlib.Path, settings: dict, exported:
     }
 
 
+def warmup_request(name: str, signature: str, inputs: dict) -> bytes:
+    """Serializes one request that TensorFlow Serving runs before it serves a model.
+
+    Args:
+        name: Name of the model on the server.
+        signature: Name of the signature to call.
+        inputs: Name -> array, the batch as dimension 0.
+
+    Returns:
+        Bytes of a `PredictionLog`, a record of the file tf_serving_warmup_requests.
+
+    Source: tensorflow_serving/servables/tensorflow/saved_model_warmup.cc.
+
+    Example:
+        >>> log = message("PredictionLog").FromString(
+        ...     warmup_request("news", "score", {"text": ["a"]})
+        ... )
+        >>> log.predict_log.request.model_spec.signature_name
+        'score'
+    """
+    log = message("PredictionLog")()
+    predict = log.predict_log.request
+    predict.model_spec.name = name
+    predict.model_spec.signature_name = signature
+    for key, value in inputs.items():
+        predict.inputs[key].ParseFromString(tf.make_tensor_proto(value).SerializeToString())
+    return log.SerializeToString()
+
+
 def write_json(path: pathlib.Path, value: dict) -> None:
     """Writes an object as indented JSON.
 
     Args:
-        path: of the file.
-        value: the object.
+        path: File to write.
+        value: Object to write.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -191,16 +225,16 @@ def write_json(path: pathlib.Path, value: dict) -> None:
 
 @contextlib.contextmanager
 def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
-    """Context manager of a temporary folder that is renamed to `destination`, or removed on failure.
+    """Context manager of a temporary folder that becomes `destination`, or is removed on failure.
 
     Args:
-        destination: the folder to write.
+        destination: Folder to write.
 
     Yields:
         The temporary folder.
 
     Raises:
-        ExportError: the folder cannot be written; errors of tfsum pass through.
+        ExportError: The folder cannot be written; errors of tfsum pass through.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -209,27 +243,30 @@ def whole_or_nothing(destination: pathlib.Path) -> Iterator[pathlib.Path]:
         ...     pathlib.Path(folder, "model", "1", "file").read_text()
         'content'
     """
-    made = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
+    new_folders = [p for p in (destination.parent, *destination.parent.parents) if not p.exists()]
     part = None
+
     try:
         destination.parent.mkdir(parents=True, exist_ok=True)
-        # A leading dot: a server that watches NAME takes only integers for versions.
+        # a server that watches NAME ignores names that are no integers
         part = pathlib.Path(
             tempfile.mkdtemp(prefix=f".{destination.name}.part-", dir=destination.parent)
         )
         part.chmod(0o755)
         yield part
         os.rename(part, destination)
+
     except BaseException as error:
         if part is not None:
             shutil.rmtree(part, ignore_errors=True)
-        for folder in made:
+        for folder in new_folders:
             with contextlib.suppress(OSError):
                 folder.rmdir()
+
         if isinstance(error, OSError | tf.errors.OpError):
             reason = getattr(error, "strerror", None) or str(error).partition("\n")[0]
             raise ExportError(
-                f"{destination}: cannot be written ({reason}); nothing was left behind. Free space or "
-                "choose another folder"
+                f"{destination}: cannot be written ({reason}); nothing was left behind. Free space"
+                " or choose another folder"
             ) from error
         raise

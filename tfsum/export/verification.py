@@ -1,4 +1,4 @@
-"""Verifies a SavedModel: its signatures, operations and weights, and its golden answers of the day of export."""
+"""Verifies the signatures, operations, weights and golden answers of a SavedModel."""
 
 import pathlib
 from typing import Any
@@ -7,15 +7,15 @@ import tensorflow as tf
 
 from tfsum.errors import ExportError
 from tfsum.export import golden
-from tfsum.export.allowed_operations import check_operations
+from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.saved_model import BROKEN, load_model, read_json
 
 
-class Report(dict):
-    """The report of `tfsum.verify`: a dict; as text, one line per entry.
+class VerificationReport(dict):
+    """The report of `tfsum.verify`: a dict; its text has one line per entry.
 
     Example:
-        >>> print(Report(kind="extractive", weights=89))
+        >>> print(VerificationReport(kind="extractive", weights=89))
         kind: extractive
         weights: 89
     """
@@ -26,36 +26,36 @@ class Report(dict):
 
 def verify_export(
     folder: str | pathlib.Path, description: dict, task_golden: Any, loaded: Any = None
-) -> Report:
-    """Checks an exported model: signatures, operations, weights, and the golden answers replayed.
+) -> VerificationReport:
+    """Checks the signatures, operations and weights of an export, and repeats its golden requests.
 
     Args:
-        folder: `.../NAME/VERSION`.
-        description: the content of its assets.extra/tfsum.json.
-        task_golden: the `golden` part of its task.
-        loaded: the model, if it is already loaded.
+        folder: Folder `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json.
+        task_golden: Module `golden` of its task.
+        loaded: Loaded SavedModel; None loads it.
 
     Returns:
         The report.
 
     Raises:
-        ExportError: the first difference found.
+        ExportError: The export differs from its description or its golden answers.
 
     Example:
-        >>> import tfsum
-        >>> from tfsum.inference.shipped import shipped_model
-        >>> tfsum.verify(shipped_model())["ops"]  # doctest: +SKIP
-        'core'
+        >>> verify_export("no_such_folder/1", {"weights": {}}, None)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.ExportError: no_such_folder/1/variables: cannot be read ...
     """
     folder = pathlib.Path(folder)
     weights = check_weights(folder, description["weights"])
     operations = check_operations(folder, description["ops"])
-    loaded = load_model(folder, description) if loaded is None else loaded
+    if loaded is None:
+        loaded = load_model(folder, description)
     signatures = task_golden.signatures(description)
     check_signatures(loaded, signatures, folder)
+
     recorded = read_json(folder / "assets.extra" / "golden.json")
-    worst = golden.replay(loaded, recorded, task_golden.ask, folder)
-    return Report(
+    return VerificationReport(
         model=str(folder),
         kind=description["kind"],
         ops=description["ops"],
@@ -63,7 +63,7 @@ def verify_export(
         operations=len(operations),
         signatures=sorted(signatures),
         golden_answers=len(recorded["answers"]),
-        largest_score_difference=worst,
+        largest_score_difference=golden.replay(loaded, recorded, task_golden.ask, folder),
     )
 
 
@@ -71,14 +71,14 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
     """Checks that each weight is stored once and nothing else is.
 
     Args:
-        folder: the SavedModel.
-        expected: name -> [dtype, shape] of each weight.
+        folder: SavedModel, `.../NAME/VERSION`.
+        expected: Pairs [dtype, shape] of the weights by name.
 
     Returns:
-        The number of weights.
+        Number of weights.
 
     Raises:
-        ExportError: the file cannot be read, or does not hold the expected weights.
+        ExportError: The file cannot be read, or does not hold the expected weights.
 
     Example:
         >>> from tfsum.inference.saved_model import read_description
@@ -93,27 +93,27 @@ def check_weights(folder: pathlib.Path, expected: dict) -> int:
         raise ExportError(
             f"{folder}/variables: cannot be read ({error}); fetch or export the model again"
         ) from None
+
     shapes, dtypes = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
-    found = sorted((dtypes[k].name, tuple(v)) for k, v in shapes.items() if dtypes[k] != tf.string)
-    wanted = sorted((dtype, tuple(shape)) for dtype, shape in expected.values())
-    if found != wanted:
+    stored = sorted((dtypes[k].name, tuple(v)) for k, v in shapes.items() if dtypes[k] != tf.string)
+    if stored != sorted((dtype, tuple(shape)) for dtype, shape in expected.values()):
         raise ExportError(
-            f"{folder}/variables: {len(found)} arrays, and assets.extra/tfsum.json lists {len(wanted)} "
-            "weights of other types or shapes; fetch or export the model again"
+            f"{folder}/variables: {len(stored)} arrays, and assets.extra/tfsum.json lists"
+            f" {len(expected)} weights of other types or shapes; fetch or export the model again"
         )
-    return len(found)
+    return len(stored)
 
 
 def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pathlib.Path) -> None:
-    """Checks the signatures and their inputs.
+    """Checks the signatures of a SavedModel and their inputs.
 
     Args:
-        loaded: the loaded SavedModel.
-        signatures: name -> input -> dtype.
-        folder: of the model, for messages.
+        loaded: Loaded SavedModel.
+        signatures: Expected dtypes by signature and input.
+        folder: Folder of the model, for error messages.
 
     Raises:
-        ExportError: one is missing, or takes something else.
+        ExportError: A signature is missing, or has other inputs.
 
     Example:
         >>> from tfsum.inference.saved_model import load_model
@@ -127,6 +127,6 @@ def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pat
                 f"{folder}: no signature {name!r}; found {', '.join(loaded.signatures)}"
             )
         specs = loaded.signatures[name].structured_input_signature[1]
-        found = {key: spec.dtype for key, spec in specs.items()}
-        if found != inputs:
-            raise ExportError(f"{folder}: signature {name!r} takes {found}; expected {inputs}")
+        dtypes = {key: spec.dtype for key, spec in specs.items()}
+        if dtypes != inputs:
+            raise ExportError(f"{folder}: signature {name!r} takes {dtypes}; expected {inputs}")

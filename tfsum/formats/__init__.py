@@ -1,1 +1,1 @@
-"""Files of models and tokenizers: safetensors, torch, Google, Hugging Face, BertSum, lists of word pieces."""
+"""Files of models and tokenizers: safetensors, torch, Google, Hugging Face, vocabularies."""

@@ -1,4 +1,4 @@
-"""The arrays of a file become the weights of a model: after a check of all of them, so that none is left out."""
+"""Assigns the arrays of a file to the weights of a model, once every one of them is checked."""
 
 import os
 import warnings
@@ -18,18 +18,20 @@ from tfsum.formats.weight_names import (
 
 
 def assign_bert(bert: Any, stored: StoredModel) -> None:
-    """Sets the weights of a built `Bert`; every weight must be set, and every tensor except those of heads be used.
+    """Sets the weights of a built `Bert` from a checkpoint.
 
-    Where the model was built with more positions than the file's config says, the last row of the table is
-    repeated (nlpyang/PreSumm, `max_pos`). Models of masked words alone are stored without a pooler: it is initialized
-    at random, with a warning.
+    Every weight must be in the checkpoint, and every tensor of the checkpoint be used, except those
+    of heads. If the model has more positions than the checkpoint, the last row of the table is
+    repeated (nlpyang/PreSumm, `max_pos`). Masked language models are stored without a pooler: it
+    is initialized at random, with a warning.
 
     Args:
-        bert: a built `Bert`.
-        stored: the contents of a checkpoint.
+        bert: Built `Bert`.
+        stored: Contents of a checkpoint.
 
     Raises:
-        CheckpointError: names missing, names unknown, types or shapes that differ, all of them at once.
+        CheckpointError: Names are missing or unknown, or types or shapes differ; the error lists
+            all of them.
 
     Example:
         >>> import tfsum
@@ -42,11 +44,15 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
         True
     """
     tensors = {k: v for k, v in stored.tensors.items() if not k.startswith(OTHER_HEADS)}
+
+    # positions (P, D): repeat the last row up to the model's number of positions
     name, _ = stored.name("bert.embeddings.position_embeddings.weight", False)
-    table, rows = tensors.get(name), bert.config["max_position_embeddings"]
+    table = tensors.get(name)
+    rows = bert.config["max_position_embeddings"]
     stored_rows = stored.config["max_position_embeddings"]
     if table is not None and table.ndim == 2 and 0 < len(table) == stored_rows < rows:
         tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
+
     names = names_in(stored, bert_names(bert.config["num_hidden_layers"], "bert."))
     if not any("pooler" in name for name in tensors):
         warnings.warn(
@@ -58,15 +64,15 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
 
 
 def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: StoredModel) -> None:
-    """Sets the weights of a built head, whose tensors `assign_bert` leaves unread (`OTHER_HEADS`).
+    """Sets the weights of a built head, which `assign_bert` ignores (`OTHER_HEADS`).
 
     Args:
-        head: the layer.
-        names: (Hugging Face's name, path of the variable below `head`, transposed) of each weight.
-        stored: the contents of a checkpoint.
+        head: Built layer.
+        names: Rows (Hugging Face's name, path of the variable below `head`, transposed).
+        stored: Contents of a checkpoint.
 
     Raises:
-        CheckpointError: the file lacks one of them, or it has another shape.
+        CheckpointError: A tensor is missing or has another shape.
 
     Example:
         >>> import keras
@@ -88,16 +94,16 @@ def assign(
     tensors: dict,
     source: str | os.PathLike,
 ) -> None:
-    """Sets variables from arrays by a table of names, after checking all of them.
+    """Sets variables from arrays by a table of names, once every array is checked.
 
     Args:
         variables: Keras variables by path.
-        names: (name in the file, path, transposed) of each.
-        tensors: arrays by name.
-        source: the file, for messages.
+        names: Rows (name in the file, path, transposed).
+        tensors: Arrays by name.
+        source: File, for error messages.
 
     Raises:
-        CheckpointError: see `checked`.
+        CheckpointError: As `checked`.
 
     Example:
         >>> import keras
@@ -122,20 +128,20 @@ def checked(
     tensors: dict,
     source: str | os.PathLike,
 ) -> dict[str, np.ndarray]:
-    """Checks arrays by a table of names: all of them are there, and no others, and fit.
+    """Checks arrays against a table of names: none is missing or unknown, and all fit.
 
     Args:
-        shapes: what is expected, by path.
-        names: (name in the file, path, transposed) of each.
-        tensors: arrays by name.
-        source: the file, for messages.
+        shapes: Expected shapes by path.
+        names: Rows (name in the file, path, transposed).
+        tensors: Arrays by name.
+        source: File, for error messages.
 
     Returns:
-        the arrays by path, transposed where the table says so; views, not copies.
+        Arrays by path, transposed where the table says so; views, not copies.
 
     Raises:
-        CheckpointError: names missing or unknown, types or shapes that differ, values that are not finite, all of
-            them at once.
+        CheckpointError: Names are missing or unknown, types or shapes differ, or values are not
+            finite; the error lists all of them.
 
     Example:
         >>> checked(
@@ -149,34 +155,39 @@ def checked(
     expected = {name for name, _, _ in names}
     missing = [f"missing: {n}" for n in sorted(expected - tensors.keys())]
     unknown = [f"unknown: {n} {list(tensors[n].shape)}" for n in sorted(tensors.keys() - expected)]
-    rows = [(name, path, transposed) for name, path, transposed in names if name in tensors]
-    found = [
-        _misfit(name, tensors[name], shapes[path], transposed) for name, path, transposed in rows
-    ]
-    if kinds := [kind for kind in (missing, unknown, [line for line in found if line]) if kind]:
-        lines = [
-            line
-            for kind in kinds
-            for line in (kind if len(kind) < 9 else [*kind[:7], f"and {len(kind) - 7} more"])
-        ]
-        cure = "fix config.json or use the file that belongs to it"
-        if expected and tensors and not expected & tensors.keys():
-            cure = "none has a known name: save the model itself, without what wraps it (DataParallel: .module)"
-        raise CheckpointError(
-            f"{source}: {sum(map(len, kinds))} tensors do not fit the model; {cure}:\n  "
-            + "\n  ".join(lines)
+
+    arrays, misfits = {}, []
+    for name, path, transposed in (row for row in names if row[0] in tensors):
+        arrays[path] = tensors[name].T if transposed else tensors[name]
+        misfits += _misfit(name, tensors[name], shapes[path][:: -1 if transposed else 1])
+    if not missing and not unknown and not misfits:
+        return arrays
+
+    cure = "fix config.json or use the file that belongs to it"
+    if expected and tensors and not expected & tensors.keys():
+        cure = (
+            "none has a known name: save the model itself, without what wraps it (DataParallel:"
+            " .module)"
         )
-    return {
-        path: tensors[name].T if transposed else tensors[name] for name, path, transposed in rows
-    }
+    count = len(missing) + len(unknown) + len(misfits)
+    lines = [*_shortened(missing), *_shortened(unknown), *_shortened(misfits)]
+    raise CheckpointError(
+        f"{source}: {count} tensors do not fit the model; {cure}:\n  " + "\n  ".join(lines)
+    )
 
 
-def _misfit(name: str, value: np.ndarray, shape: tuple[int, ...], transposed: bool) -> str | None:
-    """What is wrong with an array, in a line; None if nothing is."""
-    if value.shape != (wanted := shape[:: -1 if transposed else 1]):
-        return f"shape: {name} is {list(value.shape)}, the config says {list(wanted)}"
+def _misfit(name: str, value: np.ndarray, shape: tuple[int, ...]) -> list[str]:
+    """The problem of an array that should have this shape, or nothing."""
+    if value.shape != shape:
+        return [f"shape: {name} is {list(value.shape)}, the config says {list(shape)}"]
     if value.dtype.kind != "f":
-        return f"type: {name} is {value.dtype}, a weight must be of floats"
+        return [f"type: {name} is {value.dtype}, a weight must be of floats"]
     if not (finite := np.isfinite(value)).all():
-        return f"value: {name} has {np.sum(~finite)} that are infinite or no number"
-    return None
+        return [f"value: {name} has {np.sum(~finite)} that are infinite or no number"]
+    return []
+
+
+def _shortened(lines: list[str]) -> list[str]:
+    if len(lines) < 9:
+        return lines
+    return [*lines[:7], f"and {len(lines) - 7} more"]

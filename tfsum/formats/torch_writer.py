@@ -1,4 +1,4 @@
-"""Files that `torch.load` reads, written without torch: numpy arrays and plain values."""
+"""Writes files that `torch.load` reads, without torch: numpy arrays and plain values."""
 
 import math
 import pathlib
@@ -20,25 +20,26 @@ STORAGES = {
     "i8": "LongStorage",
     "i4": "IntStorage",
 }
-# The instructions are pickle's own, see Lib/pickletools.py; nothing here reads or runs one.
-ALIGNMENT = 64  # of the storages, which torch can map
-HEADER, EXTRA = 30, 4  # bytes before a record's name, and before the filling of its extra field
+# The bytes below are instructions of pickle (Lib/pickletools.py); nothing here reads or runs one.
+ALIGNMENT = 64  # of the storages, so that torch can map them
+HEADER, EXTRA = 30, 4  # bytes before a record's name, and before the padding of its extra field
 
 
 def write_torch_file(
     path: str | pathlib.Path, tensors: Mapping[str, np.ndarray], options: Mapping[str, Any]
 ) -> None:
-    """Writes `{"model": an OrderedDict of tensors, "opt": an argparse.Namespace}` in the zip format (torch >= 1.6).
+    """Writes `{"model": OrderedDict of tensors, "opt": argparse.Namespace}` as a zip archive.
 
-    Two names of one array share a storage, as tied weights do. The file gets its name when it is complete.
+    The format is that of torch 1.6 and later. Two names of one array share a storage, as tied
+    weights do. The file is written atomically.
 
     Args:
-        path: of the file.
-        tensors: arrays by name, in order.
-        options: the attributes of the namespace: numbers, strings, lists and None.
+        path: File to write.
+        tensors: Arrays by name, in order.
+        options: Attributes of the namespace: numbers, strings, lists and None.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: The file cannot be written.
 
     Source: torch/serialization.py, `_save`.
 
@@ -46,21 +47,20 @@ def write_torch_file(
         >>> import tempfile
         >>> from tfsum.formats.torch_file import read_torch_file
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     write_torch_file(
-        ...         f"{folder}/model.pt", {"bias": np.ones(2, np.float32)}, {"heads": 8}
-        ...     )
-        ...     content = read_torch_file(f"{folder}/model.pt")
+        ...     path = f"{folder}/model.pt"
+        ...     write_torch_file(path, {"bias": np.ones(2, np.float32)}, {"heads": 8})
+        ...     content = read_torch_file(path)
         ...     content["model"]["bias"].tolist(), content["opt"].heads
         ([1.0, 1.0], 8)
     """
     storages: dict[int, tuple[str, np.ndarray]] = {}  # by the address of the data
     for array in tensors.values():
         storages.setdefault(_address(array), (str(len(storages)), np.ascontiguousarray(array)))
-    keys = {address: key for address, (key, _) in storages.items()}
-    content = _dictionary(
-        ((name, _tensor(array, keys[_address(array)])) for name, array in tensors.items()),
-        _call("collections", "OrderedDict"),
-    )
+
+    items = [
+        (name, _tensor(array, storages[_address(array)][0])) for name, array in tensors.items()
+    ]
+    content = _dictionary(items, _call("collections", "OrderedDict"))
     namespace = _call("argparse", "Namespace") + _plain(dict(options)) + b"b"
     whole = _dictionary((("model", content), ("opt", namespace)), b"}")
 
@@ -74,7 +74,7 @@ def write_torch_file(
 
 
 def _write(archive: zipfile.ZipFile, name: str, content: Any) -> None:
-    """A record whose bytes begin at a multiple of `ALIGNMENT`, as torch's own do."""
+    """Writes a record whose bytes begin at a multiple of `ALIGNMENT`, as torch does."""
     info = zipfile.ZipInfo(f"{ROOT}/{name}")
     begin = archive.fp.tell() + HEADER + len(info.filename) + EXTRA  # type: ignore[union-attr]
     fill = -begin % ALIGNMENT
@@ -91,9 +91,8 @@ def _tensor(array: np.ndarray, key: str) -> bytes:
     """`torch._utils._rebuild_tensor_v2(storage, 0, size, stride, False, OrderedDict())`."""
     strides = tuple(math.prod(array.shape[i + 1 :]) for i in range(array.ndim))
     kind = _global("torch", STORAGES[array.dtype.str[1:]])
-    storage = (
-        b"(" + _plain("storage") + kind + _plain(key) + _plain("cpu") + _plain(array.size) + b"tQ"
-    )
+    place = _plain(key) + _plain("cpu") + _plain(array.size)
+    storage = b"(" + _plain("storage") + kind + place + b"tQ"
     arguments = storage + b"".join(map(_plain, (0, tuple(array.shape), strides, False)))
     hooks = _call("collections", "OrderedDict")
     return _global("torch._utils", "_rebuild_tensor_v2") + b"(" + arguments + hooks + b"tR"
@@ -102,12 +101,14 @@ def _tensor(array: np.ndarray, key: str) -> bytes:
 def _plain(value: Any) -> bytes:
     """The instructions that push a plain value."""
     match value:
-        case None:
-            return b"N"
-        case bool():
-            return b"\x88" if value else b"\x89"
-        case int():  # not the instruction INT, which torch.load(weights_only=True) does not read
-            return _integer(value)
+        case None | True | False:
+            return {None: b"N", True: b"\x88", False: b"\x89"}[value]
+        # not the instruction INT, which torch.load(weights_only=True) does not read
+        case int() if -(2**31) <= value < 2**31:
+            return b"J" + struct.pack("<i", value)
+        case int():
+            content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
+            return b"\x8a" + bytes([len(content)]) + content
         case float():
             return b"G" + struct.pack(">d", value)
         case str():
@@ -116,14 +117,7 @@ def _plain(value: Any) -> bytes:
             return b"(" + b"".join(map(_plain, value)) + b"t"
         case list():
             return b"](" + b"".join(map(_plain, value)) + b"e"
-    return _dictionary(((key, _plain(one)) for key, one in value.items()), b"}")
-
-
-def _integer(value: int) -> bytes:
-    if -(2**31) <= value < 2**31:
-        return b"J" + struct.pack("<i", value)
-    content = value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)
-    return b"\x8a" + bytes([len(content)]) + content
+    return _dictionary(((key, _plain(item)) for key, item in value.items()), b"}")
 
 
 def _global(module: str, name: str) -> bytes:

@@ -1,11 +1,11 @@
-"""The names of BERT's weights: in files, as Hugging Face names them, and in Keras.
+"""The names of BERT's weights in files, as Hugging Face names them, and in Keras.
 
-The tables below are the whole correspondence between the names in a file and the variables of a `Bert`; they are
-read in both directions. Dense kernels are (in, out) in Keras and (out, in) in the file.
+The tables are the whole correspondence between the tensors of a file and the variables of a `Bert`,
+for reading and for writing. Dense kernels are (in, out) in Keras and (out, in) in the file.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,12 +30,11 @@ LAYER = (
     ("output.dense", "feed_forward/outer", DENSE),
     ("output.LayerNorm", "feed_forward_norm", NORM),
 )
-NO_WEIGHT = re.compile(
-    r"(^|\.)embeddings\.position_ids$"
-)  # a buffer of older transformers: 0, 1, 2, ...
+# A buffer of older versions of transformers: 0, 1, 2, ...
+NO_WEIGHT = re.compile(r"(^|\.)embeddings\.position_ids$")
 # Heads of other tasks, which an encoder ignores: Hugging Face's names and Google's.
 OTHER_HEADS = ("cls.", "classifier.", "qa_outputs.", "cls/", "output_weights", "output_bias")
-# What Hugging Face may store a second time, and the tensor that it must equal.
+# Tensors that Hugging Face may store a second time, and those that they must equal.
 TIED = {
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
@@ -43,11 +42,14 @@ TIED = {
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
-    """Hugging Face's own name of a tensor, for a `StoredModel`.
+    """Returns its arguments: the `name` of a `StoredModel` with Hugging Face's own names.
 
     Args:
-        name: the name.
-        transposed: whether the array is (out, in).
+        name: Hugging Face's full name of a tensor.
+        transposed: Whether the tensor is (out, in).
+
+    Returns:
+        The same.
 
     Example:
         >>> full_name("bert.pooler.dense.weight", True)
@@ -60,11 +62,11 @@ class StoredModel(NamedTuple):
     """The contents of a BERT checkpoint of any format.
 
     Attributes:
-        source: its name in errors.
-        config: the arguments of `Bert`.
-        tensors: arrays by the file's own names.
-        name: turns one of Hugging Face's full names (`bert.`, `cls.`), and whether the array is transposed, into
-            those of the file.
+        source: Name of the checkpoint in errors.
+        config: Arguments of `Bert`.
+        tensors: Arrays by the file's own names.
+        name: Function that converts Hugging Face's full name (`bert.`, `cls.`), and whether the
+            tensor is transposed, to those of the file.
 
     Example:
         >>> stored = StoredModel(
@@ -80,7 +82,7 @@ class StoredModel(NamedTuple):
     name: Callable[[str, bool], tuple[str, bool]] = full_name
 
     def parts(self) -> str:
-        """The first parts of the tensor names, for an error."""
+        """The first parts of the tensor names, for error messages."""
         return ", ".join(sorted({re.split("[./]", name)[0] for name in self.tensors}))
 
 
@@ -88,30 +90,53 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
     """Lists (name in the file, path of the variable below the model, transposed) for a `Bert`.
 
     Args:
-        num_layers: number of encoder layers.
-        prefix: of the names in the file.
+        num_layers: Number of encoder layers.
+        prefix: Prefix of the names in the file.
+
+    Returns:
+        A row for each weight.
 
     Example:
         >>> bert_names(1, "bert.")[0]
         ('bert.embeddings.word_embeddings.weight', 'word_embeddings/embeddings', False)
     """
-    parts = [(file, path, kinds) for file, path, kinds in TOP]
+    rows = rows_of(TOP, prefix)
     for i in range(num_layers):
-        parts += [
-            (f"encoder.layer.{i}.{f}", f"encoder/layer_{i}/{p}", kinds) for f, p, kinds in LAYER
-        ]
+        rows += rows_of(LAYER, f"{prefix}encoder.layer.{i}.", f"encoder/layer_{i}/")
+    return rows
+
+
+def rows_of(
+    parts: Iterable[tuple[str, str, tuple[tuple[str, str, bool], ...]]],
+    file_prefix: str = "",
+    path_prefix: str = "",
+) -> list[tuple[str, str, bool]]:
+    """Lists (name in the file, path of the variable, transposed) of the weights of some layers.
+
+    Args:
+        parts: Rows (name of the layer in the file, its path, its weights such as `DENSE`).
+        file_prefix: Beginning of the names in the file.
+        path_prefix: Beginning of the paths.
+
+    Example:
+        >>> rows_of([("wo", "score", DENSE)], "encoder.", "head/")[0]
+        ('encoder.wo.weight', 'head/score/kernel', True)
+    """
     return [
-        (f"{prefix}{file}.{a}", f"{path}/{b}", t)
-        for file, path, kinds in parts
-        for a, b, t in kinds
+        (f"{file_prefix}{file}.{weight}", f"{path_prefix}{path}/{variable}", transposed)
+        for file, path, weights in parts
+        for weight, variable, transposed in weights
     ]
 
 
 def variables_by_path(model: Any) -> dict:
-    """Maps each weight's path below `model` to its variable; seeds of dropout are no weights.
+    """Maps the path of each weight below `model` to its variable, without the seeds of dropout.
 
     Args:
-        model: a built Keras model or layer.
+        model: Built Keras model or layer.
+
+    Returns:
+        Variables by path.
 
     Example:
         >>> import tfsum
@@ -121,20 +146,56 @@ def variables_by_path(model: Any) -> dict:
         (8, 8)
     """
     weights = [v for v in model.variables if not v.path.endswith("seed_generator_state")]
-    paths = {}
-    for variable in weights:
-        parts = variable.path.split("/")
-        paths["/".join(parts[parts.index(model.name) + 1 :])] = variable
+    paths = {f"/{v.path}".partition(f"/{model.name}/")[2]: v for v in weights}
     assert len(paths) == len(weights), "two weights of one path"
     return paths
+
+
+def layer_variables(*layers: Any) -> dict:
+    """Maps the path of each weight, which begins with the name of its layer, to its variable.
+
+    Args:
+        *layers: Built Keras layers of different names.
+
+    Returns:
+        Variables by path.
+
+    Example:
+        >>> import keras
+        >>> score = keras.layers.Dense(1, name="score")
+        >>> score.build((None, 3))
+        >>> list(layer_variables(score))
+        ['score/kernel', 'score/bias']
+    """
+    return {
+        f"{layer.name}/{path}": variable
+        for layer in layers
+        for path, variable in variables_by_path(layer).items()
+    }
+
+
+def dotted_names(variables: dict) -> list[tuple[str, str, bool]]:
+    """Lists (name in the file, path, transposed) of weights whose names are their paths.
+
+    Args:
+        variables: Variables by path.
+
+    Returns:
+        A row for each weight.
+
+    Example:
+        >>> dotted_names({"head/score/bias": None})
+        [('head.score.bias', 'head/score/bias', False)]
+    """
+    return [(path.replace("/", "."), path, False) for path in variables]
 
 
 def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
     """Collects the weights of a built `Bert` under the names of Hugging Face.
 
     Args:
-        bert: a built `Bert`.
-        prefix: of the names, "bert." for a model with a head.
+        bert: Built `Bert`.
+        prefix: Prefix of the names, "bert." for a model with a head.
 
     Returns:
         float32 arrays by name, kernels as (out, in).
@@ -152,19 +213,18 @@ def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
 
 
 def named_tensors(variables: dict, names: Sequence[tuple[str, str, bool]]) -> dict[str, np.ndarray]:
-    """Collects variables under the names of a file, by a table of names; the opposite of `assign_weights.assign`.
+    """Collects variables under the names of a file; the opposite of `assign_weights.assign`.
 
     Args:
-        variables: arrays or variables by path.
-        names: (name in the file, path, transposed) of each.
+        variables: Arrays or variables by path.
+        names: Rows (name in the file, path, transposed).
 
     Returns:
         Arrays by name.
 
     Example:
-        >>> named_tensors({"kernel": np.zeros((2, 3))}, [("weight", "kernel", True)])[
-        ...     "weight"
-        ... ].shape
+        >>> tensors = named_tensors({"kernel": np.zeros((2, 3))}, [("weight", "kernel", True)])
+        >>> tensors["weight"].shape
         (3, 2)
     """
     arrays = {name: np.asarray(variables[path]) for name, path, _ in names}
@@ -177,11 +237,14 @@ def named_tensors(variables: dict, names: Sequence[tuple[str, str, bool]]) -> di
 def names_in(
     stored: StoredModel, names: Sequence[tuple[str, str, bool]]
 ) -> list[tuple[str, str, bool]]:
-    """The rows of a table of names, with the names of a file instead of Hugging Face's.
+    """Replaces Hugging Face's names by those of a file in a table of names.
 
     Args:
-        stored: the contents of a checkpoint.
-        names: rows with Hugging Face's names.
+        stored: Contents of a checkpoint.
+        names: Rows (Hugging Face's name, path, transposed).
+
+    Returns:
+        Rows (name in the file, path, transposed).
 
     Example:
         >>> from tfsum.formats.google import google_name

@@ -1,1 +1,1 @@
-"""The inference engine: an exported model found, loaded and called from Python, without Keras models or training."""
+"""The inference engine: loads an exported model and calls it from Python, without Keras."""

@@ -12,17 +12,17 @@ from tfsum.inference.texts import as_bytes, batches
 
 
 class ExportedModel:
-    """Base class of `Summarizer`, `Generator` and `Classifier`; `tfsum.load` returns the right one for a model.
+    """Base class of `Summarizer`, `Generator` and `Classifier`; `tfsum.load` makes the right one.
 
     Args:
-        path: the model's folder `.../NAME/VERSION`, or `.../NAME` for its newest version.
+        path: Directory `.../NAME/VERSION` of the model, or `.../NAME` for its newest version.
 
     Attributes:
-        path: the folder `.../NAME/VERSION`.
-        description: the content of its assets.extra/tfsum.json.
+        path: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json.
 
     Raises:
-        ExportError: there is no such model, or it is broken.
+        ExportError: There is no such model, or it is broken.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
@@ -41,26 +41,27 @@ class ExportedModel:
         """Calls a signature on any number of texts, in groups.
 
         Args:
-            signature: its name.
-            columns: input -> its texts, a column for each input and of each the same number.
-            **options: input -> its value for all texts.
+            signature: Name of the signature.
+            columns: Texts of each input by name, N each.
+            **options: Value of an input for all texts.
 
         Returns:
-            For each row of the columns the outputs by name, without their first dimension.
+            For each of the N rows the outputs by name, without their first dimension.
         """
         encoded = {
             name: [text if isinstance(text, bytes) else as_bytes(text) for text in column]
             for name, column in columns.items()
         }
+        sizes = [sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]
+
         answers: dict[int, dict[str, np.ndarray]] = {}
-        for rows in batches([sum(map(len, row)) for row in zip(*encoded.values(), strict=True)]):
-            inputs = {
-                name: tf.constant([column[i] for i in rows], tf.string)
-                for name, column in encoded.items()
-            }
-            inputs |= {name: tf.fill([len(rows)], value) for name, value in options.items()}
-            outputs = {k: v.numpy() for k, v in self._model.signatures[signature](**inputs).items()}
-            answers |= {
-                i: {k: v[place] for k, v in outputs.items()} for place, i in enumerate(rows)
-            }
+        for rows in batches(sizes):
+            texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
+            outputs = self._model.signatures[signature](
+                **{name: tf.constant(column, tf.string) for name, column in texts.items()},
+                **{name: tf.fill([len(rows)], value) for name, value in options.items()},
+            )
+            arrays = {name: output.numpy() for name, output in outputs.items()}
+            for place, i in enumerate(rows):
+                answers[i] = {name: array[place] for name, array in arrays.items()}
         return [answers[i] for i in range(len(answers))]

@@ -1,4 +1,5 @@
-"""The folder of an exported model: its newest version, its description, the SavedModel itself."""
+"""The folder of an exported model: its newest version, its description, its word pieces, the
+SavedModel itself."""
 
 import json
 import pathlib
@@ -8,6 +9,9 @@ import tensorflow as tf
 from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
+from tfsum.inference.allowed_operations import check_operations
+from tfsum.inference.shipped import versions
+from tfsum.text.word_piece import Vocabulary
 
 # What TensorFlow raises for a file that is missing, truncated or corrupt.
 BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
@@ -17,10 +21,10 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
     """The folder `.../NAME/VERSION` of an exported model.
 
     Args:
-        path: that folder, or `.../NAME` for its newest version.
+        path: Folder of a version, or `.../NAME` for its newest version.
 
     Raises:
-        ExportError: there is no version in it.
+        ExportError: There is no version in it.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
@@ -30,34 +34,30 @@ def newest(path: str | pathlib.Path) -> pathlib.Path:
     path = pathlib.Path(path)
     if (path / "saved_model.pb").is_file() or not path.is_dir():
         return path
-    versions = [
-        p
-        for p in path.iterdir()
-        if p.name.isascii() and p.name.isdigit() and (p / "saved_model.pb").is_file()
-    ]
-    if not versions and (path / "best" / "config.json").is_file():
+    if folders := versions(path):
+        return folders[-1]
+
+    if (path / "best" / "config.json").is_file():
         raise ExportError(f"{path}: is the folder of a run; its model is {path / 'best'}")
-    if not versions and (path / "config.json").is_file():
+    if (path / "config.json").is_file():
         raise ExportError(
             f"{path}: is a model folder, expected an exported model; export it first: "
             f"`tfsum export {path} DESTINATION`"
         )
-    if not versions:
-        raise ExportError(
-            f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that "
-            "`tfsum export` wrote"
-        )
-    return max(versions, key=lambda p: int(p.name))
+    raise ExportError(
+        f"{path}: holds no SavedModel and no version of one; expected NAME or NAME/VERSION that"
+        " `tfsum export` wrote"
+    )
 
 
 def read_description(folder: str | pathlib.Path) -> dict:
     """Reads assets.extra/tfsum.json of an exported model.
 
     Args:
-        folder: `.../NAME/VERSION`.
+        folder: Directory `.../NAME/VERSION`.
 
     Raises:
-        ExportError: no SavedModel, or none that tfsum wrote.
+        ExportError: It holds no SavedModel, or none that tfsum wrote.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
@@ -71,30 +71,32 @@ def read_description(folder: str | pathlib.Path) -> dict:
         )
     if not (path / "saved_model.pb").is_file():
         raise ExportError(
-            f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION that "
-            "`tfsum export` wrote"
+            f"{path}: no SavedModel (saved_model.pb is missing); expected a folder NAME/VERSION"
+            " that `tfsum export` wrote"
         )
     return read_json(path / "assets.extra" / "tfsum.json")
 
 
 def load_model(folder: str | pathlib.Path, description: dict) -> Any:
-    """Loads a SavedModel, its op libraries first.
+    """Loads a SavedModel after a check of its operations, its op libraries first.
 
     Args:
-        folder: `.../NAME/VERSION`.
-        description: the content of its assets.extra/tfsum.json.
+        folder: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json; empty for a model of another exporter.
 
     Returns:
         The object of `tf.saved_model.load`.
 
     Raises:
-        ExportError: a file is broken or missing, or TF Text, whose operations it needs.
+        ExportError: A file is broken or missing, an operation is not allowed, or the model needs
+            the operations of TF Text and tensorflow-text is not installed.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
         >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
         ['score', 'score_ids', 'serving_default', 'summarize']
     """
+    check_operations(folder, description.get("ops", "core") if description else None)
     if description.get("ops") == "text":
         try:
             import tensorflow_text  # noqa: F401  registers the three ops
@@ -103,23 +105,44 @@ def load_model(folder: str | pathlib.Path, description: dict) -> Any:
                 f"{folder}: needs TF Text's operations ({error}); pip install tensorflow-text, or "
                 'export with ops="core"'
             ) from None
+
     try:
         return tf.saved_model.load(str(folder))
     except BROKEN as error:
+        reason = str(error).partition("\n")[0]
         raise ExportError(
-            f"{folder}: cannot be loaded ({str(error).partition(chr(10))[0]}); a file is broken or "
-            "missing: fetch or export it again"
+            f"{folder}: cannot be loaded ({reason}); a file is broken or missing: fetch or export"
+            " it again"
         ) from error
+
+
+def read_vocabularies(path: pathlib.Path) -> tuple[list[str], list[str]]:
+    """The word pieces by id, of the texts and of the answers; one list where they are the same.
+
+    Args:
+        path: Directory `.../NAME/VERSION` of an export.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> source, target = read_vocabularies(shipped_model("transformer_tatoeba_en_fr"))
+        >>> len(source), source is target
+        (6000, True)
+    """
+    words = Vocabulary.from_file(path / "assets" / "vocab.txt").words
+    target = path / "assets" / "target_vocab.txt"
+    if not target.is_file():
+        return words, words
+    return words, Vocabulary.from_file(target).words
 
 
 def read_json(path: pathlib.Path) -> dict:
     """Reads a JSON file of an exported model.
 
     Args:
-        path: of the file.
+        path: Path of the file.
 
     Raises:
-        ExportError: the file is missing or broken.
+        ExportError: The file is missing or broken.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model

@@ -1,4 +1,5 @@
-"""Where the shipped models are: `saved_models/` of a checkout, `tfsum/saved_models` once installed."""
+"""The shipped models, in `saved_models/` of a checkout or `tfsum/saved_models` once installed, and
+the versions of any model; needs no TensorFlow."""
 
 import pathlib
 
@@ -18,35 +19,33 @@ def shipped_folder() -> pathlib.Path:
     package = pathlib.Path(tfsum.__file__).resolve().parent
     installed = package / "saved_models"
     # In a checkout (also one installed with -e) the folder is beside the package, not in it.
-    return installed if installed.is_dir() else package.parent / "saved_models"
+    if installed.is_dir():
+        return installed
+    return package.parent / "saved_models"
 
 
 def shipped_models() -> dict[str, pathlib.Path]:
-    """Name -> the folder of its newest version, for every shipped model.
+    """The folder of the newest version of every shipped model, by name.
 
     Example:
         >>> "bert_sum_ext_news_en" in shipped_models()
         True
     """
-    found = {}
-    for card in sorted(shipped_folder().glob("*/")):
-        versions = [folder for folder in card.iterdir() if _is_version(folder)]
-        if versions:
-            found[card.name] = max(versions, key=lambda folder: int(folder.name))
-    return found
+    models = {model.name: versions(model) for model in sorted(shipped_folder().glob("*/"))}
+    return {name: folders[-1] for name, folders in models.items() if folders}
 
 
 def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
     """The newest version of a shipped model.
 
     Args:
-        name: the model's folder in `saved_models/`.
+        name: Name of the model, its folder in `saved_models/`.
 
     Returns:
         The SavedModel's folder, `.../NAME/VERSION`.
 
     Raises:
-        ExportError: there is no such model; the message lists those there are.
+        ExportError: There is no such model; the message lists those there are.
 
     Example:
         >>> shipped_model().parent.name
@@ -54,13 +53,46 @@ def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
     """
     models = shipped_models()
     if name not in models:
-        there = ", ".join(models) or "no model at all"
         raise ExportError(
-            f"no shipped model {name!r} in {shipped_folder()}: found {there}; "
-            "give the folder of a SavedModel instead, or reinstall tfsum from a complete checkout"
+            f"no shipped model {name!r} in {shipped_folder()}:"
+            f" found {', '.join(models) or 'no model at all'}; give the folder of a SavedModel"
+            " instead, or reinstall tfsum from a complete checkout"
         )
     return models[name]
 
 
-def _is_version(folder: pathlib.Path) -> bool:
-    return folder.name.isascii() and folder.name.isdigit() and (folder / "saved_model.pb").is_file()
+def versions(folder: pathlib.Path) -> list[pathlib.Path]:
+    """The folders of the versions of a model, the newest last.
+
+    Args:
+        folder: Directory `.../NAME` of the model.
+
+    Returns:
+        The folders `.../NAME/VERSION` that hold a SavedModel.
+
+    Example:
+        >>> [version.name for version in versions(shipped_model().parent)]
+        ['1']
+    """
+    return [path for path in numbered(folder).values() if (path / "saved_model.pb").is_file()]
+
+
+def numbered(folder: pathlib.Path) -> dict[int, pathlib.Path]:
+    """The folders of a model whose names are numbers, in the order of these.
+
+    Args:
+        folder: Directory `.../NAME` of the model.
+
+    Returns:
+        Number -> folder; empty where the directory cannot be read.
+
+    Example:
+        >>> list(numbered(shipped_model().parent))
+        [1]
+    """
+    try:
+        paths = [path for path in folder.iterdir() if path.is_dir()]
+    except OSError:
+        return {}
+    numbers = (path for path in paths if path.name.isascii() and path.name.isdigit())
+    return dict(sorted((int(path.name), path) for path in numbers))

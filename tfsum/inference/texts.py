@@ -1,11 +1,12 @@
-"""Texts for an exported model: checked, encoded, in groups; without TensorFlow, so that a client has them too."""
+"""Texts for an exported model: checked, encoded, in groups; needs no TensorFlow, as in a client."""
 
 from collections.abc import Iterable, Sequence
 
 from tfsum.errors import Error
 
 TEXTS_AT_ONCE, BYTES_AT_ONCE = 32, 1 << 19
-KNOWN_ENOUGH = 0.6  # share of whole words; English news has 0.9 to 1, Spanish or French read by its vocabulary 0.55
+# share of whole words; English news has 0.9 to 1, Spanish or French read by its vocabulary 0.55
+KNOWN_ENOUGH = 0.6
 
 
 def as_bytes(text: str) -> bytes:
@@ -22,10 +23,10 @@ def check_texts(texts: Iterable[str]) -> list[str]:
     """Checks texts and returns them as a list.
 
     Args:
-        texts: a sequence of str.
+        texts: Texts, an iterable of str.
 
     Raises:
-        Error: it is not a sequence of str.
+        Error: It is something else.
 
     Example:
         >>> check_texts(("It rained.", "The sun shone."))
@@ -33,8 +34,10 @@ def check_texts(texts: Iterable[str]) -> list[str]:
     """
     if isinstance(texts, bytes | bytearray) or not hasattr(texts, "__iter__"):
         raise Error(
-            f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes first)"
+            f"texts is {type(texts).__name__}; expected a str or a sequence of str (decode bytes"
+            " first)"
         )
+
     texts = list(texts)
     for i, text in enumerate(texts):
         if not isinstance(text, str):
@@ -43,10 +46,13 @@ def check_texts(texts: Iterable[str]) -> list[str]:
 
 
 def batches(sizes: Sequence[int]) -> list[list[int]]:
-    """Groups texts by size: lists of indices, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` each.
+    """Groups texts by size, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` in a group.
 
     Args:
-        sizes: bytes of each text.
+        sizes: Bytes of each text.
+
+    Returns:
+        The indices of the texts of each group.
 
     Example:
         >>> batches([5, 600_000, 3])

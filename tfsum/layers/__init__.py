@@ -1,16 +1,13 @@
 """The layers of a Transformer in pure Keras: they run on TensorFlow and on JAX."""
 
-from tfsum.layers.cache import Cache
 from tfsum.layers.copy_attention import CopyAttention
 from tfsum.layers.decoder import Decoder, DecoderLayer
 from tfsum.layers.dropout import Dropout, dropout_step
 from tfsum.layers.encoder import Encoder, EncoderLayer
-from tfsum.layers.layer_norm_lstm import LayerNormLSTM
 from tfsum.layers.masks import look_ahead_mask, padding_mask
-from tfsum.layers.multi_head_attention import MultiHeadAttention
+from tfsum.layers.multi_head_attention import Cache, MultiHeadAttention
 from tfsum.layers.positional_encoding import PositionalEncoding, positional_encoding
 from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
-from tfsum.moved import moved_name
 
 __all__ = [
     "Cache",
@@ -20,7 +17,6 @@ __all__ = [
     "Dropout",
     "Encoder",
     "EncoderLayer",
-    "LayerNormLSTM",
     "MultiHeadAttention",
     "PositionalEncoding",
     "PositionwiseFeedForward",
@@ -29,7 +25,3 @@ __all__ = [
     "padding_mask",
     "positional_encoding",
 ]
-
-
-def __getattr__(name: str) -> None:
-    raise AttributeError(moved_name(__name__, name))

@@ -1,36 +1,35 @@
-"""The copy mechanism of a decoder: a distribution over the tokens of the source, and how much it counts."""
+"""The copy mechanism of a decoder: a distribution over the source's tokens, and its share."""
 
 from typing import Any
 
-import keras
-from keras import ops
+from keras import layers, ops, saving
 
 from tfsum.layers.masks import additive_mask
 from tfsum.tensor import Tensor
 
 LEAST = 1e-30  # a probability below it counts as it
-FOLLOWING = (
-    2.0,
-    5.0,
-)  # at first: of 256 places the one after two equal tokens gets 0.8 of the attention
+# at first: of 256 places the one after two equal tokens gets 0.8 of the attention
+FOLLOWING = (2.0, 5.0)
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class CopyAttention(keras.layers.Layer):
-    """Mixes the next token's probabilities with an attention over the tokens of the source (a pointer-generator).
+@saving.register_keras_serializable("tfsum")
+class CopyAttention(layers.Layer):
+    """Mixes the next token's probabilities with an attention over the source: pointer-generator.
 
-    P(w) = (1 - g) P_vocabulary(w) + g * (the attention to all places of the source that hold w). The attention has one
-    head. Its scores have two learned additions, `following`: for the places after the token that was written last, and
-    for those after the last two, so that a copied phrase is continued from the first step of training. The share g
-    is computed from the decoder's output, what the attention reads, and its sum over these places.
+    P(w) = (1 - g) P_vocabulary(w) + g * (the attention to all places of the source that hold w).
+    The attention has one head. Its scores have two learned additions, `following`: for the places
+    after the token that was written last, and for those after the last two, so that a copied phrase
+    is continued from the first step of training. The share g is computed from the decoder's output,
+    what the attention reads, and its sum over these places.
 
     Args:
         d_model: D, the width of the decoder and of the source.
 
-    Source: See et al. 2017, "Get To The Point: Summarization with Pointer-Generator Networks", section 2.2, equations
-        8 and 9 (p_gen there is 1 - g). There the attention is the decoder's own; a Transformer has one per layer and
-        head, so this one is apart. Where the last token stands in the source is also read by Gu et al. 2016,
-        "Incorporating Copying Mechanism in Sequence-to-Sequence Learning" (the selective read).
+    Source: See et al. 2017, "Get To The Point: Summarization with Pointer-Generator Networks",
+        section 2.2, equations 8 and 9 (p_gen there is 1 - g). There the attention is the decoder's
+        own; a Transformer has one per layer and head, so this one is apart. Where the last token
+        stands in the source is also read by Gu et al. 2016, "Incorporating Copying Mechanism in
+        Sequence-to-Sequence Learning" (the selective read).
 
     Example:
         >>> import numpy as np
@@ -57,9 +56,9 @@ class CopyAttention(keras.layers.Layer):
         self.autocast = False  # the logits stay in float32
         self.d_model = d_model
         policy = self.dtype_policy
-        self.query = keras.layers.Dense(d_model, name="query", dtype=policy)
-        self.key = keras.layers.Dense(d_model, name="key", dtype=policy)
-        self.gate = keras.layers.Dense(1, name="gate", dtype=policy)
+        self.query = layers.Dense(d_model, name="query", dtype=policy)
+        self.key = layers.Dense(d_model, name="key", dtype=policy)
+        self.gate = layers.Dense(1, name="gate", dtype=policy)
 
     def build(self, input_shape: Any = None) -> None:
         self.query.build((None, None, self.d_model))
@@ -71,7 +70,6 @@ class CopyAttention(keras.layers.Layer):
             name="following",
             autocast=False,
         )
-        self.built = True
 
     def keys(self, source: Tensor) -> Tensor:
         """The keys (B, Ts, D) of a source (B, Ts, D): once for all steps of decoding."""
@@ -92,16 +90,17 @@ class CopyAttention(keras.layers.Layer):
         """Mixes the two distributions.
 
         Args:
-            logits: float32 (B, T, V), the decoder's own.
-            x: float (B, T, D), the decoder's output.
-            keys: float (B, Ts, D), see `keys`.
-            source: float (B, Ts, D), the encoder's output.
-            source_ids: int (B, Ts).
-            source_mask: bool (B, Ts), True is visible.
-            written: int (B, T, 2), the token written last and the one before it, 0 for none; see `last_two`.
+            logits: Float32 (B, T, V), the decoder's own.
+            x: Float (B, T, D), the decoder's output.
+            keys: Float (B, Ts, D), computed by `keys`.
+            source: Float (B, Ts, D), the encoder's output.
+            source_ids: Int (B, Ts).
+            source_mask: Bool (B, Ts), True is visible.
+            written: Int (B, T, 2), the token written last and the one before it, 0 for none
+                (`last_two`).
 
         Returns:
-            float32 (B, T, V), the logarithms of the mixed probabilities.
+            Float32 (B, T, V), the logarithms of the mixed probabilities.
         """
         attention, share = self._attend(x, keys, source, source_ids, source_mask, written)
         copied = _by_token(attention, source_ids, logits.shape[-1])
@@ -124,12 +123,12 @@ class CopyAttention(keras.layers.Layer):
         For a vocabulary of 30,000 the distribution itself takes most of a step's time and memory.
 
         Args:
-            loss: float32 (B, T), the cross-entropy of the decoder's own logits.
-            labels: int (B, T).
-            x, keys, source, source_ids, source_mask, written: see `call`.
+            loss: Float32 (B, T), the cross-entropy of the decoder's own logits.
+            labels: Int (B, T).
+            x, keys, source, source_ids, source_mask, written: Arguments of `call`.
 
         Returns:
-            float32 (B, T).
+            Float32 (B, T).
         """
         attention, share = self._attend(x, keys, source, source_ids, source_mask, written)
         holds = ops.cast(source_ids, "int32")[:, None, :] == ops.cast(labels, "int32")[:, :, None]
@@ -146,34 +145,35 @@ class CopyAttention(keras.layers.Layer):
         source_mask: Tensor,
         written: Tensor,
     ) -> tuple[Tensor, Tensor]:
-        """The attention (B, T, Ts) to the places of the source, and the share (B, T, 1) of copying: float32."""
-        scores = ops.cast(
-            ops.matmul(self.query(x) * self.d_model**-0.5, ops.swapaxes(keys, 1, 2)), "float32"
-        )
+        """The attention (B, T, Ts) to the source and the share (B, T, 1) of copying, float32."""
+        # Scores of one head, and the two learned additions: (B, T, Ts)
+        query = self.query(x) * self.d_model**-0.5
+        scores = ops.cast(ops.matmul(query, ops.swapaxes(keys, 1, 2)), "float32")
         after_one, after_two = (
             ops.cast(places, "float32") for places in _following(source_ids, written)
         )
         scores += self.following[0] * after_one + self.following[1] * after_two
         attention = ops.softmax(scores + additive_mask(source_mask[:, None, :]))
+
+        # What the attention reads, (B, T, D), and its sums over the following places, (B, T, 1)
         read = ops.matmul(ops.cast(attention, self.compute_dtype), source)
         sums = [
             ops.cast(ops.sum(attention * places, axis=-1, keepdims=True), self.compute_dtype)
             for places in (after_one, after_two)
         ]
-        share = ops.sigmoid(
-            ops.cast(self.gate(ops.concatenate([x, read, *sums], axis=-1)), "float32")
-        )
-        return attention, share
+
+        share = self.gate(ops.concatenate([x, read, *sums], axis=-1))  # (B, T, 2 D + 2) -> 1
+        return attention, ops.sigmoid(ops.cast(share, "float32"))
 
     def get_config(self) -> dict:
         return {**super().get_config(), "d_model": self.d_model}
 
 
 def last_two(target_ids: Tensor) -> Tensor:
-    """The token written last and the one before it, for each position of targets: int (B, T) -> int (B, T, 2).
+    """Pairs each position's last token with the one before it: int (B, T) -> int (B, T, 2).
 
     Args:
-        target_ids: targets that begin with the start token.
+        target_ids: Targets that begin with the start token.
 
     Example:
         >>> from keras import ops
@@ -184,7 +184,7 @@ def last_two(target_ids: Tensor) -> Tensor:
 
 
 def _following(source_ids: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
-    """The places after the token that was written last, and those after the last two: bool (B, T, Ts) each."""
+    """The places after the last token, and after the last two: bool (B, T, Ts) each."""
     source_ids, written = ops.cast(source_ids, "int32"), ops.cast(written, "int32")
     last, before = written[..., :1], written[..., 1:]
     one = ops.logical_and(_after(source_ids, 1)[:, None, :] == last, last != 0)
@@ -194,8 +194,7 @@ def _following(source_ids: Tensor, written: Tensor) -> tuple[Tensor, Tensor]:
 
 def _after(ids: Tensor, places: int) -> Tensor:
     """Each id (B, T) moved by some places to the right; 0 comes in from the left."""
-    length = ops.shape(ids)[1]
-    return ops.pad(ids, ((0, 0), (places, 0)))[:, :length]
+    return ops.pad(ids, ((0, 0), (places, 0)))[:, : ops.shape(ids)[1]]
 
 
 def _by_token(attention: Tensor, source_ids: Tensor, vocabulary: int) -> Tensor:

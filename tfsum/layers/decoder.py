@@ -1,31 +1,29 @@
-"""The decoder of the Transformer, post-norm or pre-norm, for whole targets and for one token at a time."""
+"""The decoder of the Transformer, for whole targets and for one token at a time."""
 
 from typing import Any
 
-import keras
-from keras import ops
+from keras import ops, saving
 
-from tfsum.errors import Error
-from tfsum.layers.cache import Cache
-from tfsum.layers.dropout import Dropout
-from tfsum.layers.masks import look_ahead_mask
-from tfsum.layers.multi_head_attention import MultiHeadAttention
-from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+from tfsum.layers.masks import combine_masks, look_ahead_mask
+from tfsum.layers.multi_head_attention import Cache
+from tfsum.layers.stack import ResidualLayer, Stack
 from tfsum.tensor import Tensor
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class DecoderLayer(keras.layers.Layer):
-    """Masked self-attention, cross-attention and a feed-forward network (Vaswani et al. 2017, section 3.1).
+@saving.register_keras_serializable("tfsum")
+class DecoderLayer(ResidualLayer):
+    """Masked self-attention, cross-attention and a feed-forward network.
 
     Each of the three sublayers has its own weights, residual connection and normalization.
     Post-norm (the paper's): x = LN(x + sublayer(x)). Pre-norm: x = x + sublayer(LN(x)).
 
-    The arguments are those of `EncoderLayer`, except `normalize_attention_input`; those of attention apply to both
-    attentions.
+    The arguments are those of `EncoderLayer`, except `normalize_attention_input`; those of
+    attention apply to both attentions.
 
     Raises:
         Error: `norm` is neither "post" nor "pre".
+
+    Source: Vaswani et al. 2017, "Attention Is All You Need", section 3.1.
 
     Example:
         >>> from keras import ops
@@ -34,6 +32,8 @@ class DecoderLayer(keras.layers.Layer):
         >>> tuple(layer(ops.ones((1, 3, 8)), ops.ones((1, 5, 8))).shape)
         (1, 3, 8)
     """
+
+    sublayers = ("self_attention", "cross_attention", "feed_forward")
 
     def __init__(
         self,
@@ -49,10 +49,7 @@ class DecoderLayer(keras.layers.Layer):
         kernel_initializer: Any = "glorot_uniform",
         **kwargs: Any,
     ):
-        super().__init__(**kwargs)
-        if norm not in ("post", "pre"):
-            raise Error(f"DecoderLayer: norm is {norm!r}; it must be 'post' or 'pre'")
-        self._config = {
+        config = {
             "d_model": d_model,
             "num_heads": num_heads,
             "feed_forward_width": feed_forward_width,
@@ -63,59 +60,14 @@ class DecoderLayer(keras.layers.Layer):
             "activation_dropout": activation_dropout,
             "epsilon": epsilon,
         }
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        self.d_model = d_model
-        self.norm = norm
-        policy = self.dtype_policy
-
-        def attention(name):
-            return MultiHeadAttention(
-                num_heads,
-                d_model,
-                attention_dropout,
-                self.kernel_initializer,
-                name=name,
-                dtype=policy,
-            )
-
-        def normalization(name):
-            return keras.layers.LayerNormalization(epsilon=epsilon, name=name, dtype=policy)
-
-        self.self_attention = attention("self_attention")
-        self.cross_attention = attention("cross_attention")
-        self.feed_forward = PositionwiseFeedForward(
-            d_model,
-            feed_forward_width,
-            activation,
-            activation_dropout,
-            self.kernel_initializer,
-            name="feed_forward",
-            dtype=policy,
-        )
-        self.self_attention_norm = normalization("self_attention_norm")
-        self.cross_attention_norm = normalization("cross_attention_norm")
-        self.feed_forward_norm = normalization("feed_forward_norm")
-        self.self_attention_drop = Dropout(dropout, name="self_attention_dropout", dtype=policy)
-        self.cross_attention_drop = Dropout(dropout, name="cross_attention_dropout", dtype=policy)
-        self.feed_forward_drop = Dropout(dropout, name="feed_forward_dropout", dtype=policy)
-
-    def build(self, input_shape: Any = None) -> None:
-        for layer in (
-            self.self_attention,
-            self.self_attention_norm,
-            self.cross_attention,
-            self.cross_attention_norm,
-            self.feed_forward,
-            self.feed_forward_norm,
-        ):
-            layer.build((None, None, self.d_model))
-        self.built = True
+        super().__init__(config, kernel_initializer, **kwargs)
 
     def call(
         self,
         x: Tensor,
         source: Tensor,
         attention_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
         source_mask: Tensor | None = None,
         training: bool | None = None,
         return_attention_weights: bool = False,
@@ -123,50 +75,65 @@ class DecoderLayer(keras.layers.Layer):
         """Applies the layer to whole targets.
 
         Args:
-            x: float tensor (B, T, D). A causal mask is always applied.
-            source: float tensor (B, Ts, D), the output of the encoder.
-            attention_mask: bool tensor that broadcasts to (B, H, T, T), True is visible; hides padding.
-            source_mask: bool tensor that broadcasts to (B, H, T, Ts), True is visible.
-            return_attention_weights: also return the weights of both attentions.
+            x: Float tensor (B, T, D). A look-ahead mask is always applied.
+            source: Float tensor (B, Ts, D), the output of the encoder.
+            attention_mask: Bool tensor (B, T, T) or (B, H, T, T), True where a position of the
+                target may see another.
+            key_mask: Bool tensor (B, T), True at the positions of the target that later ones may
+                see; such as `padding_mask(target_ids)`.
+            source_mask: Bool tensor (B, Ts), True at the positions of the source that the target
+                may see; such as `padding_mask(source_ids)`.
+            training: Whether dropout is applied.
+            return_attention_weights: Whether the weights of both attentions are returned too.
 
         Returns:
-            float tensor (B, T, D), or a tuple of it and the weights of self-attention (B, H, T, T) and of
-            cross-attention (B, H, T, Ts).
+            Float tensor (B, T, D), or a tuple of it and the weights of self-attention (B, H, T, T)
+            and of cross-attention (B, H, T, Ts).
         """
-        visible = look_ahead_mask(ops.shape(x)[1])
-        visible = visible if attention_mask is None else ops.logical_and(visible, attention_mask)
+        visible = look_ahead_mask(ops.shape(x)[1])  # (1, T, T)
+        mask = combine_masks(attention_mask, key_mask)
+        if mask is not None:
+            visible = ops.logical_and(visible, mask)  # (B, 1 or H, T, T)
+
+        # Masked self-attention: (B, T, D) -> (B, T, D), weights (B, H, T, T)
         y, own = self.self_attention(
-            self._before(x, self.self_attention_norm),
+            self.before("self_attention", x),
             attention_mask=visible,
             training=training,
             return_attention_weights=True,
         )
-        x = self._after(x, self.self_attention_drop(y, training=training), self.self_attention_norm)
+        x = self.after("self_attention", x, y, training)
+
+        # Cross-attention from target to source: (B, T, D) -> (B, T, D), weights (B, H, T, Ts)
         y, cross = self.cross_attention(
-            self._before(x, self.cross_attention_norm),
+            self.before("cross_attention", x),
             source,
-            attention_mask=source_mask,
+            key_mask=source_mask,
             training=training,
             return_attention_weights=True,
         )
-        x = self._after(
-            x, self.cross_attention_drop(y, training=training), self.cross_attention_norm
-        )
-        y = self.feed_forward(self._before(x, self.feed_forward_norm), training=training)
-        x = self._after(x, self.feed_forward_drop(y, training=training), self.feed_forward_norm)
-        return (x, own, cross) if return_attention_weights else x
+        x = self.after("cross_attention", x, y, training)
+
+        # The feed-forward network at each position: (B, T, D) -> (B, T, D)
+        y = self.feed_forward(self.before("feed_forward", x), training=training)
+        x = self.after("feed_forward", x, y, training)
+
+        if return_attention_weights:
+            return (x, own, cross)
+        return x
 
     def start(self, source: Tensor, max_length: int, num_beams: int) -> dict[str, Cache | Tensor]:
-        """Creates the caches of `step`: projects the source once and allocates `max_length` positions.
+        """Creates the caches of `step`: projects the source once and allocates all positions.
 
         Args:
-            source: float tensor (B, Ts, D), the output of the encoder.
-            max_length: L, int.
-            num_beams: K, int, hypotheses per source.
+            source: Float tensor (B, Ts, D), the output of the encoder.
+            max_length: L, the number of positions, an int.
+            num_beams: K, the number of hypotheses per source, an int.
 
         Returns:
-            dict of `self_keys`, `self_values`, each a `Cache` (B, H, L, K, D/H) of zeros, `cross_keys`
-            (B, H, D/H, Ts), transposed once for all steps, and `cross_values` (B, H, Ts, D/H).
+            Dict of `self_keys`, `self_values`, each a `Cache` (B, H, L, K, D/H) of zeros,
+            `cross_keys` (B, H, D/H, Ts), transposed once for all steps, and `cross_values` (B, H,
+            Ts, D/H).
         """
         keys, values = self.cross_attention.keys_and_values(source)
         batch, heads, _, size = ops.shape(keys)
@@ -189,16 +156,18 @@ class DecoderLayer(keras.layers.Layer):
         """Decodes one position of each hypothesis; equals `call` at that position.
 
         Args:
-            x: float tensor (B * K, D), one vector per hypothesis, with those of a source next to each other.
-            position: int scalar, the position of `x` in its hypothesis, below L.
-            cache: dict of `start` with the earlier positions filled in.
-            visible: bool tensor that broadcasts to (B, H, K, L * K), True is visible.
-            source_mask: bool tensor that broadcasts to (B, H, K, Ts), True is visible.
+            x: Float tensor (B * K, D), one vector per hypothesis, with those of a source next to
+                each other.
+            position: Int scalar, the position of `x` in its hypothesis, below L.
+            cache: Dict of `start` with the earlier positions filled in.
+            visible: Bool tensor that broadcasts to (B, H, K, L * K), True is visible.
+            source_mask: Bool tensor that broadcasts to (B, H, K, Ts), True is visible.
 
         Returns:
-            float tensor (B * K, D), and the caches with this position filled in.
+            Float tensor (B * K, D), and the caches with this position filled in.
         """
-        y = self._before(x, self.self_attention_norm)
+        # Masked self-attention, on all L * K places of the caches
+        y = self.before("self_attention", x)
         keys, values = self.self_attention.extend(
             y, position, cache["self_keys"], cache["self_values"]
         )
@@ -211,37 +180,32 @@ class DecoderLayer(keras.layers.Layer):
             ops.reshape(values.tensor, flat),
             visible,
         )
-        x = self._after(x, y, self.self_attention_norm)
-        y = self._before(x, self.cross_attention_norm)
+        x = self.after("self_attention", x, y, training=False)
+
+        # Cross-attention to the source
         y = self.cross_attention.step(
-            y, num_beams, cache["cross_keys"], cache["cross_values"], source_mask
+            self.before("cross_attention", x),
+            num_beams,
+            cache["cross_keys"],
+            cache["cross_values"],
+            source_mask,
         )
-        x = self._after(x, y, self.cross_attention_norm)
-        x = self._after(
-            x, self.feed_forward(self._before(x, self.feed_forward_norm)), self.feed_forward_norm
-        )
+        x = self.after("cross_attention", x, y, training=False)
+
+        # The feed-forward network
+        y = self.feed_forward(self.before("feed_forward", x))
+        x = self.after("feed_forward", x, y, training=False)
+
         return x, {**cache, "self_keys": keys, "self_values": values}
 
-    def _before(self, x, norm):
-        """The input of a sublayer."""
-        return norm(x) if self.norm == "pre" else x
 
-    def _after(self, x, y, norm):
-        """Adds the output `y` of a sublayer to the residual `x`."""
-        return x + y if self.norm == "pre" else norm(x + y)
-
-    def get_config(self) -> dict:
-        initializer = keras.initializers.serialize(self.kernel_initializer)
-        return {**super().get_config(), **self._config, "kernel_initializer": initializer}
-
-
-@keras.saving.register_keras_serializable("tfsum")
-class Decoder(keras.layers.Layer):
+@saving.register_keras_serializable("tfsum")
+class Decoder(Stack):
     """A stack of decoder layers; a pre-norm stack ends with a normalization.
 
     Args:
-        num_layers: number of `DecoderLayer`s.
-        **layer: the arguments of every `DecoderLayer`.
+        num_layers: Number of `DecoderLayer`s.
+        **layer: Arguments of every `DecoderLayer`.
 
     Example:
         >>> from keras import ops
@@ -259,31 +223,24 @@ class Decoder(keras.layers.Layer):
         trainable: bool = True,
         **layer: Any,
     ):
-        super().__init__(name=name, dtype=dtype, trainable=trainable)
-        self.num_layers = num_layers
-        self._layer_config = dict(layer)
+        super().__init__(
+            {"num_layers": num_layers}, layer, name=name, dtype=dtype, trainable=trainable
+        )
         self.decoder_layers = [
             DecoderLayer(**layer, name=f"layer_{i}", dtype=self.dtype_policy)
             for i in range(num_layers)
         ]
-        self.final_norm = None
-        if layer.get("norm", "post") == "pre":
-            self.final_norm = keras.layers.LayerNormalization(
-                epsilon=layer.get("epsilon", 1e-6), name="final_norm", dtype=self.dtype_policy
-            )
+        self.end_stack()
 
-    def build(self, input_shape: Any = None) -> None:
-        for layer in self.decoder_layers:
-            layer.build(None)
-        if self.final_norm is not None:
-            self.final_norm.build((None, None, self._layer_config["d_model"]))
-        self.built = True
+    def stacked(self) -> list:
+        return self.decoder_layers
 
     def call(
         self,
         x: Tensor,
         source: Tensor,
         attention_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
         source_mask: Tensor | None = None,
         training: bool | None = None,
         return_all: bool = False,
@@ -291,44 +248,51 @@ class Decoder(keras.layers.Layer):
         """Decodes whole targets.
 
         Args:
-            x, source, attention_mask, source_mask: as in `DecoderLayer.call`.
-            return_all: also return the outputs and attention weights of every layer.
+            x: Float tensor (B, T, D). A look-ahead mask is always applied.
+            source: Float tensor (B, Ts, D), the output of the encoder.
+            attention_mask: Bool tensor (B, T, T) or (B, H, T, T), True where a position of the
+                target may see another.
+            key_mask: Bool tensor (B, T), True at the positions of the target that later ones may
+                see; such as `padding_mask(target_ids)`.
+            source_mask: Bool tensor (B, Ts), True at the positions of the source that the target
+                may see; such as `padding_mask(source_ids)`.
+            training: Whether dropout is applied.
+            return_all: Whether the outputs and attention weights of every layer are returned too.
 
         Returns:
-            float tensor (B, T, D), or a tuple of it and three lists: the input and each layer's output (B, T, D),
-            before the final normalization of a pre-norm stack; each layer's weights of self-attention
-            (B, H, T, T); and of cross-attention (B, H, T, Ts).
+            Float tensor (B, T, D), or a tuple of it and three lists: the input and each layer's
+            output (B, T, D), before the final normalization of a pre-norm stack; each layer's
+            weights of self-attention (B, H, T, T); and of cross-attention (B, H, T, Ts).
         """
-        outputs, attentions, cross_attentions = [x], [], []
-        for layer in self.decoder_layers:
-            x, own, cross = layer(
-                x,
-                source,
-                attention_mask=attention_mask,
-                source_mask=source_mask,
-                training=training,
-                return_attention_weights=True,
-            )
-            outputs.append(x)
-            attentions.append(own)
-            cross_attentions.append(cross)
-        x = x if self.final_norm is None else self.final_norm(x)
-        return (x, outputs, attentions, cross_attentions) if return_all else x
+        x, outputs, attentions = self.follow(
+            x,
+            source,
+            attention_mask=attention_mask,
+            key_mask=key_mask,
+            source_mask=source_mask,
+            training=training,
+        )
+        if return_all:
+            return (x, outputs, [own for own, _ in attentions], [cross for _, cross in attentions])
+        return x
 
     def start(
         self, source: Tensor, max_length: int, num_beams: int = 1
     ) -> tuple[Tensor, dict[str, dict]]:
         """Creates the state of `step` for `num_beams` hypotheses per source.
 
-        A source has K slots. The keys and values of a step stay in the slot that the hypothesis had at that step;
-        `slots` holds the slot of each position of a hypothesis. To reorder or duplicate hypotheses, reorder the rows
-        of `slots`: no key or value is moved.
+        A source has K slots. The keys and values of a step stay in the slot that the hypothesis had
+        at that step; `slots` holds the slot of each position of a hypothesis. To reorder or
+        duplicate hypotheses, reorder the rows of `slots`: no key or value is moved.
 
         Args:
-            source, max_length, num_beams: as in `DecoderLayer.start`.
+            source: Float tensor (B, Ts, D), the output of the encoder.
+            max_length: L, the number of positions, an int.
+            num_beams: K, the number of hypotheses per source, an int.
 
         Returns:
-            `slots` (B * K, L) int32, -1 at positions not decoded yet, and a dict of layer name to its caches.
+            `slots` (B * K, L) int32, -1 at positions not decoded yet, and a dict of layer name to
+            its caches.
         """
         slots = ops.full((ops.shape(source)[0] * num_beams, max_length), -1, dtype="int32")
         return slots, {
@@ -346,28 +310,30 @@ class Decoder(keras.layers.Layer):
         """Decodes one position of each hypothesis; equals `call` at that position.
 
         Args:
-            x: float tensor (B * K, D), one vector per hypothesis, with those of a source next to each other.
-            position: int scalar, the position of `x` in its hypothesis, below L.
-            slots, caches: those of `start` with the earlier positions filled in.
-            source_mask: bool tensor (B, Ts), True at real source tokens.
+            x: Float tensor (B * K, D), one vector per hypothesis, with those of a source next to
+                each other.
+            position: Int scalar, the position of `x` in its hypothesis, below L.
+            slots: Int32 tensor (B * K, L) of `start` with the earlier positions filled in.
+            caches: Dict of `start` with the earlier positions filled in.
+            source_mask: Bool tensor (B, Ts), True at real source tokens.
 
         Returns:
-            float tensor (B * K, D), the slots and the caches with this position filled in.
+            Float tensor (B * K, D), the slots and the caches with this position filled in.
         """
-        caches, batch = dict(caches), ops.shape(source_mask)[0]
+        caches = dict(caches)
+        batch = ops.shape(source_mask)[0]
         _, _, length, num_beams, _ = caches[self.decoder_layers[0].name]["self_keys"].shape
+
+        # Each hypothesis writes into its own slot; it sees the slots of its earlier positions.
         slot = ops.arange(num_beams, dtype="int32")
         slots = ops.where(ops.arange(length) == position, ops.tile(slot, (batch,))[:, None], slots)
         visible = ops.reshape(slots[:, :, None] == slot, (-1, 1, num_beams, length * num_beams))
-        source_mask = source_mask[:, None, None, :]
+
+        source_mask = source_mask[:, None, None, :]  # (B, 1, 1, Ts)
         for layer in self.decoder_layers:
             x, caches[layer.name] = layer.step(
                 x, position, caches[layer.name], visible, source_mask
             )
-        return x if self.final_norm is None else self.final_norm(x), slots, caches
-
-    def get_config(self) -> dict:
-        layer = dict(self._layer_config)
-        if isinstance(layer.get("kernel_initializer"), keras.initializers.Initializer):
-            layer["kernel_initializer"] = keras.initializers.serialize(layer["kernel_initializer"])
-        return {**super().get_config(), "num_layers": self.num_layers, **layer}
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return x, slots, caches

@@ -1,8 +1,9 @@
-"""Dropout with masks that differ between replicas and micro-batches and are reproduced when a run is resumed.
+"""Dropout whose masks differ between replicas and micro-batches, and come back on resume.
 
-Keras's own dropout draws from a counter that is the same on all replicas of a MirroredStrategy, so that all replicas
-drop the same units, and that is not part of its checkpoints. Here the training step can set its number
-(`dropout_step`); the mask then depends only on the layer's seed and this number.
+Keras's own dropout draws from a counter that is the same on all replicas of a MirroredStrategy, so
+that all replicas drop the same units, and that is not part of its checkpoints. Here the training
+step can set its number (`dropout_step`); the mask then depends only on the layer's seed and this
+number.
 """
 
 import contextlib
@@ -10,8 +11,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-import keras
-from keras import ops
+from keras import layers, ops, random, saving
 
 from tfsum.errors import Error
 from tfsum.tensor import Tensor
@@ -24,7 +24,7 @@ def dropout_step(number: Tensor) -> Iterator[None]:
     """Context manager in which every `Dropout` draws its mask from its own seed and `number`.
 
     Args:
-        number: int scalar tensor, different for each optimizer step, replica and micro-batch.
+        number: Int scalar tensor, different for each optimizer step, replica and micro-batch.
 
     Example:
         >>> import numpy as np
@@ -47,8 +47,8 @@ def dropout_step(number: Tensor) -> Iterator[None]:
         _step.number = previous
 
 
-class StepSeedGenerator(keras.random.SeedGenerator):
-    """A seed generator of Keras that uses the number of the step as its counter under `dropout_step`.
+class StepSeedGenerator(random.SeedGenerator):
+    """A seed generator of Keras whose counter is the number of the step under `dropout_step`.
 
     Keras makes its name of the class's; with one that begins with "_", `model.export` fails.
 
@@ -67,16 +67,19 @@ class StepSeedGenerator(keras.random.SeedGenerator):
         return ops.stack([state[0], ops.cast(number, state.dtype)])
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class Dropout(keras.layers.Layer):
-    """Sets a fraction of the values to 0 in training and scales the others up (Srivastava et al. 2014).
+@saving.register_keras_serializable("tfsum")
+class Dropout(layers.Layer):
+    """Sets a fraction of the values to 0 in training and scales the others up.
 
     Args:
-        rate: fraction of the values set to 0, from 0 to below 1.
-        seed: int; drawn from Python's generator (`keras.utils.set_random_seed`) by default.
+        rate: Fraction of the values set to 0, from 0 to below 1.
+        seed: Int; drawn from Python's generator (`keras.utils.set_random_seed`) by default.
 
     Raises:
-        Error: a rate out of range.
+        Error: The rate is out of range.
+
+    Source: Srivastava et al. 2014, "Dropout: A Simple Way to Prevent Neural Networks from
+        Overfitting".
 
     Example:
         >>> from keras import ops
@@ -96,8 +99,7 @@ class Dropout(keras.layers.Layer):
         super().__init__(**kwargs)
         if not 0 <= rate < 1:
             raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")
-        self.rate = rate
-        self.seed = seed
+        self.rate, self.seed = rate, seed
         if rate:
             self.seed_generator = StepSeedGenerator(seed)
         self.built = True  # there are no weights
@@ -106,7 +108,7 @@ class Dropout(keras.layers.Layer):
         """(...) -> (...), the identity unless `training`."""
         if not training or not self.rate:
             return x
-        return keras.random.dropout(x, self.rate, seed=self.seed_generator)
+        return random.dropout(x, self.rate, seed=self.seed_generator)
 
     def get_config(self) -> dict:
         return {**super().get_config(), "rate": self.rate, "seed": self.seed}

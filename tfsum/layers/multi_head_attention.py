@@ -1,29 +1,85 @@
 """Multi-head attention (Vaswani et al. 2017, section 3.2)."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
-import keras
-from keras import ops
+from keras import initializers, layers, ops, saving
 
 from tfsum.errors import Error
-from tfsum.layers.cache import Cache
 from tfsum.layers.dropout import Dropout
-from tfsum.layers.masks import additive_mask
+from tfsum.layers.masks import additive_mask, combine_masks
 from tfsum.tensor import Tensor
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class MultiHeadAttention(keras.layers.Layer):
-    """Multi-head attention: softmax(Q K^T / sqrt(D/H)) V in each of H heads, concatenated and projected.
+class Cache(NamedTuple):
+    """Keys or values of one attention layer, for all positions of K hypotheses per source.
 
-    Self-attention if only `query` is given, cross-attention with `value`. Heads are contiguous slices of the D
-    columns, as in the original BERT and BertSum, whose weights can be loaded without reordering.
+    A named tuple, so that every backend treats it as a structure of tensors: it can be a loop
+    variable. `write` returns a cache of the same class; a subclass may write in another way
+    (`tfsum.generation.module`).
+
+    Attributes:
+        tensor: Float tensor (B, H, L, K, D/H).
+
+    Example:
+        >>> from keras import ops
+        >>> from tfsum.layers import Cache
+        >>> cache = Cache(ops.zeros((1, 1, 3, 1, 2)))
+        >>> cache = cache.write(1, ops.ones((1, 1, 1, 2)))
+        >>> ops.convert_to_numpy(cache.tensor)[0, 0, :, 0].tolist()
+        [[0.0, 0.0], [1.0, 1.0], [0.0, 0.0]]
+    """
+
+    tensor: Tensor
+
+    @property
+    def shape(self) -> tuple:
+        """Shape of the tensor, (B, H, L, K, D/H)."""
+        return self.tensor.shape
+
+    @property
+    def dtype(self):
+        """Data type of the tensor."""
+        return self.tensor.dtype
+
+    def write(self, position: Tensor, values: Tensor) -> "Cache":
+        """Sets one position, on every backend and under XLA.
+
+        On a CPU this copies the cache. (`keras.ops.slice_update` would be an XLA-only operation
+        under TensorFlow.)
+
+        Args:
+            position: Int scalar, below L.
+            values: Float tensor (B, H, K, D/H).
+
+        Returns:
+            The cache with this position set.
+        """
+        batch, heads, length, beams, size = ops.shape(self.tensor)
+        rows = batch * heads
+        places = ops.stack(
+            [ops.arange(rows, dtype="int32"), ops.full((rows,), position, dtype="int32")], axis=1
+        )
+        written = ops.scatter_update(
+            ops.reshape(self.tensor, (-1, length, beams * size)),
+            places,
+            ops.reshape(values, (-1, beams * size)),
+        )
+        return type(self)(ops.reshape(written, (batch, heads, length, beams, size)))
+
+
+@saving.register_keras_serializable("tfsum")
+class MultiHeadAttention(layers.Layer):
+    """Multi-head attention: softmax(Q K^T / sqrt(D/H)) V in H heads, concatenated and projected.
+
+    Self-attention if only `query` is given, cross-attention with `value`. Heads are contiguous
+    slices of the D columns, as in the original BERT and BertSum, whose weights can be loaded
+    without reordering.
 
     Args:
-        num_heads: H, a divisor of `d_model`.
-        d_model: size D of the queries, keys, values and the output.
-        dropout: fraction of the attention weights set to 0 in training.
-        kernel_initializer: initializer of the four kernels (D, D).
+        num_heads: Number of attention heads H, a divisor of `d_model`.
+        d_model: Size D of the queries, keys, values and the output.
+        dropout: Fraction of the attention weights set to 0 in training.
+        kernel_initializer: Initializer of the four kernels (D, D).
 
     Raises:
         Error: `num_heads` does not divide `d_model`.
@@ -53,14 +109,12 @@ class MultiHeadAttention(keras.layers.Layer):
                 f"MultiHeadAttention: {num_heads} heads do not divide a width of {d_model}; "
                 "choose num_heads among the divisors of d_model"
             )
-        self.num_heads = num_heads
-        self.d_model = d_model
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.num_heads, self.d_model, self.dropout = num_heads, d_model, dropout
+        self.kernel_initializer = initializers.get(kernel_initializer)
 
         def dense(name):
             # Cloned: one initializer object would give all four kernels the same values.
-            return keras.layers.Dense(
+            return layers.Dense(
                 d_model,
                 kernel_initializer=self.kernel_initializer.clone(),
                 name=name,
@@ -74,47 +128,54 @@ class MultiHeadAttention(keras.layers.Layer):
     def build(self, input_shape: Any = None) -> None:
         for layer in (self.query, self.key, self.value, self.output_projection):
             layer.build((None, None, self.d_model))
-        self.built = True
 
     def call(
         self,
         query: Tensor,
         value: Tensor | None = None,
         attention_mask: Tensor | None = None,
+        key_mask: Tensor | None = None,
         training: bool | None = None,
         return_attention_weights: bool = False,
-        key_mask: Tensor | None = None,
     ) -> Tensor | tuple[Tensor, Tensor]:
         """Attends from each query to the visible values.
 
+        A query without a visible value gets a finite result, the mean of all values.
+
         Args:
-            query: float tensor (B, Tq, D).
-            value: float tensor (B, Tk, D), projected to keys and values; `query` by default.
-            attention_mask: bool tensor that broadcasts to (B, H, Tq, Tk), True is visible; all by default. A query
-                without a visible position gets a finite result (the mean of all values).
-            return_attention_weights: also return the attention weights, after dropout.
-            key_mask: bool tensor (B, Tk), such as a `padding_mask`: which values every query of a row may see. (A
-                two-dimensional `attention_mask` is (Tq, Tk), the same for all rows.)
+            query: Float tensor (B, Tq, D).
+            value: Float tensor (B, Tk, D), projected to keys and values; `query` by default.
+            attention_mask: Bool tensor (B, Tq, Tk) or (B, H, Tq, Tk), True where a query may see a
+                value; axes of size 1 are broadcast. Such as `look_ahead_mask(T)`.
+            key_mask: Bool tensor (B, Tk), True at the values that all queries of a row may see.
+                Such as `padding_mask(ids)`.
+            training: Whether dropout is applied.
+            return_attention_weights: Whether the attention weights, after dropout, are returned
+                too.
 
         Returns:
-            float tensor (B, Tq, D), or a tuple of it and the attention weights (B, H, Tq, Tk).
+            Float tensor (B, Tq, D), or a tuple of it and the attention weights (B, H, Tq, Tk).
+
+        Raises:
+            Error: A mask has another rank, such as a padding mask given as `attention_mask`.
         """
-        if key_mask is not None:
-            key_mask = ops.cast(key_mask, "bool")[:, None, None, :]
-            attention_mask = (
-                key_mask if attention_mask is None else ops.logical_and(attention_mask, key_mask)
-            )
-        keys, values = self.keys_and_values(query if value is None else value)
+        if value is None:
+            value = query
+        keys, values = self.keys_and_values(value)  # (B, H, Tk, D/H) each
+
         context, weights = self._attend(
             self._heads(self._scaled_query(query)),
             ops.swapaxes(keys, 2, 3),
             values,
-            attention_mask,
+            combine_masks(attention_mask, key_mask),
             training,
         )
-        context = ops.swapaxes(context, 1, 2)  # (B, Tq, H, D/H)
+
+        context = ops.swapaxes(context, 1, 2)  # (B, H, Tq, D/H) -> (B, Tq, H, D/H)
         output = self.output_projection(ops.reshape(context, ops.shape(query)))
-        return (output, weights) if return_attention_weights else output
+        if return_attention_weights:
+            return (output, weights)
+        return output
 
     def keys_and_values(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Projects the values to attend to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""
@@ -126,13 +187,13 @@ class MultiHeadAttention(keras.layers.Layer):
         """Writes the keys and the values of one position into the caches of `DecoderLayer.start`.
 
         Args:
-            x: float tensor (B * K, D), the vectors of that position, with the hypotheses of a source next to each
-                other.
-            position: int scalar, below L.
-            keys, values: caches (B, H, L, K, D/H).
+            x: Float tensor (B * K, D), the vectors of that position, with the hypotheses of a
+                source next to each other.
+            position: Int scalar, below L.
+            keys, values: Caches (B, H, L, K, D/H).
 
         Returns:
-            both caches with that position set.
+            Both caches with that position set.
         """
         num_beams = keys.shape[3]
         return (
@@ -143,18 +204,19 @@ class MultiHeadAttention(keras.layers.Layer):
     def step(
         self, x: Tensor, num_beams: int, keys: Tensor, values: Tensor, attention_mask: Tensor
     ) -> Tensor:
-        """Attends from one position of each hypothesis to cached keys and values; equals `call` at that position.
+        """Attends from one position of each hypothesis to cached keys; equals `call` there.
 
         Args:
-            x: float tensor (B * K, D), the vectors of that position, with the hypotheses of a source next to each
-                other.
+            x: Float tensor (B * K, D), the vectors of that position, with the hypotheses of a
+                source next to each other.
             num_beams: K, hypotheses per source, an int.
-            keys: float tensor (B, H, D/H, Tk), transposed; the K hypotheses of a source share keys and values.
-            values: float tensor (B, H, Tk, D/H).
-            attention_mask: bool tensor that broadcasts to (B, H, K, Tk), True is visible.
+            keys: Float tensor (B, H, D/H, Tk), transposed; the K hypotheses of a source share keys
+                and values.
+            values: Float tensor (B, H, Tk, D/H).
+            attention_mask: Bool tensor that broadcasts to (B, H, K, Tk), True is visible.
 
         Returns:
-            float tensor (B * K, D).
+            Float tensor (B * K, D).
         """
         query = self._by_head(self._scaled_query(x), num_beams)
         context, _ = self._attend(query, keys, values, attention_mask, training=False)
@@ -171,19 +233,24 @@ class MultiHeadAttention(keras.layers.Layer):
         return self.query(query) * (self.d_model // self.num_heads) ** -0.5
 
     def _attend(self, query, keys, values, attention_mask, training):
-        """Queries (B, H, Tq, D/H), keys (B, H, D/H, Tk), values (B, H, Tk, D/H) -> contexts, weights (B, H, Tq, Tk)."""
+        """Computes softmax(Q K^T) V, the queries being scaled already.
+
+        Queries (B, H, Tq, D/H), keys (B, H, D/H, Tk), values (B, H, Tk, D/H) -> contexts
+        (B, H, Tq, D/H) and weights (B, H, Tq, Tk).
+        """
         scores = ops.cast(ops.matmul(query, keys), "float32")
         if attention_mask is not None:
             scores = scores + additive_mask(attention_mask)
-        weights = self.drop(ops.cast(ops.softmax(scores), self.compute_dtype), training=training)
+
+        weights = ops.cast(ops.softmax(scores), self.compute_dtype)
+        weights = self.drop(weights, training=training)
         return ops.matmul(weights, values), weights
 
     def _heads(self, x):
         """(B, T, D) -> (B, H, T, D/H)."""
         batch, length, _ = ops.shape(x)
-        return ops.swapaxes(
-            ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads)), 1, 2
-        )
+        x = ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads))
+        return ops.swapaxes(x, 1, 2)
 
     def get_config(self) -> dict:
         return {
@@ -191,5 +258,5 @@ class MultiHeadAttention(keras.layers.Layer):
             "num_heads": self.num_heads,
             "d_model": self.d_model,
             "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "kernel_initializer": initializers.serialize(self.kernel_initializer),
         }

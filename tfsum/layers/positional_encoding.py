@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import keras
 import numpy as np
-from keras import ops
+from keras import layers, ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
@@ -14,16 +13,16 @@ from tfsum.tensor import Tensor
 def positional_encoding(length: Tensor, d_model: int) -> Tensor:
     """Encodes the positions 0..length-1 as interleaved sines and cosines.
 
-    Column i of position p is sin(p / 10000^(2(i//2)/D)) where i is even and the cosine of the same angle
-    where i is odd. Angles and values are float32 whatever the dtype policy: in bfloat16 the angle at
-    position 5000 would be off by whole turns.
+    Column i of position p is sin(p / 10000^(2(i//2)/D)) where i is even and the cosine of the same
+    angle where i is odd. Angles and values are float32 whatever the dtype policy: in bfloat16 the
+    angle at position 5000 would be off by whole turns.
 
     Args:
-        length: number of positions T, a Python int or an int scalar tensor.
-        d_model: number of columns D.
+        length: Number of positions T, a Python int or an int scalar tensor.
+        d_model: Number of columns D.
 
     Returns:
-        float32 tensor (T, D).
+        Float32 tensor (T, D).
 
     Raises:
         Error: `d_model` is not a positive number.
@@ -44,11 +43,11 @@ def encode_positions(positions: Tensor, d_model: int) -> Tensor:
     """Encodes the given positions, see `positional_encoding`.
 
     Args:
-        positions: int tensor of any shape (...).
-        d_model: number of columns D.
+        positions: Int tensor of any shape (...).
+        d_model: Number of columns D.
 
     Returns:
-        float32 tensor (..., D).
+        Float32 tensor (..., D).
 
     Example:
         >>> import numpy as np
@@ -65,14 +64,14 @@ def encode_positions(positions: Tensor, d_model: int) -> Tensor:
     return flat[..., :d_model]
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class PositionalEncoding(keras.layers.Layer):
+@saving.register_keras_serializable("tfsum")
+class PositionalEncoding(layers.Layer):
     """Adds sinusoidal positions to vectors: (B, T, D) -> (B, T, D).
 
     Args:
-        scale: multiply the vectors by sqrt(D) first, as the Transformer does with its embeddings
+        scale: Multiply the vectors by sqrt(D) first, as the Transformer does with its embeddings
             (section 3.4); BertSum's inter-sentence encoder does not.
-        dropout: fraction of the sums set to 0 in training (section 5.4).
+        dropout: Fraction of the sums set to 0 in training (section 5.4).
 
     Example:
         >>> from keras import ops
@@ -83,8 +82,7 @@ class PositionalEncoding(keras.layers.Layer):
 
     def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs: Any):
         super().__init__(**kwargs)
-        self.scale = scale
-        self.dropout = dropout
+        self.scale, self.dropout = scale, dropout
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.built = True  # there are no weights
 
@@ -94,12 +92,12 @@ class PositionalEncoding(keras.layers.Layer):
         """Adds the positions.
 
         Args:
-            x: float tensor (B, T, D).
-            first_position: int tensor (B,), the position of each row's first vector, or (1,) if it is the same for
-                all; 0 by default.
+            x: Float tensor (B, T, D).
+            first_position: Int tensor (B,), the position of each row's first vector, or (1,) if it
+                is the same for all; 0 by default.
 
         Returns:
-            float tensor (B, T, D) of the compute dtype.
+            Float tensor (B, T, D) of the compute dtype.
         """
         d_model = x.shape[-1]
         positions = ops.expand_dims(ops.arange(ops.shape(x)[1], dtype="int32"), 0)  # (1, T)
@@ -108,7 +106,8 @@ class PositionalEncoding(keras.layers.Layer):
         if self.scale:
             x = x * ops.cast(d_model**0.5, x.dtype)
         encoded = encode_positions(positions, d_model)
-        # The sum is computed in float32: 8 bits of bfloat16 cannot distinguish position 100 from 101.
+        # The sum is computed in float32: 8 bits of bfloat16 cannot distinguish position 100 from
+        # 101.
         total = ops.cast(ops.cast(x, "float32") + encoded, self.compute_dtype)
         return self.drop(total, training=training)
 

@@ -3,8 +3,7 @@
 import math
 from typing import Any
 
-import keras
-from keras import ops
+from keras import initializers, layers, ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
@@ -18,7 +17,8 @@ def gelu_erf(x: Tensor) -> Tensor:
         >>> round(float(gelu_erf(1.0)), 4)
         0.8413
     """
-    # Not ops.gelu: TensorFlow computes it with erfc, which is slower on CPUs, in particular with its gradient.
+    # Not ops.gelu: TensorFlow computes it with erfc, which is slower on CPUs, in particular with
+    # its gradient.
     return 0.5 * x * (1.0 + ops.erf(x / math.sqrt(2.0)))
 
 
@@ -35,21 +35,21 @@ def gelu_tanh(x: Tensor) -> Tensor:
 ACTIVATIONS = {"gelu": gelu_erf, "gelu_tanh": gelu_tanh, "relu": ops.relu}
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class PositionwiseFeedForward(keras.layers.Layer):
+@saving.register_keras_serializable("tfsum")
+class PositionwiseFeedForward(layers.Layer):
     """Two dense layers applied at each position: (B, T, D) -> (B, T, D).
 
     Positions are independent, so that padding needs no mask.
 
     Args:
-        d_model: size D of input and output.
-        feed_forward_width: size F of the intermediate layer.
+        d_model: Size D of input and output.
+        feed_forward_width: Size F of the intermediate layer.
         activation: "relu" (the paper's), "gelu" (erf) or "gelu_tanh".
-        dropout: fraction of the F activations set to 0 in training.
-        kernel_initializer: initializer of both kernels.
+        dropout: Fraction of the F activations set to 0 in training.
+        kernel_initializer: Initializer of both kernels.
 
     Raises:
-        Error: an unknown activation.
+        Error: An unknown activation.
 
     Example:
         >>> from keras import ops
@@ -72,30 +72,30 @@ class PositionwiseFeedForward(keras.layers.Layer):
         super().__init__(**kwargs)
         if activation not in ACTIVATIONS:
             raise Error(
-                f"PositionwiseFeedForward: activation {activation!r}; known are {', '.join(ACTIVATIONS)}"
+                f"PositionwiseFeedForward: activation {activation!r}; known are"
+                f" {', '.join(ACTIVATIONS)}"
             )
-        self.d_model = d_model
-        self.feed_forward_width = feed_forward_width
-        self.activation = activation
-        self.dropout = dropout
-        self.kernel_initializer = keras.initializers.get(kernel_initializer)
-        initializer, policy = self.kernel_initializer, self.dtype_policy
-        self.inner = keras.layers.Dense(
+        self.d_model, self.feed_forward_width = d_model, feed_forward_width
+        self.activation, self.dropout = activation, dropout
+        self.kernel_initializer = initializers.get(kernel_initializer)
+        self.inner = layers.Dense(
             feed_forward_width,
             ACTIVATIONS[activation],
-            kernel_initializer=initializer.clone(),
+            kernel_initializer=self.kernel_initializer.clone(),
             name="inner",
-            dtype=policy,
+            dtype=self.dtype_policy,
         )
-        self.outer = keras.layers.Dense(
-            d_model, kernel_initializer=initializer.clone(), name="outer", dtype=policy
+        self.outer = layers.Dense(
+            d_model,
+            kernel_initializer=self.kernel_initializer.clone(),
+            name="outer",
+            dtype=self.dtype_policy,
         )
-        self.drop = Dropout(dropout, name="dropout", dtype=policy)
+        self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
 
     def build(self, input_shape: Any = None) -> None:
         self.inner.build((None, None, self.d_model))
         self.outer.build((None, None, self.feed_forward_width))
-        self.built = True
 
     def call(self, x: Tensor, training: bool | None = None) -> Tensor:
         """(B, T, D) -> (B, T, D)."""
@@ -108,5 +108,5 @@ class PositionwiseFeedForward(keras.layers.Layer):
             "feed_forward_width": self.feed_forward_width,
             "activation": self.activation,
             "dropout": self.dropout,
-            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+            "kernel_initializer": initializers.serialize(self.kernel_initializer),
         }

@@ -6,7 +6,6 @@ from tfsum.models.bert_for_pretraining import BertForPretraining
 from tfsum.models.bert_sum_abs import BertSumAbs
 from tfsum.models.bert_sum_ext import BertSumExt
 from tfsum.models.transformer import Transformer
-from tfsum.moved import moved_name
 
 __all__ = [
     "Bert",
@@ -16,7 +15,3 @@ __all__ = [
     "BertSumExt",
     "Transformer",
 ]
-
-
-def __getattr__(name: str):
-    raise AttributeError(moved_name(__name__, name))

@@ -8,8 +8,7 @@ import numpy as np
 from keras import ops
 
 from tfsum.errors import Error
-from tfsum.formats import model_folder, weight_names
-from tfsum.formats.open_folder import load_bert, open_folder
+from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
 from tfsum.layers import Dropout, Encoder, padding_mask
 from tfsum.models.model import check_backend
 from tfsum.tensor import Tensor
@@ -27,26 +26,27 @@ ACTIVATIONS = {
 class Bert(keras.Model):
     """The encoder of BERT: from token ids to one vector per token.
 
-    Embedding = word + position + segment, normalized; then post-norm encoder layers. `pooled_output` is
-    tanh(dense(the vector of the first token)). The arguments have the names of Hugging Face's `config.json`.
+    Embedding = word + position + segment, normalized; then post-norm encoder layers.
+    `pooled_output` is tanh(dense(the vector of the first token)). The arguments have the names of
+    Hugging Face's `config.json`.
 
     Args:
-        vocab_size: V.
+        vocab_size: Number of word pieces V.
         hidden_size: D.
-        num_hidden_layers: number of encoder layers.
+        num_hidden_layers: Number of encoder layers.
         num_attention_heads: H.
         intermediate_size: F.
-        hidden_act: "gelu" (erf, Hugging Face's), "gelu_new" (tanh, Google's; "gelu_tanh" and "gelu_pytorch_tanh" are
-            other names of it) or "relu".
-        hidden_dropout_prob: dropout after the embedding and before each residual.
-        attention_probs_dropout_prob: dropout on the attention weights.
-        max_position_embeddings: the longest T.
-        type_vocab_size: number of segments.
-        initializer_range: standard deviation of the truncated normal that initializes every matrix.
-        layer_norm_eps: epsilon of the normalizations.
+        hidden_act: "gelu" (erf, Hugging Face's), "gelu_new" (tanh, Google's; "gelu_tanh" and
+            "gelu_pytorch_tanh" are other names of it) or "relu".
+        hidden_dropout_prob: Dropout after the embedding and before each residual.
+        attention_probs_dropout_prob: Dropout on the attention weights.
+        max_position_embeddings: Number of positions, the longest T.
+        type_vocab_size: Number of segments.
+        initializer_range: Standard deviation of the truncated normal that initializes every matrix.
+        layer_norm_eps: Epsilon of the normalizations.
 
     Raises:
-        Error: an unknown `hidden_act`, or a backend of Keras that is not supported.
+        Error: An unknown `hidden_act`, or a backend of Keras that is not supported.
 
     Example:
         >>> import numpy as np
@@ -68,8 +68,6 @@ class Bert(keras.Model):
         >>> tuple(outputs["sequence_output"].shape), tuple(outputs["pooled_output"].shape)
         ((1, 5, 8), (1, 8))
     """
-
-    built: bool  # Keras's own, whose type mypy cannot see
 
     def __init__(
         self,
@@ -143,13 +141,13 @@ class Bert(keras.Model):
     def build(self, input_shape: Any = None) -> None:
         if self.built:
             return
+
         width = self.config["hidden_size"]
         for table in (self.word_embeddings, self.position_embeddings, self.segment_embeddings):
             table.build((None, None))
         self.embedding_norm.build((None, None, width))
         self.encoder.build(None)
         self.pooler.build((None, width))
-        self.built = True
 
     def call(
         self,
@@ -161,19 +159,21 @@ class Bert(keras.Model):
         """Encodes token ids.
 
         Args:
-            token_ids: int tensor (B, T); 0 is padding. Or a dict of `token_ids` and `segment_ids`.
-            segment_ids: int tensor (B, T); zeros by default.
-            return_all: also return every layer's output and attention weights.
+            token_ids: Int tensor (B, T); 0 is padding. Or a dict of `token_ids` and `segment_ids`.
+            segment_ids: Int tensor (B, T); zeros by default.
+            return_all: Also return every layer's output and attention weights.
 
         Returns:
-            dict of `sequence_output` (B, T, D) and `pooled_output` (B, D); with `return_all` also
-            `hidden_states`, the embedding and each layer's output, and `attentions`, each layer's (B, H, T, T).
+            Dict of `sequence_output` (B, T, D) and `pooled_output` (B, D); with `return_all` also
+            `hidden_states`, the embedding and each layer's output, and `attentions`, each layer's
+            (B, H, T, T).
 
         Raises:
             Error: T is larger than `max_position_embeddings`.
         """
         if isinstance(token_ids, dict):
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
+
         sequence, hidden_states, attentions = self.encode(token_ids, segment_ids, training)
         outputs = {"sequence_output": sequence, "pooled_output": self.pooler(sequence[:, 0])}
         if return_all:
@@ -183,15 +183,69 @@ class Bert(keras.Model):
     def encode(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None
     ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
-        """The encoder without the pooler: int tensors (B, T) -> (B, T, D), the list of hidden states, of attentions."""
+        """Encodes token ids without the pooler.
+
+        Args:
+            token_ids: Int tensor (B, T); 0 is padding.
+            segment_ids: Int tensor (B, T); zeros by default.
+            training: Whether dropout is applied.
+
+        Returns:
+            Float tensor (B, T, D), and the lists `hidden_states` and `attentions` of `call`.
+        """
         x = self.embed(token_ids, segment_ids, training)
-        mask = padding_mask(token_ids)[:, None, None, :]  # (B, 1, 1, T)
-        return self.encoder(x, attention_mask=mask, training=training, return_all=True)
+        return self.encoder(x, key_mask=padding_mask(token_ids), training=training, return_all=True)
+
+    def encode_windows(
+        self,
+        token_ids: Tensor,
+        segment_ids: Tensor,
+        window_length: int,
+        training: bool | None = None,
+    ) -> Tensor:
+        """Encodes the full windows of each row, then the last partial one, each by itself.
+
+        Args:
+            token_ids, segment_ids: Int tensors (B, T); each window is padded to its length except
+                the last.
+            window_length: Tokens in a window.
+            training: Whether dropout is applied.
+
+        Returns:
+            Float tensor (B, T, D).
+
+        Example:
+            >>> import numpy as np
+            >>> bert = Bert(10, 8, 1, 2, 16, max_position_embeddings=3)
+            >>> ids = np.array([[2, 7, 3, 2, 8]])
+            >>> tuple(bert.encode_windows(ids, np.zeros_like(ids), 3).shape)
+            (1, 5, 8)
+        """
+        total = ops.shape(token_ids)[1]
+        # a Python int if T is known; then an empty part is omitted
+        whole = total // window_length * window_length
+        parts = []
+
+        # The full windows as rows of their own: (B, W * L) -> (B * W, L) -> (B, W * L, D)
+        if not (isinstance(whole, int) and whole == 0):
+            ids = ops.reshape(token_ids[:, :whole], (-1, window_length))
+            segments = ops.reshape(segment_ids[:, :whole], (-1, window_length))
+            encoded = self.encode(ids, segments, training)[0]
+            shape = (ops.shape(token_ids)[0], whole, self.config["hidden_size"])  # whole may be 0
+            parts.append(ops.reshape(encoded, shape))
+
+        # The last, partial window: (B, T - W * L) -> (B, T - W * L, D)
+        if not (isinstance(whole, int) and whole == total):
+            parts.append(self.encode(token_ids[:, whole:], segment_ids[:, whole:], training)[0])
+
+        if len(parts) == 1:
+            return parts[0]
+        return ops.concatenate(parts, axis=1)
 
     def embed(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None
     ) -> Tensor:
-        """The sum of the three embeddings, normalized: int tensors (B, T) -> (B, T, D).
+        """Computes the normalized sum of the three embeddings: int tensors (B, T) -> (B, T, D).
 
         Raises:
             Error: T is larger than `max_position_embeddings`.
@@ -200,11 +254,12 @@ class Bert(keras.Model):
         longest = self.config["max_position_embeddings"]
         if isinstance(length, int) and length > longest:
             raise Error(
-                f"Bert: {length} tokens in a row, and the model has positions for {longest}; cut the text "
-                "into windows, or load the model with max_position_embeddings=..."
+                f"Bert: {length} tokens in a row, and the model has positions for {longest}; cut"
+                " the text into windows, or load the model with max_position_embeddings=..."
             )
         if segment_ids is None:
             segment_ids = ops.zeros_like(token_ids)
+
         x = self.word_embeddings(token_ids) + self.segment_embeddings(segment_ids)
         x = self.embedding_norm(x + self.position_embeddings(ops.arange(length)))
         return self.embedding_drop(x, training=training)
@@ -214,20 +269,31 @@ class Bert(keras.Model):
         """Reads a BERT of tfsum, Hugging Face or Google.
 
         Args:
-            folder: a folder of tfsum or Hugging Face (config.json; model.safetensors, its shards or
-                pytorch_model.bin), a folder of Google's (bert_config.json, bert_model.ckpt.*) or the prefix of its
-                checkpoint, a name on Hugging Face's hub (package huggingface_hub), or "package:NAME/FOLDER" inside an
-                installed Python package. Heads are ignored.
-            **changes: arguments that differ from the folder's config: dropout rates, or
-                `max_position_embeddings`, whose further rows repeat the last one (nlpyang/PreSumm, `max_pos`).
+            folder: A folder of tfsum or Hugging Face (config.json; model.safetensors, its shards or
+                pytorch_model.bin), a folder of Google's (bert_config.json, bert_model.ckpt.*) or
+                the prefix of its checkpoint, a name on Hugging Face's hub (package
+                huggingface_hub), or "package:NAME/FOLDER" inside an installed Python package. Heads
+                are ignored.
+            **changes: Arguments that differ from the folder's config: dropout rates, or
+                `max_position_embeddings`, whose further rows repeat the last one (nlpyang/PreSumm,
+                `max_pos`).
 
         Returns:
-            a built `Bert` with the folder's weights.
+            A built `Bert` with the folder's weights.
 
         Raises:
-            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape.
+            CheckpointError: A file or a tensor is missing, unknown, broken or of another shape.
         """
-        return load_bert(cls, open_folder(folder), changes)
+        return cls.from_stored(open_folder.open_folder(folder), **changes)
+
+    @classmethod
+    def from_stored(cls, stored: weight_names.StoredModel, **changes: Any) -> "Bert":
+        """`from_pretrained` for a model that `open_folder` read."""
+        with model_folder.errors_named(stored.source):
+            bert = cls(**{**stored.config, **changes})
+            bert.build()
+        assign_weights.assign_bert(bert, stored)
+        return bert
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under Hugging Face's names."""

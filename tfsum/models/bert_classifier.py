@@ -3,41 +3,41 @@
 import os
 import pathlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-import keras
 import numpy as np
-from keras import ops
+from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import assign_weights, model_folder, weight_names
-from tfsum.formats.bert_config import config_file
-from tfsum.formats.open_folder import open_folder
-from tfsum.formats.weight_names import DENSE, StoredModel
+from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
-from tfsum.models.model import Model
+from tfsum.models.with_bert import WithBert
 from tfsum.tensor import Tensor
 
 # Models of transformers whose dense layer has the same name but does not classify a text.
 OTHERS = ("BertForTokenClassification", "BertForMultipleChoice")
-HEAD = tuple((f"classifier.{file}", path, transposed) for file, path, transposed in DENSE)
+HEAD = tuple(
+    (f"classifier.{file}", path, transposed) for file, path, transposed in weight_names.DENSE
+)
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class BertClassifier(Model):
+@saving.register_keras_serializable("tfsum")
+class BertClassifier(WithBert):
     """BERT, dropout on its pooled output, and a dense layer that scores each label.
 
-    Inputs are a dict of `token_ids` (B, T) and `segment_ids` (B, T), 1 for the second of two texts; for training also
-    `labels` (B,), the indices of the true labels in `label_names`. `fit` and `evaluate` also report `accuracy`.
+    Inputs are a dict of `token_ids` (B, T) and `segment_ids` (B, T), 1 for the second of two texts;
+    for training also `labels` (B,), the indices of the true labels in `label_names`. `fit` and
+    `evaluate` also report `accuracy`.
 
     Args:
-        bert: a `Bert`, or the dict of its arguments.
-        label_names: the labels in the order of the scores, at least two.
-        classifier_dropout: dropout on the pooled output; the encoder's `hidden_dropout_prob` by default.
+        bert: A `Bert`, or the dict of its arguments.
+        label_names: Labels in the order of the scores, at least two.
+        classifier_dropout: Dropout on the pooled output; the encoder's `hidden_dropout_prob` by
+            default.
 
     Raises:
-        Error: fewer than two labels, or one of them twice.
+        Error: Fewer than two labels, or one of them twice.
 
     Example:
         >>> import numpy as np
@@ -60,6 +60,12 @@ class BertClassifier(Model):
     """
 
     input_names_of_call = ("token_ids", "segment_ids")
+    input_axes: ClassVar = {
+        "token_ids": ("batch", "tokens"),
+        "segment_ids": ("batch", "tokens"),
+        "labels": ("batch",),
+    }
+    optional_inputs = ("segment_ids",)
 
     def __init__(
         self,
@@ -69,44 +75,42 @@ class BertClassifier(Model):
         name: str = "bert_classifier",
         **kwargs: Any,
     ):
-        super().__init__(name=name, **kwargs)
+        super().__init__(bert, name=name, **kwargs)
         names = tuple(label_names)
         if len(names) < 2 or len(set(names)) < len(names):
             raise Error(
-                f"BertClassifier: label_names is {list(names)}; expected two labels or more, each once"
+                f"BertClassifier: label_names is {list(names)}; expected two labels or more, each"
+                " once"
             )
-        if isinstance(bert, dict):
-            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
-        self.bert, self.label_names, self.classifier_dropout = bert, names, classifier_dropout
-        rate = (
-            bert.config["hidden_dropout_prob"] if classifier_dropout is None else classifier_dropout
-        )
-        self.drop = Dropout(rate, name="dropout", dtype=self.dtype_policy)
-        normal = keras.initializers.TruncatedNormal(stddev=bert.config["initializer_range"])
-        self.classifier = keras.layers.Dense(
-            len(names), kernel_initializer=normal, name="classifier", dtype=self.dtype_policy
-        )
-        self.measures = [keras.metrics.Mean("accuracy")]
+        self.label_names, self.classifier_dropout = names, classifier_dropout
+        self.config = {"label_names": names, "classifier_dropout": classifier_dropout}
 
-    def build(self, input_shape: Any = None) -> None:
-        if not self.built:
-            self.bert.build()
-            self.classifier.build((None, self.bert.config["hidden_size"]))
-            self.built = True
+        config = self.bert.config
+        rate = config["hidden_dropout_prob"] if classifier_dropout is None else classifier_dropout
+        self.drop = Dropout(rate, name="dropout", dtype=self.dtype_policy)
+        self.classifier = layers.Dense(
+            len(names),
+            kernel_initializer=initializers.TruncatedNormal(stddev=config["initializer_range"]),
+            name="classifier",
+            dtype=self.dtype_policy,
+        )
+        self.measures = [metrics.Mean("accuracy")]
+
+    def build_head(self) -> None:
+        self.classifier.build((None, self.bert.config["hidden_size"]))
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Scores the labels.
 
         Args:
-            inputs: dict of `token_ids` (B, T) and optionally `segment_ids` (B, T).
+            inputs: Dict of `token_ids` (B, T) and optionally `segment_ids` (B, T).
 
         Returns:
-            float32 logits (B, C) of the C labels.
+            Float32 logits (B, C) of the C labels.
         """
-        pooled = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)[
-            "pooled_output"
-        ]
-        return ops.cast(self.classifier(self.drop(pooled, training=training)), "float32")
+        outputs = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)
+        pooled = self.drop(outputs["pooled_output"], training=training)  # (B, D)
+        return ops.cast(self.classifier(pooled), "float32")
 
     def predict_outputs(self, inputs: dict[str, Tensor]) -> Tensor:
         """Probabilities of the labels, float32 (B, C): what `predict` returns."""
@@ -114,12 +118,13 @@ class BertClassifier(Model):
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, None]:
         """The labels (B,) and the probabilities (B, C)."""
-        return (x["labels"] if y is None else y), self.predict_outputs(x), None
+        return self.labels_of(x, y), self.predict_outputs(x), None
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Cross-entropy summed over the texts."""
-        labels = ops.cast(x["labels"] if y is None else y, "int32")
+        labels = ops.cast(self.labels_of(x, y), "int32")
         logits = self(x, training=training)
+
         right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
         self.measures[0].update_state(ops.cast(right, "float32"))
         return ops.sum(ops.sparse_categorical_crossentropy(labels, logits, from_logits=True))
@@ -136,29 +141,35 @@ class BertClassifier(Model):
         classifier_dropout: float | None = None,
         **changes: Any,
     ) -> "BertClassifier":
-        """Reads a classifier of tfsum, of Hugging Face (`BertForSequenceClassification`) or of Google.
+        """Reads a classifier of tfsum, of Hugging Face (`BertForSequenceClassification`) or of
+        Google.
 
         Args:
-            folder: see `Bert.from_pretrained`; the file must have the dense layer too. For an encoder alone:
-                `BertClassifier(Bert.from_pretrained(folder), label_names)`.
-            label_names: other names for the labels, in their order. By default those of the folder's config.json;
-                where it has none (Google's never has) LABEL_0, LABEL_1 and so on, as transformers calls them.
-            classifier_dropout: see the class; the folder's by default.
-            **changes: arguments of `Bert` that differ from the folder's config.
+            folder: Folder, file or name, as in `Bert.from_pretrained`; it must have the dense layer
+                too. For an encoder alone: `BertClassifier(Bert.from_pretrained(folder),
+                label_names)`.
+            label_names: Other names for the labels, in their order. By default those of the
+                folder's config.json; where it has none (Google's never has) LABEL_0, LABEL_1 and so
+                on, as transformers calls them.
+            classifier_dropout: Dropout on the pooled output; the folder's by default.
+            **changes: Arguments of `Bert` that differ from the folder's config.
 
         Returns:
-            a built `BertClassifier`.
+            A built `BertClassifier`.
 
         Raises:
-            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape; not as many names as
-                rows of the dense layer; or a layer that scores tokens, several labels at once or a number.
+            CheckpointError: A file or a tensor is missing, unknown, broken or of another shape; not
+                as many names as rows of the dense layer; or a layer that scores tokens, several
+                labels at once or a number.
         """
-        return cls.from_stored(open_folder(folder), label_names, classifier_dropout, **changes)
+        return cls.from_stored(
+            open_folder.open_folder(folder), label_names, classifier_dropout, **changes
+        )
 
     @classmethod
     def from_stored(
         cls,
-        stored: StoredModel,
+        stored: weight_names.StoredModel,
         label_names: Sequence[str] | None = None,
         classifier_dropout: float | None = None,
         **changes: Any,
@@ -205,15 +216,15 @@ class BertClassifier(Model):
 
     def head_config(self) -> dict:
         """The fields of config.json for the head, named as Hugging Face names them."""
-        names = dict(enumerate(self.label_names))
         return {
             "classifier_dropout": self.classifier_dropout,
-            "id2label": {str(i): name for i, name in names.items()},
-            "label2id": {name: i for i, name in names.items()},
+            "id2label": {str(i): name for i, name in enumerate(self.label_names)},
+            "label2id": {name: i for i, name in enumerate(self.label_names)},
         }
 
     def folder_config(self) -> dict:
-        """Returns the content of config.json; transformers' `BertForSequenceClassification` reads the folder too."""
+        """Returns the content of config.json; transformers' `BertForSequenceClassification` reads
+        the folder too."""
         return {
             "model_type": "bert",
             "architectures": ["BertForSequenceClassification"],
@@ -221,31 +232,27 @@ class BertClassifier(Model):
             **self.head_config(),
         }
 
-    def get_config(self) -> dict:
-        return {
-            **super().get_config(),
-            "name": self.name,
-            "bert": self.bert.config,
-            "label_names": self.label_names,
-            "classifier_dropout": self.classifier_dropout,
-        }
 
-
-def other_head(stored: StoredModel) -> str | None:
+def other_head(stored: weight_names.StoredModel) -> str | None:
     """Describes the dense layer of a file if it is not that of a `BertClassifier`; None if it is.
 
     Example:
         >>> import pathlib, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     _ = pathlib.Path(folder, "config.json").write_text('{"problem_type": "regression"}')
-        ...     other_head(StoredModel(folder, {}, {"bert.pooler.dense.bias": np.zeros(8)}))
+        ...     other_head(
+        ...         weight_names.StoredModel(folder, {}, {"bert.pooler.dense.bias": np.zeros(8)})
+        ...     )
         "its classifier.weight is trained for problem_type 'regression'"
     """
     config = model_folder.read_json(_config_file(stored))
     name, _ = stored.name(HEAD[0][0], True)
     kind = next((kind for kind in OTHERS if kind in str(config.get("architectures"))), None)
     if kind or not any("pooler" in tensor for tensor in stored.tensors):
-        return f"its {name} is {f'of a {kind}' if kind else 'applied to each token (the file has no pooler)'}"
+        return (
+            f"its {name} is"
+            f" {f'of a {kind}' if kind else 'applied to each token (the file has no pooler)'}"
+        )
     if (problem := config.get("problem_type")) not in (None, "single_label_classification"):
         return f"its {name} is trained for problem_type {problem!r}"
     if name in stored.tensors and stored.tensors[name].shape[:1] == (1,):
@@ -253,12 +260,14 @@ def other_head(stored: StoredModel) -> str | None:
     return None
 
 
-def _config_file(stored: StoredModel) -> pathlib.Path:
+def _config_file(stored: weight_names.StoredModel) -> pathlib.Path:
     source = pathlib.Path(stored.source)  # that of a Google folder is a prefix in it
-    return config_file(source) if source.is_dir() else source.parent / "bert_config.json"
+    if source.is_dir():
+        return model_folder.config_file(source)
+    return source.parent / "bert_config.json"
 
 
-def _label_names(stored: StoredModel, rows: int) -> tuple[list[str], float | None]:
+def _label_names(stored: weight_names.StoredModel, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout in the configuration of a folder; both are optional there."""
     path = _config_file(stored)
     config = model_folder.read_json(path)

@@ -1,21 +1,17 @@
 """BERT with the two heads it is pretrained with (Devlin et al. 2019, section 3.1)."""
 
-import itertools
 import os
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
-import keras
 import numpy as np
-from keras import ops
+from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import assign_weights, model_folder, weight_names
-from tfsum.formats.open_folder import open_folder
-from tfsum.formats.weight_names import DENSE, NORM, TIED, StoredModel
+from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
-from tfsum.models.model import Model
+from tfsum.models.with_bert import WithBert
 from tfsum.tensor import Tensor
 
 
@@ -36,28 +32,29 @@ PRESETS = {
     "base": _size(12, 768),
     "large": _size(24, 1024),
 }
-"""Arguments of `Bert` by size: base and large of the paper, the smaller ones of Turc et al. 2019 ("Well-Read
-Students Learn Better"). `BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
+"""Arguments of `Bert` by size: base and large of the paper, the smaller ones of Turc et al. 2019
+("Well-Read Students Learn Better"), as in
+`BertForPretraining({**PRESETS["small"], "vocab_size": 8000})`."""
 
 # Each head: the parts of a table of names (see weight_names), paths below the head's own layer.
 MASKED_LM = (
-    ("cls.predictions.transform.dense", "transform", DENSE),
-    ("cls.predictions.transform.LayerNorm", "norm", NORM),
+    ("cls.predictions.transform.dense", "transform", weight_names.DENSE),
+    ("cls.predictions.transform.LayerNorm", "norm", weight_names.NORM),
     ("cls.predictions", "", (("bias", "bias", False),)),
 )
-NEXT_SENTENCE = (("cls.seq_relationship", "", DENSE),)
+NEXT_SENTENCE = (("cls.seq_relationship", "", weight_names.DENSE),)
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class MaskedLanguageModel(keras.layers.Layer):
-    """The head that predicts masked tokens: dense, activation, normalization, then the transposed word embedding.
+@saving.register_keras_serializable("tfsum")
+class MaskedLanguageModel(layers.Layer):
+    """Predicts masked tokens: dense, activation, normalization, the transposed word embedding.
 
     Args:
         width: D.
-        vocab_size: V.
-        activation: of the dense layer, a name of `PositionwiseFeedForward`'s.
-        epsilon: of the normalization.
-        initializer_range: standard deviation of the truncated normal that initializes the kernel.
+        vocab_size: Number of word pieces V.
+        activation: Activation of the dense layer, as in `PositionwiseFeedForward`.
+        epsilon: Epsilon of the normalization.
+        initializer_range: Standard deviation of the truncated normal that initializes the kernel.
 
     Example:
         >>> from keras import ops
@@ -83,17 +80,14 @@ class MaskedLanguageModel(keras.layers.Layer):
             "epsilon": epsilon,
             "initializer_range": initializer_range,
         }
-        normal = keras.initializers.TruncatedNormal(stddev=initializer_range)
-        self.transform = keras.layers.Dense(
+        self.transform = layers.Dense(
             width,
             FUNCTIONS[activation],
-            kernel_initializer=normal,
+            kernel_initializer=initializers.TruncatedNormal(stddev=initializer_range),
             name="transform",
             dtype=self.dtype_policy,
         )
-        self.norm = keras.layers.LayerNormalization(
-            epsilon=epsilon, name="norm", dtype=self.dtype_policy
-        )
+        self.norm = layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
 
     def build(self, input_shape: Any = None) -> None:
         self.transform.build((None, None, self._config["width"]))
@@ -101,17 +95,16 @@ class MaskedLanguageModel(keras.layers.Layer):
         self.bias = self.add_weight(
             shape=(self._config["vocab_size"],), initializer="zeros", name="bias"
         )
-        self.built = True
 
     def call(self, vectors: Tensor, table: Tensor) -> Tensor:
         """Scores every piece of the vocabulary at each position.
 
         Args:
-            vectors: float tensor (B, P, D).
-            table: the word embedding (V, D).
+            vectors: Float tensor (B, P, D).
+            table: Word embedding (V, D).
 
         Returns:
-            float32 logits (B, P, V).
+            Float32 logits (B, P, V).
         """
         x = self.norm(self.transform(vectors))
         scores = ops.matmul(x, ops.transpose(ops.cast(table, x.dtype)))
@@ -121,22 +114,23 @@ class MaskedLanguageModel(keras.layers.Layer):
         return {**super().get_config(), **self._config}
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class BertForPretraining(Model):
+@saving.register_keras_serializable("tfsum")
+class BertForPretraining(WithBert):
     """BERT, the masked-language-model head tied to its word embedding, and the next-sentence head.
 
-    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `masked_lm_positions` (B, P), the positions to
-    predict; all positions by default. For the loss also `masked_lm_ids` (B, P), the true pieces,
-    `masked_lm_weights` (B, P), 0 where a row has fewer than P masks, and, for the next-sentence task,
-    `next_sentence_labels` (B,): 0 is next, 1 is from elsewhere, -1 is no pair.
+    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `masked_lm_positions` (B, P),
+    the positions to predict; all positions by default. For the loss also `masked_lm_ids` (B, P),
+    the true pieces, `masked_lm_weights` (B, P), 0 where a row has fewer than P masks, and, for the
+    next-sentence task, `next_sentence_labels` (B,): 0 is next, 1 is from elsewhere, -1 is no pair.
 
     The loss is the mean over the masks plus the mean over the pairs, each of the global batch
-    (google-research/bert, run_pretraining.py); the second is multiplied by `next_sentence_weight`, the original's 1
-    unless it is set before `fit`. `fit` and `evaluate` also report both terms, `masked_lm_loss` and
-    `next_sentence_loss`, and `masked_lm_accuracy` and `next_sentence_accuracy`.
+    (google-research/bert, run_pretraining.py); the second is multiplied by `next_sentence_weight`,
+    the original's 1 unless it is set before `fit`. `fit` and `evaluate` also report both terms,
+    `masked_lm_loss` and `next_sentence_loss`, and `masked_lm_accuracy` and
+    `next_sentence_accuracy`.
 
     Args:
-        bert: a `Bert`, or the dict of its arguments.
+        bert: A `Bert`, or the dict of its arguments.
 
     Example:
         >>> import numpy as np
@@ -160,13 +154,19 @@ class BertForPretraining(Model):
     next_sentence_weight = 1.0
 
     input_names_of_call = ("token_ids", "segment_ids", "masked_lm_positions")
+    input_axes: ClassVar = {
+        "token_ids": ("batch", "tokens"),
+        "segment_ids": ("batch", "tokens"),
+        "masked_lm_positions": ("batch", "masks"),
+        "masked_lm_ids": ("batch", "masks"),
+        "masked_lm_weights": ("batch", "masks"),
+    }
+    optional_inputs = ("segment_ids", "masked_lm_positions")
+    label_name = None
 
     def __init__(self, bert: Bert | dict, name: str = "bert_for_pretraining", **kwargs: Any):
-        super().__init__(name=name, **kwargs)
-        if isinstance(bert, dict):
-            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
-        self.bert = bert
-        config = bert.config
+        super().__init__(bert, name=name, **kwargs)
+        config = self.bert.config
         self.masked_lm = MaskedLanguageModel(
             config["hidden_size"],
             config["vocab_size"],
@@ -176,39 +176,39 @@ class BertForPretraining(Model):
             name="masked_lm",
             dtype=self.dtype_policy,
         )
-        normal = keras.initializers.TruncatedNormal(stddev=config["initializer_range"])
-        self.next_sentence = keras.layers.Dense(
-            2, kernel_initializer=normal, name="next_sentence", dtype=self.dtype_policy
+        self.next_sentence = layers.Dense(
+            2,
+            kernel_initializer=initializers.TruncatedNormal(stddev=config["initializer_range"]),
+            name="next_sentence",
+            dtype=self.dtype_policy,
         )
-        self.loss_terms = [
-            keras.metrics.Mean(name) for name in ("masked_lm_loss", "next_sentence_loss")
-        ]
+        self.loss_terms = [metrics.Mean(name) for name in ("masked_lm_loss", "next_sentence_loss")]
         self.measures = [
-            keras.metrics.Mean(name) for name in ("masked_lm_accuracy", "next_sentence_accuracy")
+            metrics.Mean(name) for name in ("masked_lm_accuracy", "next_sentence_accuracy")
         ]
 
-    def build(self, input_shape: Any = None) -> None:
-        if not self.built:
-            self.bert.build()
-            self.masked_lm.build(None)
-            self.next_sentence.build((None, self.bert.config["hidden_size"]))
-            self.built = True
+    def build_head(self) -> None:
+        self.masked_lm.build(None)
+        self.next_sentence.build((None, self.bert.config["hidden_size"]))
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> dict[str, Tensor]:
         """Encodes the tokens and applies both heads.
 
         Args:
-            inputs: dict of `token_ids` (B, T) and optionally `segment_ids` (B, T) and `masked_lm_positions` (B, P).
+            inputs: Dict of `token_ids` (B, T) and optionally `segment_ids` (B, T) and
+                `masked_lm_positions` (B, P).
 
         Returns:
-            dict of `masked_lm_logits`, float32 (B, P, V), of the given positions or of all T,
-            `next_sentence_logits`, float32 (B, 2), `sequence_output` (B, T, D) and `pooled_output` (B, D).
+            Dict of `masked_lm_logits`, float32 (B, P, V), of the given positions or of all T,
+            `next_sentence_logits`, float32 (B, 2), `sequence_output` (B, T, D) and `pooled_output`
+            (B, D).
         """
         outputs = self.bert(inputs["token_ids"], inputs.get("segment_ids"), training=training)
         vectors = outputs["sequence_output"]
         if inputs.get("masked_lm_positions") is not None:
             places = ops.cast(inputs["masked_lm_positions"], "int32")[..., None]
-            vectors = ops.take_along_axis(vectors, places, axis=1)
+            vectors = ops.take_along_axis(vectors, places, axis=1)  # (B, P, D)
+
         return {
             **outputs,
             "masked_lm_logits": self.masked_lm(vectors, self.bert.word_embeddings.embeddings),
@@ -227,10 +227,11 @@ class BertForPretraining(Model):
         sums = []
         for (name, labels, weights), accuracy in zip(targets, self.measures, strict=True):
             labels, logits = ops.cast(labels, "int32"), outputs[name]
+
             right = ops.equal(ops.cast(ops.argmax(logits, axis=-1), "int32"), labels)
-            accuracy.update_state(
-                ops.reshape(right, (-1,)), sample_weight=ops.reshape(weights, (-1,))
-            )
+            right, flat_weights = ops.reshape(right, (-1,)), ops.reshape(weights, (-1,))
+            accuracy.update_state(right, sample_weight=flat_weights)
+
             loss = ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
             sums.append(ops.sum(loss * weights))
         return ops.stack(sums)
@@ -242,7 +243,8 @@ class BertForPretraining(Model):
         )
 
     def loss_scale(self, weight: Tensor) -> Tensor:
-        """The inverse of each weight; the original adds 1e-5 to that of the masks (`get_masked_lm_output`)."""
+        """The inverse of each weight; the original adds 1e-5 to that of the masks
+        (`get_masked_lm_output`)."""
         scale = super().loss_scale(weight + ops.convert_to_tensor([1e-5, 0.0], "float32"))
         return scale * ops.convert_to_tensor([1.0, self.next_sentence_weight], "float32")
 
@@ -261,21 +263,21 @@ class BertForPretraining(Model):
         A head that is missing in the file keeps its initial weights, with a warning.
 
         Args:
-            folder: see `Bert.from_pretrained`.
-            **changes: arguments of `Bert` that differ from the folder's config.
+            folder: Folder, file or name, as in `Bert.from_pretrained`.
+            **changes: Arguments of `Bert` that differ from the folder's config.
 
         Returns:
-            a built `BertForPretraining`.
+            A built `BertForPretraining`.
 
         Raises:
-            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape, or the output matrix
-                of the masked-language-model head is not the word embedding.
+            CheckpointError: A file or a tensor is missing, unknown, broken or of another shape, or
+                the output matrix of the masked-language-model head is not the word embedding.
         """
-        return cls.from_stored(open_folder(folder), **changes)
+        return cls.from_stored(open_folder.open_folder(folder), **changes)
 
     @classmethod
     def from_stored(
-        cls, stored: StoredModel, warn: bool = True, **changes: Any
+        cls, stored: weight_names.StoredModel, warn: bool = True, **changes: Any
     ) -> "BertForPretraining":
         """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
         with model_folder.errors_named(stored.source):
@@ -292,7 +294,8 @@ class BertForPretraining(Model):
                 names += rows
             elif warn:
                 warnings.warn(
-                    f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at random",
+                    f"{stored.source}: has no {head} head ({rows[0][0]}); it is initialized at"
+                    " random",
                     stacklevel=3,
                 )
         assign_weights.assign(model.head_variables(), names, tensors, stored.source)
@@ -300,46 +303,39 @@ class BertForPretraining(Model):
 
     def head_names(self) -> dict[str, list[tuple[str, str, bool]]]:
         """By head: (Hugging Face's name, path of the variable, transposed) of its weights."""
-        heads = {"masked_lm": MASKED_LM, "next_sentence": NEXT_SENTENCE}
         return {
             head: [
                 (f"{file}.{a}", "/".join(filter(None, (head, path, b))), t)
                 for file, path, kinds in parts
                 for a, b, t in kinds
             ]
-            for head, parts in heads.items()
+            for head, parts in (("masked_lm", MASKED_LM), ("next_sentence", NEXT_SENTENCE))
         }
 
     def head_variables(self) -> dict:
-        """The heads' variables by path."""
-        return {
-            f"{part.name}/{path}": variable
-            for part in (self.masked_lm, self.next_sentence)
-            for path, variable in weight_names.variables_by_path(part).items()
-        }
+        """Returns the heads' variables by path."""
+        return weight_names.layer_variables(self.masked_lm, self.next_sentence)
 
     def tensors(self) -> dict[str, np.ndarray]:
         """Returns the weights under Hugging Face's names."""
-        names = list(itertools.chain(*self.head_names().values()))
+        names = [row for rows in self.head_names().values() for row in rows]
         return weight_names.bert_tensors(self.bert, "bert.") | weight_names.named_tensors(
             self.head_variables(), names
         )
 
     def folder_config(self) -> dict:
-        """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel` read the folder."""
+        """Returns the content of config.json; transformers' `BertForPreTraining` and `BertModel`
+        read the folder."""
         return {"model_type": "bert", "architectures": ["BertForPreTraining"], **self.bert.config}
 
-    def get_config(self) -> dict:
-        return {**super().get_config(), "name": self.name, "bert": self.bert.config}
 
-
-def _untied(tensors: dict, stored: StoredModel) -> dict:
+def _untied(tensors: dict, stored: weight_names.StoredModel) -> dict:
     """Drops tensors that are stored twice, after checking that both copies are equal."""
-    for name, twin in TIED.items():
+    for name, twin in weight_names.TIED.items():
         copy = tensors.pop(name, None)
         if copy is not None and not np.array_equal(copy, stored.tensors.get(twin, copy)):
             raise CheckpointError(
-                f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied "
-                "to the word embedding, as BERT's is: tie the weights and save the model again"
+                f"{stored.source}: {name} is not {twin}; tfsum's masked-language-model head is tied"
+                " to the word embedding, as BERT's is: tie the weights and save the model again"
             )
     return tensors

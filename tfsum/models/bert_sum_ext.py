@@ -1,53 +1,55 @@
-"""BertSumExt: BERT that scores the sentences of a document (Liu 2019, "Fine-tune BERT for Extractive
-Summarization"; Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.1)."""
+"""BertSumExt: BERT that scores the sentences of a document.
 
-import os
-from typing import Any
+Source: Liu 2019, "Fine-tune BERT for Extractive Summarization"; Liu and Lapata 2019, "Text
+    Summarization with Pretrained Encoders", section 3.1.
+"""
 
-import keras
-import numpy as np
-from keras import ops
+import inspect
+from typing import Any, ClassVar
 
-from tfsum.errors import CheckpointError, Error
-from tfsum.formats import assign_weights, model_folder, weight_names
-from tfsum.formats.bert_config import read_bert_config
+from keras import layers, ops, saving
+
+from tfsum.errors import Error
+from tfsum.formats.weight_names import layer_variables
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
-from tfsum.models.model import Model
-from tfsum.models.sentence_heads import ClassifierHead, InterSentenceTransformer, LSTMHead
-from tfsum.models.windows import encode_windows
+from tfsum.models.sentence_heads import HEADS
+from tfsum.models.with_bert import BertSum
 from tfsum.tensor import Tensor
 
 POOLINGS = ("cls", "mean")
-HEADS = ("classifier", "transformer", "lstm")
 
 
-@keras.saving.register_keras_serializable("tfsum")
-class BertSumExt(Model):
+@saving.register_keras_serializable("tfsum")
+class BertSumExt(BertSum):
     """BERT, one vector for each sentence, and a head that scores them.
 
-    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `sentence_starts` (B, S), the position of
-    each sentence's [CLS], -1 for none; for training also `labels` (B, S). A row longer than `window_length` consists
-    of windows that are encoded independently, each `window_length` long (padded with 0) except the last;
-    `sentence_starts` are positions in the whole row, and the head sees all its sentences.
+    Inputs are a dict of `token_ids` (B, T), `segment_ids` (B, T) and `sentence_starts` (B, S), the
+    position of each sentence's [CLS], -1 for none; for training also `labels` (B, S). A row longer
+    than `window_length` consists of windows that are encoded independently, each `window_length`
+    long (padded with 0) except the last; `sentence_starts` are positions in the whole row, and the
+    head sees all its sentences.
 
     Args:
-        bert: a `Bert`, or the dict of its arguments.
-        head: "classifier", "transformer" or "lstm".
-        pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its tokens from
-            its [CLS] to its [SEP].
-        length_input: add to each sentence's vector a learned function of the logarithm of its number of tokens, which
-            is not in the vector of either pooling.
-        window_length: tokens in a window; the encoder's `max_position_embeddings` by default.
-        head_layers: layers of the transformer head.
-        head_num_heads: its attention heads.
-        head_feed_forward_width: its feed-forward width.
-        head_dropout: its dropout, or that of the LSTM head.
-        legacy: for the LSTM head: compute what the original computes, see `LSTMHead`.
-        loss_reduction: "mean" over the real sentences of the global batch, or "sum" (the original's).
+        bert: A `Bert`, or the dict of its arguments.
+        head: Name of the head in `HEADS`: "classifier", "transformer", or "lstm" once
+            `tfsum.papers` is imported.
+        pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its
+            tokens from its [CLS] to its [SEP].
+        length_input: Add to each sentence's vector a learned function of the logarithm of its
+            number of tokens, which is not in the vector of either pooling.
+        window_length: Tokens in a window; the encoder's `max_position_embeddings` by default.
+        head_layers: Layers of the transformer head.
+        head_num_heads: Number of its attention heads.
+        head_feed_forward_width: Feed-forward width of its layers.
+        head_dropout: Dropout rate of the head.
+        legacy: Whether the LSTM head computes what the original computes
+            (`tfsum.papers.LSTMHead`).
+        loss_reduction: "mean" over the real sentences of the global batch, or "sum" (the
+            original's).
 
     Raises:
-        Error: an unknown head, pooling or reduction, or windows longer than the encoder.
+        Error: An unknown head, pooling or reduction, or windows longer than the encoder.
 
     Example:
         >>> import numpy as np
@@ -72,7 +74,14 @@ class BertSumExt(Model):
         ((1, 3), 0.0)
     """
 
+    section = "bert_sum_ext"
     input_names_of_call = ("token_ids", "segment_ids", "sentence_starts")
+    input_axes: ClassVar = {
+        "token_ids": ("batch", "tokens"),
+        "segment_ids": ("batch", "tokens"),
+        "sentence_starts": ("batch", "sentences"),
+        "labels": ("batch", "sentences"),
+    }
 
     def __init__(
         self,
@@ -90,32 +99,28 @@ class BertSumExt(Model):
         name: str = "bert_sum_ext",
         **kwargs: Any,
     ):
-        super().__init__(name=name, **kwargs)
+        super().__init__(bert, window_length, name=name, **kwargs)
+        if head not in HEADS:
+            raise Error(
+                f"BertSumExt: head is {head!r}; known are {', '.join(HEADS)} (`import tfsum.papers`"
+                " adds the papers' lstm)"
+            )
         for argument, value, known in (
-            ("head", head, HEADS),
             ("pooling", pooling, POOLINGS),
             ("loss_reduction", loss_reduction, ("mean", "sum")),
         ):
             if value not in known:
                 raise Error(f"BertSumExt: {argument} is {value!r}; known are {', '.join(known)}")
-        if legacy and head != "lstm":
+
+        head_arguments = inspect.signature(HEADS[head]).parameters
+        if legacy and "legacy" not in head_arguments:
             raise Error(
-                f"BertSumExt: legacy is true and head is {head!r}; the original's slips, which legacy repeats, "
-                "are in the head 'lstm' alone; leave legacy out"
+                f"BertSumExt: legacy is true and head is {head!r}; the original's slips, which"
+                " legacy repeats, are in the head 'lstm' alone; leave legacy out"
             )
-        if isinstance(bert, dict):
-            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
-        self.bert = bert
-        longest = self.bert.config["max_position_embeddings"]
-        self.window_length = window_length or longest
-        if self.window_length > longest:
-            raise Error(
-                f"BertSumExt: windows of {self.window_length} tokens, and the encoder has positions for "
-                f"{longest}; take fewer, or load it with max_position_embeddings={self.window_length}"
-            )
-        self.pooling = pooling
-        self.loss_reduction = loss_reduction
-        self.config: dict[str, Any] = {
+
+        self.pooling, self.loss_reduction = pooling, loss_reduction
+        self.config = {
             "head": head,
             "pooling": pooling,
             "length_input": length_input,
@@ -127,43 +132,38 @@ class BertSumExt(Model):
             "legacy": legacy,
             "loss_reduction": loss_reduction,
         }
+
+        # The head takes the options that its constructor has.
         width = self.bert.config["hidden_size"]
-        if head == "classifier":
-            self.head = ClassifierHead(width, name="head", dtype=self.dtype_policy)
-        elif head == "lstm":
-            self.head = LSTMHead(width, head_dropout, legacy, name="head", dtype=self.dtype_policy)
-        else:
-            self.head = InterSentenceTransformer(
-                width,
-                head_layers,
-                head_num_heads,
-                head_feed_forward_width,
-                head_dropout,
-                name="head",
-                dtype=self.dtype_policy,
-            )
+        options = {
+            "num_layers": head_layers,
+            "num_heads": head_num_heads,
+            "feed_forward_width": head_feed_forward_width,
+            "dropout": head_dropout,
+            "legacy": legacy,
+        }.items()
+        taken = {name: value for name, value in options if name in head_arguments}
+        self.head = HEADS[head](width, **taken, name="head", dtype=self.dtype_policy)
+
         self.length = None
         if length_input:
-            self.length = keras.layers.Dense(
+            self.length = layers.Dense(
                 width, use_bias=False, name="length", dtype=self.dtype_policy
             )
 
-    def build(self, input_shape: Any = None) -> None:
-        if not self.built:
-            self.bert.build()
-            self.head.build(None)
-            if self.length is not None:
-                self.length.build((None, None, 2))
-            self.built = True
+    def build_head(self) -> None:
+        self.head.build(None)
+        if self.length is not None:
+            self.length.build((None, None, 2))
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Scores sentences.
 
         Args:
-            inputs: dict of `token_ids` (B, T), `segment_ids` (B, T), `sentence_starts` (B, S).
+            inputs: Dict of `token_ids` (B, T), `segment_ids` (B, T), `sentence_starts` (B, S).
 
         Returns:
-            float32 logits (B, S); those without a sentence are undefined.
+            Float32 logits (B, S); those without a sentence are undefined.
         """
         starts = inputs["sentence_starts"]
         vectors = self.sentence_vectors(
@@ -181,27 +181,33 @@ class BertSumExt(Model):
         """Encodes the windows and pools the tokens of each sentence.
 
         Args:
-            token_ids: int tensor (B, T), T at most `window_length`, or rows of windows (see the class).
-            segment_ids: int tensor (B, T).
-            sentence_starts: int tensor (B, S), -1 for none.
+            token_ids: Int tensor (B, T), T at most `window_length`, or rows of windows (see the
+                class).
+            segment_ids: Int tensor (B, T).
+            sentence_starts: Int tensor (B, S), -1 for none.
 
         Returns:
-            float tensor (B, S, D), 0 where there is no sentence.
+            Float tensor (B, S, D), 0 where there is no sentence.
         """
-        sentence_starts = ops.cast(sentence_starts, "int32")
-        sequence = encode_windows(
-            self.bert, token_ids, segment_ids, self.window_length, training
-        )  # (B, T, D)
-        return self.pool_sentences(sequence, token_ids, sentence_starts)
+        sequence = self.bert.encode_windows(token_ids, segment_ids, self.window_length, training)
+        return self.pool_sentences(sequence, token_ids, ops.cast(sentence_starts, "int32"))
 
     def pool_sentences(
         self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor
     ) -> Tensor:
-        """The vector of each sentence: (B, T, D), ids (B, T), int32 starts (B, S) -> (B, S, D), 0 where none."""
+        """Pools the tokens of each sentence.
+
+        Args:
+            sequence: Float tensor (B, T, D), a vector for each token.
+            token_ids: Int tensor (B, T).
+            sentence_starts: Int32 tensor (B, S), -1 for none.
+
+        Returns:
+            Float tensor (B, S, D), 0 where there is no sentence.
+        """
         inside = _tokens_of_sentences(padding_mask(token_ids), sentence_starts)  # (B, S, T)
-        count = ops.maximum(
-            ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0
-        )  # (B, S, 1)
+        count = ops.maximum(ops.sum(ops.cast(inside, "float32"), axis=-1, keepdims=True), 1.0)
+
         if self.pooling == "cls":
             vectors = ops.take_along_axis(
                 sequence, ops.maximum(sentence_starts, 0)[..., None], axis=1
@@ -209,8 +215,13 @@ class BertSumExt(Model):
         else:
             total = ops.matmul(ops.cast(inside, sequence.dtype), sequence)
             vectors = ops.cast(ops.cast(total, "float32") / count, sequence.dtype)
+
         if self.length is not None:
-            vectors += self.length(_length_features(count))
+            # ln(count) and its square, about 0 at 20 tokens: (B, S, 1) -> (B, S, 2)
+            from_twenty = ops.log(count) - 3.0
+            vectors += self.length(
+                ops.concatenate([from_twenty, from_twenty * from_twenty - 0.5], axis=-1)
+            )
         return vectors * ops.cast(sentence_starts >= 0, sequence.dtype)[..., None]
 
     def score_sentences(
@@ -220,99 +231,54 @@ class BertSumExt(Model):
         first_position: Tensor | None = None,
         training: bool | None = None,
     ) -> Tensor:
-        """Applies the head: vectors (B, S, D), bool mask (B, S), positions (B,) -> float32 logits (B, S)."""
+        """Applies the head.
+
+        Args:
+            vectors: Float tensor (B, S, D), a vector for each sentence.
+            sentence_mask: Bool tensor (B, S), True where there is a sentence.
+            first_position: Int tensor (B,), the position in its document of each row's first
+                sentence; 0 by default.
+            training: Whether dropout is applied.
+
+        Returns:
+            Float32 logits (B, S).
+        """
         return self.head(vectors, sentence_mask, first_position=first_position, training=training)
 
     def predict_outputs(self, inputs: dict[str, Tensor]) -> Tensor:
-        """Probabilities (B, S), 0 where there is no sentence: what `predict` returns."""
+        """Computes what `predict` returns: probabilities (B, S), 0 where there is no sentence."""
         probabilities = ops.sigmoid(self(inputs, training=False))
         return probabilities * ops.cast(inputs["sentence_starts"] >= 0, probabilities.dtype)
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
-        """The labels and the probabilities of the sentences (B, S), and which of them there are."""
-        return (x["labels"] if y is None else y), self.predict_outputs(x), x["sentence_starts"] >= 0
+        """Computes the labels and probabilities of the sentences (B, S), and which are real."""
+        return self.labels_of(x, y), self.predict_outputs(x), x["sentence_starts"] >= 0
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
-        """Binary cross-entropy summed over the real sentences; labels between 0 and 1 are allowed."""
-        labels = ops.cast(x["labels"] if y is None else y, "float32")
+        """Sums the binary cross-entropy of the real sentences; labels may lie between 0 and 1."""
+        labels = ops.cast(self.labels_of(x, y), "float32")
         logits = ops.cast(self(x, training=training), "float32")
         # -(y ln p + (1-y) ln(1-p)) with p = sigmoid(logit), in the form that never overflows
         loss = ops.maximum(logits, 0.0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
         return ops.sum(ops.where(x["sentence_starts"] >= 0, loss, 0.0))
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
-        """The number of real sentences: float32 scalar."""
+        """Counts the real sentences: float32 scalar."""
         return ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
 
-    @classmethod
-    def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> "BertSumExt":
-        """Reads a model folder.
-
-        Args:
-            folder: path of a folder that `save_pretrained` wrote.
-            **changes: arguments of the class that differ from the folder's.
-
-        Returns:
-            a built `BertSumExt`.
-
-        Raises:
-            CheckpointError: a file or a tensor is missing, unknown, broken or of another shape.
-        """
-        config = model_folder.read_json(f"{folder}/config.json")
-        if "bert_sum_ext" not in config:
-            raise CheckpointError(
-                f"{folder}/config.json: not a BertSumExt ('bert_sum_ext' is missing); "
-                "Bert.from_pretrained reads an encoder alone"
-            )
-        with model_folder.errors_named(folder):
-            model = cls(read_bert_config(folder), **{**config["bert_sum_ext"], **changes})
-            model.build()
-        tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
-        head = {k: v for k, v in tensors.items() if k.startswith(("head.", "length."))}
-        encoder = {k: v for k, v in tensors.items() if k not in head}
-        assign_weights.assign_bert(
-            model.bert, weight_names.StoredModel(str(folder), config, encoder)
-        )
-        assign_weights.assign(model.head_variables(), model.head_names(), head, folder)
-        return model
-
     def head_variables(self) -> dict:
-        """The weights above the encoder by their path."""
-        layers = {"head": self.head} | ({} if self.length is None else {"length": self.length})
-        return {
-            f"{name}/{path}": variable
-            for name, layer in layers.items()
-            for path, variable in weight_names.variables_by_path(layer).items()
-        }
-
-    def head_names(self) -> list[tuple[str, str, bool]]:
-        """(name in the file, path of the variable, transposed) of the weights above the encoder."""
-        return [(path.replace("/", "."), path, False) for path in self.head_variables()]
-
-    def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the encoder's weights under Hugging Face's names, and those above it."""
-        head = weight_names.named_tensors(self.head_variables(), self.head_names())
-        return weight_names.bert_tensors(self.bert, "bert.") | head
-
-    def folder_config(self) -> dict:
-        """Returns the content of config.json."""
-        return {"model_type": "bert", **self.bert.config, "bert_sum_ext": self.config}
-
-    def get_config(self) -> dict:
-        return {**super().get_config(), "name": self.name, "bert": self.bert.config, **self.config}
+        """Returns the weights above the encoder by their path."""
+        return layer_variables(*filter(None, (self.head, self.length)))
 
 
 def _tokens_of_sentences(real, starts):
     """Which tokens belong to which sentence: bool (B, T), int32 starts (B, S) -> bool (B, S, T)."""
     length = ops.shape(real)[1]
-    # A sentence ends where the next begins; the last one where the row does. Padding between windows is not real.
+
+    # A sentence ends where the next begins; the last one where the row does. Padding between
+    # windows is not real.
     later = ops.where(starts >= 0, starts, length)
     ends = ops.concatenate([later[:, 1:], ops.full_like(later[:, :1], length)], axis=1)
+
     position = ops.arange(length)[None, None, :]
     return (position >= starts[..., None]) & (position < ends[..., None]) & real[:, None, :]
-
-
-def _length_features(count):
-    """ln(count) and its square, moved to about 0 for sentences of 20 tokens: (B, S, 1) -> (B, S, 2)."""
-    from_twenty = ops.log(count) - 3.0
-    return ops.concatenate([from_twenty, from_twenty * from_twenty - 0.5], axis=-1)

@@ -10,16 +10,17 @@ from tfsum.tensor import Tensor
 def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Tensor:
     """The Kullback-Leibler divergence of the predictions from the smoothed labels, per token.
 
-    The label has probability 1 - s; s is distributed evenly over the other tokens except padding (id 0). The entropy
-    of these targets is subtracted, so that a perfect prediction has loss 0; with s = 0 this is the cross-entropy.
+    The label has probability 1 - s; s is distributed evenly over the other tokens except padding
+    (id 0). The entropy of these targets is subtracted, so that a perfect prediction has loss 0;
+    with s = 0 this is the cross-entropy.
 
     Args:
-        logits: float tensor (..., V).
-        labels: int tensor (...); 0 is padding.
-        smoothing: s, at least 0 and below 1.
+        logits: Float tensor (..., V).
+        labels: Int tensor (...); 0 is padding.
+        smoothing: S, at least 0 and below 1.
 
     Returns:
-        float32 tensor (...), 0 at padding.
+        Float32 tensor (...), 0 at padding.
 
     Source: harvardnlp/annotated-transformer, `LabelSmoothing`.
 
@@ -43,7 +44,8 @@ def label_smoothing_loss(logits: Tensor, labels: Tensor, smoothing: float) -> Te
 
 
 def _cross_entropy(logits, labels, smoothing, share):
-    """The cross-entropy of each token with an explicit gradient: the softmax minus the smoothed labels.
+    """The cross-entropy of each token with an explicit gradient: the softmax minus the smoothed
+    labels.
 
     The automatic gradient of these lines passes over all logits a dozen more times.
     """
@@ -55,7 +57,8 @@ def _cross_entropy(logits, labels, smoothing, share):
         total = ops.sum(powers, axis=-1, keepdims=True)
         of_label = ops.take_along_axis(logits, labels[..., None], axis=-1)
         of_others = ops.sum(logits, axis=-1, keepdims=True) - of_label - logits[..., :1]
-        # Targets sum to 1: log-softmax is the logit minus one number, which can be factored out of the sum.
+        # Targets sum to 1: log-softmax is the logit minus one number, which can be factored out of
+        # the sum.
         value = ops.log(total) + highest - (1.0 - smoothing) * of_label - share * of_others
 
         def gradient(*arguments, upstream=None):
@@ -66,8 +69,7 @@ def _cross_entropy(logits, labels, smoothing, share):
                 - (1.0 - smoothing) * scale
             )
             at_padding = powers[..., :1] * chance
-            vocabulary = logits.shape[-1]
-            flat = ops.reshape(powers * chance - share * scale, (-1, vocabulary))
+            flat = ops.reshape(powers * chance - share * scale, (-1, logits.shape[-1]))
             rows = ops.arange(ops.shape(flat)[0], dtype="int32")
             columns = ops.concatenate([ops.zeros_like(rows), ops.reshape(labels, (-1,))])
             places = ops.stack([ops.tile(rows, (2,)), columns], axis=1)

@@ -1,8 +1,8 @@
-"""Base class of the models: an exact loss, `fit` that is exact on every strategy, and `predict` on every backend."""
+"""Base class of the models: exact loss, `fit` on every strategy, `predict` on every backend."""
 
 import functools
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import keras
 import numpy as np
@@ -19,7 +19,7 @@ def check_backend() -> None:
     """Checks that Keras runs on a backend that the models are tested on.
 
     Raises:
-        Error: another backend, such as torch.
+        Error: Another backend, such as torch.
 
     Example:
         >>> check_backend()
@@ -27,25 +27,26 @@ def check_backend() -> None:
     name = keras.backend.backend()
     if name not in BACKENDS:
         raise Error(
-            f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set KERAS_BACKEND to "
-            f"one of {', '.join(BACKENDS)} before Keras is imported"
+            f"the backend of Keras is {name!r}, which is not supported by tfsum's models; set"
+            f" KERAS_BACKEND to one of {', '.join(BACKENDS)} before Keras is imported"
         )
 
 
 class Model(keras.Model):
-    """A `keras.Model` whose loss is a sum over real targets divided by their number in the global batch.
+    """A `keras.Model` whose loss is a mean over the real targets of the global batch.
 
-    Subclasses implement the sum (`summed_loss`) and its divisor (`loss_weight`); with `loss_reduction` "sum" the
-    sum is not divided. Under TensorFlow `fit` and `evaluate` use the exact step of `tfsum.training.exact_step`:
-    padding, replicas and micro-batches (`micro_batches`, set before `fit`) change neither losses nor gradients.
-    Under JAX they use the trainer of Keras, without micro-batches; the loss of an epoch is the mean over its batches.
+    Subclasses implement the summed loss (`summed_loss`) and its divisor (`loss_weight`); with
+    `loss_reduction` "sum" the sum is not divided. Under TensorFlow `fit` and `evaluate` use the
+    exact step of `tfsum.training.exact_step`: padding, replicas and micro-batches (`micro_batches`,
+    set before `fit`) change neither losses nor gradients. Under JAX they use the trainer of Keras,
+    without micro-batches; the loss of an epoch is the mean over its batches.
 
-    If the loss has several terms, each with its own divisor, both functions return a vector; `loss_terms` are the
-    `keras.metrics.Mean`s that track the terms and `measures` those of other measures computed in `summed_loss`.
-    `fit` and `evaluate` report all of them with the loss.
+    If the loss has several terms, each with its own divisor, both functions return a vector;
+    `loss_terms` are the `keras.metrics.Mean`s that track the terms and `measures` those of other
+    measures computed in `summed_loss`. `fit` and `evaluate` report all of them with the loss.
 
     Raises:
-        Error: the backend of Keras is neither TensorFlow nor JAX.
+        Error: The backend of Keras is neither TensorFlow nor JAX.
 
     Example:
         >>> import keras
@@ -76,20 +77,28 @@ class Model(keras.Model):
         [3.0, 7.0]
     """
 
-    # Keras's own, whose types mypy cannot see.
+    # Attributes of Keras, whose types mypy cannot see.
     built: bool
     train_function: Any
     test_function: Any
 
-    input_names_of_call: Sequence[
-        str
-    ] = ()  # of the dict that `call` takes; int32 tensors (B, T) or (B, S)
+    # Keys of the dict that `call` takes: int32 tensors (B, T) or (B, S).
+    input_names_of_call: Sequence[str] = ()
+    # Inputs of `fit` and the names of their axes; equal names are equal sizes. The one called
+    # `label_name` may also be given as y.
+    input_axes: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    optional_inputs: Sequence[str] = ()
+    label_name: str | None = "labels"
     micro_batches = 1
-    stop_requested: Any = None  # a variable of this worker; the step adds it up over all workers
-    seconds_waiting = 0.0  # for data, in all steps of `fit`
     loss_reduction = "mean"
     loss_terms: Sequence[keras.metrics.Mean] = ()
     measures: Sequence[keras.metrics.Mean] = ()
+
+    # Between a run (`tfsum.training.run`) and the exact step.
+    stop_requested: Any = None  # variable of this worker, which the step sums over all workers
+    seconds_waiting = 0.0  # for data, in all steps of `fit`
+    last_tokens: Any = 0.0  # of the sources of the last step's batch
+    last_positions: Any = 0.0  # the same, padding included
 
     def __init__(self, **kwargs: Any):
         check_backend()
@@ -99,45 +108,45 @@ class Model(keras.Model):
         """Computes what `predict` returns for a batch: by default the outputs of `call`.
 
         Args:
-            inputs: the inputs of a batch, those of `call` unless a subclass says otherwise.
+            inputs: Inputs of a batch; by default those of `call`.
 
         Returns:
-            a tensor or a structure of tensors, with the batch as dimension 0.
+            Tensor, or structure of tensors, whose dimension 0 is the batch.
         """
         return self(inputs, training=False)
 
     def predict_step(self, *arguments: Any) -> Any:
-        """Keras's hook of `predict`: takes the data under TensorFlow, and the state and the data under JAX."""
+        """Keras's hook of `predict`: takes (data) under TensorFlow and (state, data) under JAX."""
         *state, data = arguments
         inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
         if not state:
             return self.predict_outputs(inputs)
+
         ((trainable, non_trainable),) = state
-        values = zip(
-            (*self.trainable_variables, *self.non_trainable_variables), (*trainable, *non_trainable)
-        )
-        with keras.StatelessScope(state_mapping=list(values)):
+        variables = [*self.trainable_variables, *self.non_trainable_variables]
+        values = list(zip(variables, [*trainable, *non_trainable]))
+        with keras.StatelessScope(state_mapping=values):
             return self.predict_outputs(inputs), non_trainable
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
         """Sums the losses of the real targets of a batch.
 
         Args:
-            x: the inputs, a dict of tensors whose dimension 0 is the batch.
-            y: the labels, or None if they are in `x`.
-            training: whether dropout is applied.
+            x: Dict of tensors whose dimension 0 is the batch.
+            y: Labels, or None if they are in `x`.
+            training: Whether dropout is applied.
 
         Returns:
-            float32 scalar tensor, or a vector with an element for each of `loss_terms`.
+            Float32 scalar tensor, or a vector with an element for each of `loss_terms`.
         """
         raise NotImplementedError
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
-        """Computes the divisor of the summed loss: float32 tensor of the shape of `summed_loss`."""
+        """Computes the divisor of the summed loss: a float32 tensor of its shape."""
         raise NotImplementedError
 
     def loss_scale(self, weight: Tensor) -> Tensor:
-        """The factor of the summed loss of the global batch, from its `loss_weight`."""
+        """Returns the factor of the global batch's summed loss, from its `loss_weight`."""
         if self.loss_reduction == "sum":
             return ops.ones_like(weight)
         return ops.where(weight > 0.0, 1.0 / ops.where(weight > 0.0, weight, 1.0), 0.0)
@@ -150,32 +159,90 @@ class Model(keras.Model):
         sample_weight: Any = None,
         training: bool = True,
     ) -> Tensor:
-        """The loss of one batch, which backends without the exact step minimize."""
-        self.refuse_sample_weight(sample_weight)
+        """Computes the loss of one batch, which backends without the exact step minimize."""
+        self.refuse_weights(sample_weight=sample_weight)
+        self.check_inputs(x, y)
+
         weight = self.loss_weight(x, y)
         terms = self.summed_loss(x, y, training) * self.loss_scale(weight)
         self.follow_terms(terms, weight)
         return ops.sum(terms)
 
-    def refuse_sample_weight(self, sample_weight: Any) -> None:
-        """Checks that `fit` or `evaluate` was given no `sample_weight`.
+    def refuse_weights(self, **weights: Any) -> None:
+        """Rejects weights of examples or classes given to `fit` or `evaluate`.
+
+        Args:
+            **weights: Arguments of `fit` that must be None.
 
         Raises:
-            Error: it was.
+            Error: An argument is not None.
         """
-        if sample_weight is not None:
-            raise Error(
-                f"{type(self).__name__}: sample_weight was given; expected none: the loss is a sum over the "
-                "real targets divided by their number. Leave it out, or override summed_loss in a subclass"
-            )
+        for name, value in weights.items():
+            if value is not None:
+                raise Error(
+                    f"{type(self).__name__}: {name} was given; expected none: the loss is a sum"
+                    " over the real targets divided by their number. Leave it out, or override"
+                    " summed_loss in a subclass"
+                )
+
+    def labels_of(self, x: dict, y: Tensor | None) -> Tensor:
+        """Returns the labels of a batch: `y`, or the input called `label_name`."""
+        if y is None:
+            return x[self.label_name]
+        return y
+
+    def check_inputs(self, x: Any, y: Any = None) -> None:
+        """Checks the names, shapes and dtypes of a batch of `fit` or `evaluate` (`input_axes`).
+
+        Args:
+            x: Dict of tensors.
+            y: Labels, or None if they are in `x`.
+
+        Raises:
+            Error: An input is missing or has another shape or dtype than the model expects.
+        """
+        model = type(self).__name__
+        all_axes = [f"{name} {_written(axes)}" for name, axes in self.input_axes.items()]
+        expected = f"expected a dict of {', '.join(all_axes)}"
+        if self.label_name is not None:
+            expected += f"; {self.label_name} may be given as y"
+        found = "one array" if hasattr(x, "shape") else f"a {type(x).__name__}"
+        if self.input_axes and not isinstance(x, dict):
+            raise Error(f"{model}: the inputs are {found}; {expected}")
+        if y is not None and self.label_name is not None:
+            x = {**x, self.label_name: y}
+
+        sizes: dict[str, tuple[int, str]] = {}  # axis -> its size, and the input that has it
+        for name, axes in self.input_axes.items():
+            value = x.get(name)
+            if value is None and name in self.optional_inputs:
+                continue
+            if value is None:
+                raise Error(
+                    f"{model}: {name} is missing, the inputs have {', '.join(x)}; {expected}"
+                )
+            if not hasattr(value, "shape"):
+                raise Error(
+                    f"{model}: {name} is a {type(value).__name__}; expected an array of numbers"
+                    f" {_written(axes)}"
+                )
+
+            shape, dtype = tuple(value.shape), keras.backend.standardize_dtype(value.dtype)
+            problem = f"{model}: {name} has shape {shape} and dtype {dtype}; expected"
+            if dtype == "string" or len(shape) != len(axes):
+                raise Error(f"{problem} numbers of shape {_written(axes)}")
+            for axis, size in zip(axes, shape, strict=True):
+                first_size, first_name = sizes.setdefault(axis, (size, name))
+                if None not in (size, first_size) and size != first_size:
+                    raise Error(f"{problem} {first_size} {axis}, as {first_name} has")
 
     def follow_terms(self, terms: Tensor, weight: Tensor) -> None:
-        """Adds the terms of a global batch's loss to the running means of `loss_terms`."""
+        """Updates the running means of `loss_terms` with the terms of a global batch's loss."""
         for i, mean in enumerate(self.loss_terms):
             mean.update_state(terms[i], sample_weight=weight[i])
 
     def tensors(self) -> dict[str, np.ndarray]:
-        """Returns the weights under their names in model.safetensors, where they have Hugging Face's form."""
+        """Returns the weights by their names in model.safetensors, in Hugging Face's layout."""
         raise NotImplementedError
 
     def folder_config(self) -> dict:
@@ -188,12 +255,12 @@ class Model(keras.Model):
         """Writes a model folder, which `from_pretrained` and, for a BERT, transformers read.
 
         Args:
-            folder: path; created if it does not exist.
-            vocabulary: the word pieces, for vocab.txt.
-            settings: the content of tfsum.json (text settings under "text", recipe, scores).
+            folder: Path of the model folder; created if it does not exist.
+            vocabulary: Word pieces, for vocab.txt.
+            settings: Content of tfsum.json: text settings under "text", recipe, scores.
 
         Raises:
-            CheckpointError: a file cannot be written.
+            CheckpointError: A file cannot be written.
         """
         model_folder.save_model(self, folder, vocabulary, settings)
 
@@ -206,113 +273,127 @@ class Model(keras.Model):
         weighted_metrics=None,
         **kwargs,
     ) -> None:
-        """Keras's `compile`, whose loss is the model's own.
+        """Keras's `compile`, with the model's own loss.
 
         Args:
-            optimizer: as in Keras.
+            optimizer: Optimizer or its name, as in Keras.
             loss: None; the models compute their loss from the inputs (`summed_loss`).
             loss_weights: None.
-            metrics: as in Keras; they are given the real targets alone (no padding) and their probabilities, which
-                costs a second forward pass. TensorFlow's backend only.
+            metrics: Metrics, as in Keras. They compare the real targets (no padding) with their
+                probabilities, which costs a second forward pass. TensorFlow's backend only.
             weighted_metrics: None; there are no sample weights.
-            **kwargs: the other arguments of Keras's `compile`.
+            **kwargs: Other arguments of Keras's `compile`.
 
         Raises:
-            Error: an argument that is None here was given, or the model takes no metrics.
+            Error: An argument that must be None is not, or the model takes no metrics.
         """
-        given = {"loss": loss, "loss_weights": loss_weights, "weighted_metrics": weighted_metrics}
-        if wrong := [name for name, value in given.items() if value is not None]:
-            raise Error(
-                f"{type(self).__name__}.compile: {wrong[0]} is {given[wrong[0]]!r}; expected none: the loss is "
-                "the model's own, computed by summed_loss from its inputs; leave it out, or override "
-                "summed_loss in a subclass"
-            )
-        if metrics and (
-            keras.backend.backend() != "tensorflow"
-            or type(self).metric_inputs is Model.metric_inputs
-        ):
-            own = ", ".join(mean.name for mean in [*self.loss_terms, *self.measures]) or "the loss"
-            raise Error(
-                f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this model and "
-                f"backend; fit and evaluate report {own}"
-            )
-        super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
-        if keras.backend.backend() == "tensorflow" and self.optimizer is not None:
-            _exact_step().take_reduced_gradients(self.optimizer)
+        for name, value in {
+            "loss": loss,
+            "loss_weights": loss_weights,
+            "weighted_metrics": weighted_metrics,
+        }.items():
+            if value is not None:
+                raise Error(
+                    f"{type(self).__name__}.compile: {name} is {value!r}; expected none: the loss"
+                    " is the model's own, computed by summed_loss from its inputs; leave it out,"
+                    " or override summed_loss in a subclass"
+                )
 
-    # Keras itself drops sample weights in silence where the labels are among the inputs (y is None).
+        takes_metrics = type(self).metric_inputs is not Model.metric_inputs
+        own = ", ".join(mean.name for mean in [*self.loss_terms, *self.measures]) or "the loss"
+        if metrics and not (takes_metrics and _on_tensorflow()):
+            raise Error(
+                f"{type(self).__name__}.compile: metrics is {metrics!r}; expected none for this"
+                f" model and backend; fit and evaluate report {own}"
+            )
+
+        super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
+        if _on_tensorflow() and self.optimizer is not None:
+            # The exact step is imported where TensorFlow needs it, so that other backends need
+            # none. This is the only import from models to training, which imports no model there.
+            from tfsum.training.exact_step import take_reduced_gradients
+
+            take_reduced_gradients(self.optimizer)
+
+    # Keras drops sample weights silently if the labels are among the inputs (y is None).
     @functools.wraps(keras.Model.fit)
     def fit(self, *args, **kwargs):
-        self.refuse_sample_weight(kwargs.get("sample_weight"))
+        self.refuse_weights(
+            sample_weight=kwargs.get("sample_weight"), class_weight=kwargs.get("class_weight")
+        )
         return super().fit(*args, **kwargs)
 
     @functools.wraps(keras.Model.evaluate)
     def evaluate(self, *args, **kwargs):
-        self.refuse_sample_weight(kwargs.get("sample_weight"))
+        self.refuse_weights(sample_weight=kwargs.get("sample_weight"))
         return super().evaluate(*args, **kwargs)
 
     def compile_from_config(self, config: dict) -> None:
-        """Keras's hook of `load_model`: compiles as the saved model was, so that `fit` continues."""
+        """Keras's hook of `load_model`: compiles as the saved model was, so that `fit` goes on."""
         self.compile(**keras.saving.deserialize_keras_object(config))
         if self.optimizer is not None and self.built:
             self.optimizer.build(self.trainable_variables)
 
     def metric_inputs(self, x: dict, y: Tensor | None) -> tuple[Tensor, Tensor, Tensor | None]:
-        """What the metrics of `compile` compare, in the models that take metrics.
+        """Computes what the metrics of `compile` compare, in the models that take metrics.
 
         Args:
-            x: the inputs, a dict of tensors.
-            y: the labels, or None if they are in `x`.
+            x: Dict of tensors.
+            y: Labels, or None if they are in `x`.
 
         Returns:
-            the labels; their probabilities, or those of each class; and bool of the labels' shape, which are real, or
-            None for all.
+            Labels; their probabilities, or those of each class; and a bool tensor of the labels'
+            shape, True for the real ones, or None if all are real.
         """
         raise NotImplementedError
 
     def export(
         self, filepath, format="tf_saved_model", verbose=None, input_signature=None, **kwargs
     ):
-        """Keras's `export`, which needs no earlier call of the model; for raw strings see `tfsum.export_model`."""
+        """Keras's `export`, without an earlier call of the model.
+
+        `tfsum.export_model` exports a model that takes raw strings.
+        """
         if input_signature is None and self.input_names_of_call:
-            input_signature = [
-                {
-                    name: keras.layers.InputSpec(shape=(None, None), dtype="int32")
-                    for name in self.input_names_of_call
-                }
-            ]
+            spec = keras.layers.InputSpec(shape=(None, None), dtype="int32")
+            input_signature = [dict.fromkeys(self.input_names_of_call, spec)]
         return super().export(
             filepath, format=format, verbose=verbose, input_signature=input_signature, **kwargs
         )
 
     def make_train_function(self, force=False):
-        if keras.backend.backend() != "tensorflow":
+        if not _on_tensorflow():
             return super().make_train_function(force)
         if self.train_function is None or force:
-            self.train_function = _exact_step().train_function(self)
+            from tfsum.training.exact_step import step_function, train_step
+
+            self.train_function = step_function(self, train_step)
         return self.train_function
 
     def make_test_function(self, force=False):
-        if keras.backend.backend() != "tensorflow":
+        if not _on_tensorflow():
             return super().make_test_function(force)
         if self.test_function is None or force:
-            self.test_function = _exact_step().test_function(self)
+            from tfsum.training.exact_step import step_function, test_step
+
+            self.test_function = step_function(self, test_step)
         return self.test_function
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         # Keras averages the first batch over the replicas, which fails if their shapes differ.
-        if keras.backend.backend() != "tensorflow":
+        if not _on_tensorflow():
             return super()._maybe_symbolic_build(iterator=iterator, data_batch=data_batch)
-        if not self.built:
-            with self.distribute_strategy.scope():
-                self.build()  # our models know their sizes without a batch
-        if self.optimizer is not None and not self.optimizer.built:
-            with self.distribute_strategy.scope():
+        with self.distribute_strategy.scope():
+            if not self.built:
+                self.build()  # the models know their sizes without a batch
+            if self.optimizer is not None and not self.optimizer.built:
                 self.optimizer.build(self.trainable_variables)
 
 
-def _exact_step():
-    # The only import from models to training, when a model is compiled under TensorFlow.
-    from tfsum.training import exact_step
+def _written(axes):
+    """Writes a shape as Python does: ("batch",) -> "(batch,)"."""
+    return str(tuple(axes)).replace("'", "")
 
-    return exact_step
+
+def _on_tensorflow():
+    return keras.backend.backend() == "tensorflow"

@@ -1,6 +1,7 @@
 """A server of exported models over TensorFlow Serving's protocols, and a client of both.
 
-Importing it loads neither TensorFlow nor a package of the extras; each name is imported at its first use.
+Importing it loads neither TensorFlow nor a package of the extras; each name is imported at its
+first use.
 
 Example:
     >>> from tfsum.serving import RequestError
@@ -8,8 +9,7 @@ Example:
     404
 """
 
-import importlib
-from typing import Any
+from tfsum.lazy_names import lazy_names
 
 _LAZY = {
     "AsyncClient": "tfsum.serving.client",
@@ -20,14 +20,4 @@ _LAZY = {
 }
 
 __all__ = [*_LAZY]
-
-
-def __getattr__(name: str) -> Any:
-    """Imports the module behind a public name at its first use."""
-    if name not in _LAZY:
-        raise AttributeError(
-            f"module 'tfsum.serving' has no attribute {name!r}; it offers {', '.join(__all__)}"
-        )
-    value = getattr(importlib.import_module(_LAZY[name]), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(__name__, _LAZY)

@@ -1,205 +1,287 @@
-"""The HTTP application: the REST API, health, metrics, and the access log."""
+"""The HTTP application: the REST API, the page and what it asks, health, metrics, and the access
+log."""
 
 import asyncio
 import contextlib
-import hmac
-import json
-import logging
+import pathlib
 import time
-from collections.abc import Awaitable, Callable
+from typing import Any
 
+import numpy as np
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.exceptions import HTTPException
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tfsum.serving.json_answer import write_error
-from tfsum.serving.metrics import Metrics
-from tfsum.serving.openapi import document
-from tfsum.serving.page import FILES, Page
-from tfsum.serving.predictor import Predictor
-from tfsum.serving.request_body import read_body
-from tfsum.serving.request_error import RequestError
-from tfsum.serving.rest import ASK, LOOK, RestApi
-from tfsum.serving.settings import ServerSettings
-from tfsum.serving.tracing import span
+from tfsum.inference.saved_model import read_vocabularies
+from tfsum.serving.json_tensor import read_object
+from tfsum.serving.loopback import is_loopback, is_page_of_another_site
+from tfsum.serving.openapi import openapi_document
+from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
+from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.rest import JsonResponse, RestApi, read_body, unless_gone
+from tfsum.serving.servable import Servable
 
-LOG, ACCESS = logging.getLogger("tfsum.serving"), logging.getLogger("tfsum.serving.access")
-JSON, TEXT = "application/json", "text/plain; charset=utf-8"
-SHOWN = 200  # characters of a path in logs and spans
+# Path -> (file in the folder `page`, its type)
+FILES = {
+    "/": ("index.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+PAGE_HEADERS = {
+    # The page may load files of this server alone, and ask it alone.
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src"
+        " 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+WITHOUT_TOKEN = {*FILES, "/healthz", "/readyz"}  # paths that need no token
 
 
 class Application:
     """An ASGI application that answers from loaded models.
 
     Args:
-        api: the REST API.
-        predictor: what it asks.
-        metrics: count.
-        settings: `max_body`, `timeout`, `token` and `cors`.
+        predictor: Predictor that answers within the limits of the server.
 
     Attributes:
-        draining: set when the server is to stop: it is not ready then, and connections end with their answer.
+        draining: Whether the server is about to stop: it is not ready then, and closes a connection
+            after the answer.
 
     Example:
-        >>> from tfsum.serving import Server
-        >>> application = Server().application  # doctest: +SKIP
+        >>> from tfsum.serving import Server, ServerSettings
+        >>> Server(settings=ServerSettings(port=0)).application.draining
+        False
     """
 
-    def __init__(
-        self, api: RestApi, predictor: Predictor, metrics: Metrics, settings: ServerSettings
-    ) -> None:
-        self._api, self._predictor, self._metrics, self._settings = (
-            api,
-            predictor,
-            metrics,
-            settings,
-        )
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
         self.draining = False
-        page = Page(predictor, settings)
-        # Path -> (method, whether a token is needed, the answer); what is not here is the REST API's.
-        self._pages: dict[str, tuple[str, bool, Callable[[Request], Awaitable[Response]]]] = {
-            **dict.fromkeys(FILES, ("GET", False, page.file)),
-            "/page/models": ("GET", True, page.models),
-            "/page/attention": ("POST", True, page.attention),
-            "/healthz": ("GET", False, self._health),
-            "/readyz": ("GET", False, self._ready),
-            "/monitoring/prometheus/metrics": ("GET", True, self._counted),
-            "/openapi.json": ("GET", True, self._described),
-        }
+
+        folder = pathlib.Path(__file__).parent / "page"
+        self._files = {path: (folder / name).read_bytes() for path, (name, _) in FILES.items()}
+        routes = [
+            *(Route(path, self._file) for path in FILES),
+            Route("/page/models", self._models),
+            Route("/page/attention", self._attention, methods=["POST"]),
+            Route("/healthz", self._healthz),
+            Route("/readyz", self._readyz),
+            Route("/monitoring/prometheus/metrics", self._prometheus),
+            Route("/metrics", self._prometheus),
+            Route("/openapi.json", self._openapi),
+            *RestApi(predictor).routes,
+        ]
+        self._router = Router(routes, redirect_slashes=False)
+        self._app: ASGIApp = self._answer
+        if predictor.settings.cors is not None:
+            self._app = CORSMiddleware(
+                self._answer,
+                allow_origins=[predictor.settings.cors],
+                allow_methods=["GET", "POST"],
+                allow_headers=["Authorization"],
+            )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers a request of HTTP."""
-        begin, request = time.monotonic(), Request(scope, receive)
-        path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
-        traced: contextlib.AbstractContextManager[dict] = contextlib.nullcontext({})
-        if path not in self._pages:  # which probes and browsers look at all the time
-            traced = span(request.method, request.headers, url_path=path[:SHOWN])
-        with traced as found:
-            response = await self._answered(request, path)
-            found["http.response.status_code"] = response.status_code
-        if self._settings.cors and request.headers.get("origin"):
-            response.headers.update(
-                {
-                    "Access-Control-Allow-Origin": self._settings.cors,
-                    "Access-Control-Allow-Methods": "POST, GET",
-                    "Access-Control-Allow-Headers": "Content-Type, Authorization",
-                }
-            )
-        if self.draining:
-            response.headers["Connection"] = "close"
-        await response(scope, receive, send)
-        self._note(request, path, response, time.monotonic() - begin)
+        """Answers a request over HTTP."""
+        begin = time.monotonic()
+        request = Request(scope)
+        # Routes decode the names in a path after they have divided it at its slashes.
+        path = scope["raw_path"].decode("latin-1").partition("?")[0]
+        scope = {**scope, "path": path, "app": self}
+        status = bytes_out = 0
 
-    async def _answered(self, request: Request, path: str) -> Response:
-        """The answer to a request, or that of its error."""
+        async def record(message: Message) -> None:
+            nonlocal status, bytes_out
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if self.draining:
+                    message["headers"].append((b"connection", b"close"))
+            bytes_out += len(message.get("body", b""))
+            await send(message)
+
+        traced: contextlib.AbstractContextManager[dict] = contextlib.nullcontext({})
+        if path.startswith("/v1/"):  # probes and browsers ask for the rest all the time
+            traced = span(request.method, request.headers, url_path=path[:MAX_LOGGED])
+        with traced as attributes:
+            try:
+                await self._app(scope, receive, record)
+            except asyncio.CancelledError:  # a second signal ends the server
+                if status:
+                    raise
+                response = _failure(
+                    RequestError("UNAVAILABLE", "the server stopped before the answer was computed")
+                )
+                await response(scope, receive, record)
+            attributes["http.response.status_code"] = status
+
+        model = scope.get("path_params", {}).get("name", "")
+        action = scope["endpoint"].__name__ if model else ""
+        bytes_in = request.headers.get("content-length")
+        self._predictor.record(
+            begin,
+            model,
+            action,
+            status,
+            method=request.method,
+            path=path[:MAX_LOGGED],
+            bytes_in=bytes_in and int(bytes_in),
+            bytes_out=bytes_out,
+        )
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request, or tells what is wrong with it."""
+        request = Request(scope)
         try:
-            return await self._answer(request, path)
+            if request.method == "OPTIONS":  # as TensorFlow Serving; CORS has a middleware
+                options = Response(status_code=200 if "origin" in request.headers else 400)
+                return await options(scope, receive, send)
+
+            self._check_site(request)
+            if scope["path"] not in WITHOUT_TOKEN:
+                self._predictor.check_token(request.headers.get("authorization", ""))
+            return await self._router(scope, receive, send)
         except RequestError as error:
-            return _failed(error)
+            response = _failure(error)
+        except HTTPException as error:
+            response = _no_route(request, error)
         except ClientDisconnect:
-            return Response(status_code=499)
-        except asyncio.CancelledError:  # a second signal ends the server
-            return _failed(
-                RequestError("UNAVAILABLE", "the server stopped before the answer was computed")
-            )
+            response = Response(status_code=499)
         except Exception:
             LOG.exception("a request failed")
-            return _failed(
+            response = _failure(
                 RequestError("INTERNAL", "the request failed; the server's log says why")
             )
+        await response(scope, receive, send)
 
-    async def _answer(self, request: Request, path: str) -> Response:
-        if request.method == "OPTIONS":
-            return Response(
-                status_code=200 if request.headers.get("origin") else 400, media_type=JSON
-            )
-        method, needs_token, answer = self._pages.get(path, ("", True, self._rest))
-        if needs_token:
-            self._check_token(request.headers.get("authorization", ""))
-        if method and request.method not in (method, "HEAD" if method == "GET" else method):
-            found = RequestError(
-                "UNIMPLEMENTED", f"{request.method} {path}; expected {method}", http_status=405
-            )
-            refusal = _failed(found)
-            refusal.headers["Allow"] = f"{method}, HEAD" if method == "GET" else method
-            return refusal
-        return await answer(request)
-
-    async def _rest(self, request: Request) -> Response:
-        path = request.scope["raw_path"].decode("latin-1").partition("?")[0]
-        if not path.lower().startswith("/v1/"):
-            raise RequestError("NOT_FOUND", f"there is no {path}; models are below /v1/models/")
-        body = await read_body(
-            request.stream(),
-            request.headers.get("content-encoding", ""),
-            self._settings.max_body,
-            self._settings.timeout,
+    def _check_site(self, request: Request) -> None:
+        """Checks the names in a request to a server that is bound to this machine."""
+        settings = self._predictor.settings
+        host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
+        if settings.cors in ("*", origin):
+            origin = ""
+        try:
+            foreign = is_page_of_another_site(host, origin, settings.allowed_host)
+        except ValueError:  # brackets that hold no address
+            foreign = True
+        require(
+            not (foreign and is_loopback(settings.host)),
+            f"the request is for {host[:MAX_LOGGED]} from {origin[:MAX_LOGGED] or 'no page'}, and"
+            " this server answers programs and pages of this machine; start it with --allowed-host"
+            " NAME, --cors ORIGIN or another --host",
+            "PERMISSION_DENIED",
         )
-        return Response(await self._api.answer(request.method, path, body), media_type=JSON)
 
-    async def _health(self, request: Request) -> Response:
-        return Response("ok\n", media_type=TEXT)
+    async def _file(self, request: Request) -> Response:
+        """A file of the page."""
+        path = request.scope["path"]
+        return Response(self._files[path], headers=PAGE_HEADERS, media_type=FILES[path][1])
 
-    async def _ready(self, request: Request) -> Response:
+    async def _models(self, request: Request) -> Response:
+        """The newest version of each model that takes texts."""
+        newest = [servables[-1] for servables in self._predictor.versions.available().values()]
+        models = [
+            {
+                "name": servable.name,
+                "version": servable.version,
+                "kind": servable.description["kind"],
+                "max_sentences": servable.description.get("max_sentences", 0),
+                "signatures": sorted(servable.signatures),
+            }
+            for servable in newest
+            if _takes_texts(servable)
+        ]
+        return JsonResponse({"models": models})
+
+    async def _attention(self, request: Request) -> Response:
+        """The attention between the pieces of a text and of its answer, and the alternatives.
+
+        The body of the request is {"model": NAME, "text": TEXT}.
+        """
+        body = await read_body(request, self._predictor.settings)
+        document = await offload(len(body), read_object, body)
+        name, text = document.get("model"), document.get("text")
+        if not isinstance(name, str) or not isinstance(text, str):
+            raise invalid('expected {"model": "NAME", "text": "..."}')
+
+        with self._predictor.versions.use(name) as servable:
+            require(
+                "attend" in servable.signatures,
+                f"{name} has no signature 'attend'; it is not an abstractive model, or was exported"
+                " by an older tfsum",
+            )
+            inputs = {"text": np.array([text.encode("utf-8", "replace")], object)}
+            signature = servable.signatures["attend"]
+            outputs = await unless_gone(
+                request, self._predictor.predict(servable, signature, inputs)
+            )
+
+            row = {key: array[0] for key, array in outputs.items()}
+            # The vocabularies are read from files.
+            return JsonResponse(await asyncio.to_thread(_in_words, servable, row))
+
+    async def _healthz(self, request: Request) -> Response:
+        return PlainTextResponse("ok\n")
+
+    async def _readyz(self, request: Request) -> Response:
         if self.draining:
-            return Response("the server stops\n", 503, media_type=TEXT)
+            return PlainTextResponse("the server stops\n", 503)
         if not self._predictor.versions.ready:
-            return Response(
-                "no model is loaded, or those found at first are not loaded yet\n",
-                503,
-                media_type=TEXT,
-            )
-        return Response("ready\n", media_type=TEXT)
+            return PlainTextResponse("models are not loaded yet, or there are none\n", 503)
+        return PlainTextResponse("ready\n")
 
-    async def _counted(self, request: Request) -> Response:
-        return Response(self._metrics.text(), headers={"Content-Type": self._metrics.content_type})
+    async def _prometheus(self, request: Request) -> Response:
+        text = self._predictor.metrics.text(self._predictor.batcher.waiting)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
 
-    async def _described(self, request: Request) -> Response:
-        found = document(self._predictor.versions.available(), self._settings.token is not None)
-        return Response(json.dumps(found, indent=1), media_type=JSON)
-
-    def _check_token(self, given: str) -> None:
-        token = self._settings.token
-        if token is not None and not hmac.compare_digest(
-            given.encode(), f"Bearer {token}".encode()
-        ):
-            raise RequestError(
-                "UNAUTHENTICATED",
-                "this server needs its token; send the header Authorization: Bearer TOKEN",
-            )
-
-    def _note(self, request: Request, path: str, response: Response, seconds: float) -> None:
-        """Counts a request, and writes a line about it that has nothing of its body."""
-        found = ASK.fullmatch(path) if request.method == "POST" else LOOK.fullmatch(path)
-        model = found["name"] or "" if found else ""
-        method = (
-            (found["method"].lower() if request.method == "POST" else found["part"] or "status")
-            if found
-            else ""
-        )
-        self._predictor.observe(model, method, str(response.status_code), seconds)
-        ACCESS.info(
-            "%s",
-            json.dumps(
-                {
-                    "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                    "method": request.method,
-                    "path": path[:SHOWN],
-                    "status": response.status_code,
-                    "milliseconds": round(seconds * 1000, 1),
-                    "bytes_in": int(length)
-                    if (length := request.headers.get("content-length", "")).isdecimal()
-                    else None,
-                    "bytes_out": len(response.body),
-                }
-            ),
-        )
+    async def _openapi(self, request: Request) -> Response:
+        token = self._predictor.settings.token is not None
+        return JsonResponse(openapi_document(self._predictor.versions.available(), token))
 
 
-def _failed(error: RequestError) -> Response:
+def _failure(error: RequestError) -> Response:
     headers = {} if error.retry_after is None else {"Retry-After": f"{error.retry_after:g}"}
     if error.code == "UNAUTHENTICATED":
         headers["WWW-Authenticate"] = "Bearer"
     if error.http_status in (408, 413):
         headers["Connection"] = "close"  # the rest of the body is not read
-    return Response(write_error(error.message), error.http_status, headers, JSON)
+    return JsonResponse({"error": error.message}, error.http_status, headers)
+
+
+def _no_route(request: Request, error: HTTPException) -> Response:
+    path, allowed = request.scope["path"], (error.headers or {}).get("Allow")
+    message = f"there is no {path[:MAX_LOGGED]}; models are below /v1/models/"
+    if allowed:
+        message = f"{request.method} {path[:MAX_LOGGED]}; expected {allowed}"
+    return JsonResponse({"error": message}, error.status_code, error.headers)
+
+
+def _takes_texts(servable: Servable) -> bool:
+    """Whether tfsum exported the model, and its default signature takes texts."""
+    signature = servable.signatures.get("serving_default")
+    return bool(servable.description) and signature is not None and "text" in signature.inputs
+
+
+def _in_words(servable: Servable, row: dict[str, np.ndarray]) -> dict[str, Any]:
+    """The outputs of `attend` for one text, with word pieces in place of ids."""
+    source_pieces, target_pieces = read_vocabularies(servable.path)
+    source_ids = row["source_ids"][: np.count_nonzero(row["source_ids"])]
+    ids = row["ids"][: np.count_nonzero(row["ids"])]
+    attention = row["attention"][: len(ids), : len(source_ids)]
+    answer = {
+        "source": [source_pieces[i] for i in source_ids],
+        "answer": [target_pieces[i] for i in ids],
+        "attention": attention.astype(float).round(4).tolist(),
+    }
+
+    if "alternatives" in row:
+        shares = row["alternative_probability"].astype(float).round(4).tolist()
+        answer["alternatives"] = [
+            [[target_pieces[i], share] for i, share in zip(candidates, place)]
+            for candidates, place in zip(row["alternatives"][: len(ids)], shares)
+        ]
+    return answer

@@ -1,25 +1,21 @@
-"""Batches of concurrent requests: those to one signature run together."""
+"""Batches of concurrent requests: those to one signature are computed together."""
 
 import asyncio
 import collections
 import dataclasses
 import functools
+import itertools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
-from tfsum.serving.request_error import RequestError
+from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import Signature
+from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
 
-Arrays = dict[str, np.ndarray]
-Run = Callable[[str, Arrays], Arrays]
-
-ROW = 256  # what a row costs in characters, however short it is
-ELEMENT = 4  # what a number costs: a token is about four characters
+Observe = Callable[[int, int, float], None]
 
 
 @dataclasses.dataclass
@@ -27,156 +23,140 @@ class Job:
     """Rows of one request that wait for a batch.
 
     Attributes:
-        key: jobs of the same key may share a batch.
-        run: calls a signature.
-        signature: its name.
-        inputs: name -> array.
-        rows: of the arrays.
-        size: characters.
-        arrived: when, in seconds.
-        answer: the outputs, when there are any.
-        started: whether a batch with them is computed.
+        key: Jobs with equal keys may share a batch.
+        compute: Function from the inputs to the outputs of the signature.
+        inputs: Name -> array.
+        sizes: Cost of each row, in characters.
+        answer: Future of the outputs.
+        arrived: Time of arrival, in seconds.
+        started: Whether a batch with the job is being computed.
 
     Example:
         >>> async def job():
-        ...     return Job(
-        ...         (), lambda name, inputs: inputs, "echo", {}, 1, 10, 0.0, asyncio.Future()
-        ...     ).started
-        >>> asyncio.run(job())
-        False
+        ...     return Job((), lambda inputs: inputs, {}, [10, 20], asyncio.Future())
+        >>> asyncio.run(job()).size
+        30
     """
 
     key: tuple
-    run: Run
-    signature: str
+    compute: Callable[[Arrays], Arrays]
     inputs: Arrays
-    rows: int
-    size: int
-    arrived: float
+    sizes: list[int]
     answer: asyncio.Future[Arrays]
+    arrived: float = dataclasses.field(default_factory=time.monotonic)
     started: bool = False
+
+    @property
+    def size(self) -> int:
+        """Cost of all rows, in characters."""
+        return sum(self.sizes)
 
 
 class Batcher:
-    """Puts the rows of concurrent requests together, by a budget of characters, and runs them in threads.
+    """Computes the rows of concurrent requests together, in threads.
 
-    A batch starts at once where nothing is computed; while another batch is computed, it waits a few milliseconds for
-    company. A request that is larger than a batch is divided. Long documents have a thread of their own.
+    A batch holds a number of characters, not of rows. It starts at once where nothing is computed;
+    otherwise it waits a few milliseconds for more requests. A request that is larger than a batch
+    is divided. Long documents have a thread of their own.
 
     Args:
-        settings: `threads`, `batch_characters`, `batch_wait`, `long_characters`, `max_queue` and `timeout`.
-        observe: called with (rows, characters, seconds) of each batch that was computed.
+        settings: `threads`, `batch_characters`, `batch_wait`, `long_characters`, `max_queue` and
+            `timeout`.
+        observe: Function of (rows, characters, seconds) that is called after each batch.
 
     Example:
         >>> from tfsum.serving.signature import TensorInfo
         >>> async def ask():
         ...     text = TensorInfo("string", (None,))
         ...     signature = Signature("echo", {"text": text}, {"summary": text})
-        ...     batcher = Batcher(ServerSettings())
         ...     run = lambda name, inputs: {"summary": inputs["text"]}
-        ...     return await batcher.answer(
-        ...         "model 1", run, signature, {"text": np.array([b"It rained."], object)}
-        ...     )
+        ...     inputs = {"text": np.array([b"It rained."], object)}
+        ...     return await Batcher(ServerSettings()).answer("model 1", run, signature, inputs)
         >>> asyncio.run(ask())
         {'summary': array([b'It rained.'], dtype=object)}
     """
 
-    def __init__(
-        self, settings: ServerSettings, observe: Callable[[int, int, float], None] | None = None
-    ) -> None:
+    def __init__(self, settings: ServerSettings, observe: Observe = lambda *_: None) -> None:
         self._settings = settings
         self._short = _Lane("batch", settings.threads, settings, observe)
         self._long = _Lane("long batch", 1, settings, observe)
 
     @property
     def waiting(self) -> int:
-        """Requests, or parts of them, that wait."""
+        """Number of the requests, or parts of requests, that wait."""
         return self._short.waiting + self._long.waiting
 
-    async def answer(self, model: object, run: Run, signature: Signature, inputs: Arrays) -> Arrays:
+    async def answer(
+        self,
+        model: object,
+        run: Callable[[str, Arrays], Arrays],
+        signature: Signature,
+        inputs: Arrays,
+    ) -> Arrays:
         """The outputs of a signature, computed in a batch with those of other requests.
 
         Args:
-            model: stands for the model; requests to the same may share a batch.
-            run: calls a signature of the model.
-            signature: what is asked.
-            inputs: name -> array.
+            model: Hashable object that stands for the model.
+            run: Function of (name of a signature, inputs) that returns its outputs.
+            signature: Signature to call.
+            inputs: Name -> array.
 
         Returns:
             Name -> array.
 
         Raises:
-            RequestError: the queue is full, the time is over, or the model refuses the inputs.
+            RequestError: The queue is full, the time is over, or the model rejects the inputs.
         """
-        if self.waiting >= self._settings.max_queue:
-            raise RequestError(
-                "RESOURCE_EXHAUSTED",
-                f"the queue is full ({self.waiting} requests wait); ask again later",
-                retry_after=1,
-            )
-        loop = asyncio.get_running_loop()
-        jobs = []
-        for part, sizes in self._parts(signature, inputs):
-            shapes = tuple(sorted((name, array.shape[1:]) for name, array in part.items()))
-            key: tuple = (
-                (model, signature.name, shapes)
-                if _mergeable(signature) and len(sizes)
-                else (object(),)
-            )
-            job = Job(
-                key,
-                run,
-                signature.name,
-                part,
-                len(sizes),
-                sum(sizes),
-                time.monotonic(),
-                loop.create_future(),
-            )
-            jobs.append(job)
-            (
-                self._long
-                if max(sizes, default=0) > self._settings.long_characters
-                else self._short
-            ).put(job)
+        require(
+            self.waiting < self._settings.max_queue,
+            f"the queue is full ({self.waiting} requests wait); ask again later",
+            "RESOURCE_EXHAUSTED",
+            retry_after=1,
+        )
+
+        key: tuple = (object(),)  # equal to no other
+        if signature.mergeable:
+            shapes = sorted((name, array.shape[1:]) for name, array in inputs.items())
+            key = (model, signature.name, *shapes)
+        compute = functools.partial(run, signature.name)
+        jobs = [
+            Job(key, compute, part, sizes, asyncio.get_running_loop().create_future())
+            for part, sizes in self._parts(signature, inputs)
+        ]
+        for job in jobs:
+            is_long = max(job.sizes, default=0) > self._settings.long_characters
+            (self._long if is_long else self._short).put(job)
+
         try:
             async with asyncio.timeout(self._settings.timeout):
                 answers = await asyncio.gather(*(job.answer for job in jobs))
         except TimeoutError:
-            raise self._too_late(jobs) from None
+            raise self._timeout_error(jobs) from None
         finally:
             for job in jobs:
-                # What has not begun is not computed, and what failed beside another is not reported again.
-                _ = job.answer.cancel() or job.answer.cancelled() or job.answer.exception()
-        return (
-            answers[0]
-            if len(answers) == 1
-            else {name: np.concatenate([answer[name] for answer in answers]) for name in answers[0]}
-        )
+                # A job that did not start is dropped. asyncio would log an exception of another
+                # job that nobody retrieves.
+                if not job.answer.cancel() and not job.answer.cancelled():
+                    job.answer.exception()
+        return _concatenate(answers)
 
     def close(self) -> None:
-        """Ends the threads when they have nothing to compute."""
+        """Lets the threads end when their batches are computed."""
         self._short.close()
         self._long.close()
 
     def _parts(self, signature: Signature, inputs: Arrays) -> list[tuple[Arrays, list[int]]]:
-        """The rows of a request, divided where they are more than a batch: (inputs, size of each row)."""
-        sizes = _sizes(inputs) if signature.batched else [sum(_sizes(inputs))]
-        if not _mergeable(signature):
+        """The parts of a request, each at most as large as a batch: (inputs, cost of each row)."""
+        sizes = row_sizes(inputs) if signature.batched else [sum(row_sizes(inputs))]
+        if not signature.mergeable:
             return [(inputs, sizes)]
-        cuts, total = [0], 0
-        for row, size in enumerate(sizes):
-            if total and (total + size > self._settings.batch_characters):
-                cuts.append(row)
-                total = 0
-            total += size
-        cuts.append(len(sizes))
+
         return [
-            ({name: array[start:end] for name, array in inputs.items()}, sizes[start:end])
-            for start, end in zip(cuts, cuts[1:])
+            ({name: array[part] for name, array in inputs.items()}, sizes[part])
+            for part in divide_rows(sizes, self._settings.batch_characters)
         ]
 
-    def _too_late(self, jobs: Sequence[Job]) -> RequestError:
+    def _timeout_error(self, jobs: list[Job]) -> RequestError:
         seconds = f"{self._settings.timeout:g} s"
         if any(job.started for job in jobs):
             return RequestError(
@@ -192,23 +172,21 @@ class Batcher:
 
 
 class _Lane:
-    """A queue and the threads that empty it."""
+    """A queue for each key of a job, and the threads that compute batches from them.
 
-    def __init__(
-        self,
-        name: str,
-        threads: int,
-        settings: ServerSettings,
-        observe: Callable[[int, int, float], None] | None,
-    ) -> None:
-        self._settings, self._observe, self._free, self._threads = (
-            settings,
-            observe,
-            threads,
-            threads,
-        )
+    Args:
+        name: Name of the threads.
+        threads: Number of the batches that are computed at the same time.
+        settings: `batch_characters` and `batch_wait`.
+        observe: Function of (rows, characters, seconds) that is called after each batch.
+    """
+
+    def __init__(self, name: str, threads: int, settings: ServerSettings, observe: Observe) -> None:
+        self._settings, self._observe = settings, observe
+        self._free = self._threads = threads
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"tfsum {name}")
-        self._queues: dict[tuple, collections.deque[Job]] = {}  # in the order of their first jobs
+        # The first queue is the next; a queue moves to the end after a batch.
+        self._queues: dict[tuple, collections.deque[Job]] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -223,108 +201,83 @@ class _Lane:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _start(self) -> None:
-        """Starts as many batches as there are threads and as it is time for."""
+        """Starts the batches for which there is a thread and which need not wait."""
+        loop = asyncio.get_running_loop()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
         while self._free and self._queues:
             queue = next(iter(self._queues.values()))
             wait = queue[0].arrived + self._settings.batch_wait - time.monotonic()
-            if (
-                wait > 0
-                and self._free < self._threads
-                and sum(job.size for job in queue) < self._settings.batch_characters
-            ):
-                self._timer = asyncio.get_running_loop().call_later(wait, self._start)
+            full = sum(job.size for job in queue) >= self._settings.batch_characters
+            if wait > 0 and not full and self._free < self._threads:
+                self._timer = loop.call_later(wait, self._start)
                 return
-            if batch := self._take():
-                self._free -= 1
-                for job in batch:
-                    job.started = True
-                future = asyncio.get_running_loop().run_in_executor(self._pool, _compute, batch)
-                future.add_done_callback(functools.partial(self._done, batch))
 
-    def _take(self) -> list[Job]:
-        """The jobs of the next batch, the oldest first; those that nobody waits for any more are dropped."""
+            if batch := self._take_batch():
+                self._free -= 1
+                future = loop.run_in_executor(self._pool, _compute, batch)
+                future.add_done_callback(functools.partial(self._finish, batch))
+
+    def _take_batch(self) -> list[Job]:
+        """The oldest jobs of the first queue; jobs that nobody waits for any more are dropped."""
         key, queue = next(iter(self._queues.items()))
         batch: list[Job] = []
         size = 0
-        while queue and not (batch and size + queue[0].size > self._settings.batch_characters):
+        while queue and (not batch or size + queue[0].size <= self._settings.batch_characters):
             job = queue.popleft()
             if not job.answer.done():
+                job.started = True
                 batch.append(job)
                 size += job.size
+
         del self._queues[key]
         if queue:
-            self._queues[key] = queue  # behind those of others
+            self._queues[key] = queue
         return batch
 
-    def _done(self, batch: list[Job], done: asyncio.Future) -> None:
+    def _finish(self, batch: list[Job], done: asyncio.Future) -> None:
+        """Gives the jobs of a batch their answers, and starts the next batch."""
         self._free += 1
-        try:
-            answers, seconds = done.result()
-            if self._observe:
-                self._observe(
-                    sum(job.rows for job in batch), sum(job.size for job in batch), seconds
-                )
-            for job, answer in zip(batch, answers):
-                if job.answer.done():
-                    continue
-                if isinstance(answer, BaseException):
-                    job.answer.set_exception(answer)
-                else:
-                    job.answer.set_result(answer)
-        except (asyncio.CancelledError, Exception) as error:
+        if done.cancelled():  # the lane was closed before a thread was free
             for job in batch:
-                if not job.answer.done():
-                    job.answer.set_exception(
-                        RequestError("INTERNAL", f"the batch failed ({type(error).__name__})")
-                    )
-        finally:
-            self._start()
+                job.answer.cancel()
+            return
+
+        answers, seconds = done.result()
+        rows = sum(len(job.sizes) for job in batch)
+        self._observe(rows, sum(job.size for job in batch), seconds)
+        for job, answer in zip(batch, answers):
+            if not job.answer.done() and isinstance(answer, Exception):
+                job.answer.set_exception(answer)
+            elif not job.answer.done():
+                job.answer.set_result(answer)
+        self._start()
 
 
-def _compute(batch: list[Job]) -> tuple[list[Arrays | BaseException], float]:
-    """The answers of the jobs of a batch, in a thread."""
+def _compute(batch: list[Job]) -> tuple[list[Arrays | Exception], float]:
+    """The answers of the jobs of a batch, and the seconds that they took; called in a thread."""
     begin = time.monotonic()
-    first = batch[0]
+    answers: list[Arrays | Exception]
     try:
-        if len(batch) == 1:
-            answers: list[Any] = [first.run(first.signature, first.inputs)]
-        else:
-            inputs = {
-                name: np.concatenate([job.inputs[name] for job in batch]) for name in first.inputs
-            }
-            outputs = first.run(first.signature, inputs)
-            ends = np.cumsum([job.rows for job in batch])
+        outputs = batch[0].compute(_concatenate([job.inputs for job in batch]))
+        answers = [outputs]
+        if len(batch) > 1:
+            ends = itertools.accumulate(len(job.sizes) for job in batch)
             answers = [
-                {name: array[end - job.rows : end] for name, array in outputs.items()}
+                {name: array[end - len(job.sizes) : end] for name, array in outputs.items()}
                 for job, end in zip(batch, ends)
             ]
     except Exception as error:
-        # One of them may be at fault: each is asked alone.
-        answers = [error] if len(batch) == 1 else [_compute([job])[0][0] for job in batch]
+        answers = [error]
+        if len(batch) > 1:  # one of the requests may be at fault: compute each alone
+            answers = [_compute([job])[0][0] for job in batch]
     return answers, time.monotonic() - begin
 
 
-def _mergeable(signature: Signature) -> bool:
-    """Whether rows of several requests may be put together, and their answers taken apart again without a change.
-
-    Where another dimension of an output is of any size, it depends on the other rows.
-    """
-    return signature.batched and all(
-        info.shape is not None and None not in info.shape[1:] for info in signature.outputs.values()
-    )
-
-
-def _sizes(inputs: Arrays) -> list[int]:
-    """Characters of each row."""
-    rows = max((len(array) for array in inputs.values() if array.ndim), default=1)
-    sizes = [ROW] * rows
-    for array in inputs.values():
-        if array.ndim and len(array) == rows:
-            if array.dtype == object:
-                sizes = [size + sum(map(len, np.ravel(row))) for size, row in zip(sizes, array)]
-            else:
-                sizes = [size + ELEMENT * (array.size // rows) for size in sizes] if rows else sizes
-    return sizes
+def _concatenate(parts: list[Arrays]) -> Arrays:
+    """Joins the rows of several inputs or outputs."""
+    if len(parts) == 1:
+        return parts[0]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

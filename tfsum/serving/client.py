@@ -1,48 +1,99 @@
 """Clients of `tfsum serve` and of TensorFlow Serving, over REST or gRPC."""
 
 import asyncio
+import contextlib
+import functools
+import importlib
 import random
 import threading
+import urllib.parse
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
-from tfsum.errors import Error
+from tfsum.errors import Error, install_extra
+from tfsum.generation.generated import Generated, generated_of
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, check_texts
 from tfsum.serving.request_error import RequestError
-from tfsum.serving.transport import Question, Signatures, Transport, transport_of
-from tfsum.tasks.abstractive.generated import Generated, generated_of
-from tfsum.tasks.classification.classified import Classified, classified_of
-from tfsum.tasks.extractive.summary import Summary, summary_of
+from tfsum.serving.signature import Arrays, divide_rows, row_sizes
+from tfsum.tasks.bert_classifier.classified import Classified, classified_of
+from tfsum.tasks.bert_sum_ext.summary import Summary, summary_of
 
-RETRIED = {
-    "RESOURCE_EXHAUSTED",
-    "UNAVAILABLE",
-}  # 429 and 503: the server did not begin; the same request may do better
-FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before the first repetition, and at most
+if TYPE_CHECKING:  # each needs a package that a client of the other does not
+    from tfsum.serving.grpc_transport import GrpcTransport
+    from tfsum.serving.http_transport import HttpTransport
 
-Arrays = dict[str, np.ndarray]
+RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}  # the server did not begin: 429 and 503
+FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a repetition
+LONGEST_ASKED = 60.0  # seconds that a server may ask to wait in addition
+# Scheme of an address -> module and class that sends the requests.
+TRANSPORTS = {
+    "http": ("tfsum.serving.http_transport", "HttpTransport"),
+    "https": ("tfsum.serving.http_transport", "HttpTransport"),
+    "grpc": ("tfsum.serving.grpc_transport", "GrpcTransport"),
+}
+FILLS = {"O": b"", "i": -1}  # kind of an array -> what fills up narrower rows; 0 in others
+
 T = TypeVar("T")
+P = ParamSpec("P")
 
 
-class AsyncClient:
-    """Asks a server for summaries, generated texts and labels, as coroutines; `Client` has the same without `await`.
+def connect(
+    url: str, model: str, version: int | None, token: str | None, timeout: float
+) -> "HttpTransport | GrpcTransport":
+    """The transport for an address.
 
     Args:
-        url: "http://HOST:PORT", "https://..." or "grpc://HOST:PORT".
-        model: its name on the server.
-        version: of the model; the newest where None.
-        token: that the server needs.
-        timeout: seconds for each request.
-        retries: how often a request is repeated that the server had no room for, each time after a longer wait.
-        batch_characters: characters of a request; more texts are sent in several.
-        batch_documents: texts of a request.
-        at_once: requests that are under way at the same time.
+        url: "http://HOST:PORT", "https://HOST:PORT" or "grpc://HOST:PORT".
+        model: Name of the model on the server.
+        version: Version of the model; the newest where None.
+        token: Token that the server needs, or None.
+        timeout: Seconds for a request.
 
     Raises:
-        Error: the address is of no known kind, or the package for it is not installed.
+        Error: The address has another form, or the package for it is not installed.
+
+    Example:
+        >>> connect("localhost:8501", "news", None, None, 30.0)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.Error: 'localhost:8501': expected http://HOST:PORT, https://HOST:PORT or ...
+    """
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in TRANSPORTS or not parts.hostname:
+        raise Error(f"{url!r}: expected http://HOST:PORT, https://HOST:PORT or grpc://HOST:PORT")
+
+    module, name = TRANSPORTS[parts.scheme]
+    try:
+        transport = getattr(importlib.import_module(module), name)
+    except ModuleNotFoundError as error:
+        raise Error(
+            f"a client of {parts.scheme}:// needs the package {error.name};"
+            f" {install_extra('client')}"
+        ) from None
+    return transport(url, model, version, token, timeout)
+
+
+class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
+    """Asks a server for summaries, generated texts and labels, as coroutines.
+
+    `Client` has the same methods without `await`.
+
+    Args:
+        url: "http://HOST:PORT", "https://HOST:PORT" or "grpc://HOST:PORT".
+        model: Name of the model on the server.
+        version: Version of the model; the newest where None.
+        token: Token that the server needs, or None.
+        timeout: Seconds for each request.
+        retries: How often to repeat a request for which the server had no room, each time after a
+            longer wait.
+        batch_characters: Characters of a request; more texts are sent in several requests.
+        batch_documents: Texts of a request.
+        at_once: Number of requests that are sent at the same time.
+
+    Raises:
+        Error: The address has another form, or the package for it is not installed.
 
     Example:
         >>> async def ask():
@@ -65,17 +116,10 @@ class AsyncClient:
         batch_documents: int = 32,
         at_once: int = 4,
     ) -> None:
-        self._transport: Transport = transport_of(url, model, version, token, timeout)
-        self._retries, self._characters, self._documents = (
-            retries,
-            batch_characters,
-            batch_documents,
-        )
+        self._transport = connect(url, model, version, token, timeout)
+        self._retries = retries
+        self._batch_characters, self._batch_documents = batch_characters, batch_documents
         self._room = asyncio.Semaphore(at_once)
-
-    async def __aenter__(self) -> "AsyncClient":
-        """The client; `async with` closes its connections."""
-        return self
 
     async def __aexit__(self, *exception: object) -> None:
         """Closes the connections."""
@@ -85,49 +129,56 @@ class AsyncClient:
         """Closes the connections."""
         await self._transport.close()
 
-    async def signatures(self) -> Signatures:
-        """What the model can be asked.
+    async def signatures(self) -> dict[str, tuple[list[str], list[str]]]:
+        """The signatures of the model.
 
         Returns:
             Name of a signature -> (names of its inputs, names of its outputs).
 
         Raises:
-            RequestError: there is no such model, or the server was not reached.
+            RequestError: There is no such model, or the server was not reached.
         """
-        return await self._repeated(self._transport.signatures)
+        return await self._send(self._transport.signatures)
 
     async def predict(
         self, inputs: Mapping[str, Any], signature: str = "serving_default"
     ) -> Arrays:
-        """Asks any signature.
+        """The outputs of any signature.
 
         Args:
-            inputs: name -> values, the rows first; as many rows as you like.
-            signature: its name.
+            inputs: Name -> values, the rows first; any number of rows.
+            signature: Name of the signature.
 
         Returns:
-            Name -> array, its rows those of the inputs.
+            Name -> array, with a row for each row of the inputs.
 
         Raises:
-            RequestError: the server refused a request, or was not reached.
+            RequestError: The server refused a request, or was not reached.
         """
-        given = {name: _as_array(name, values) for name, values in inputs.items()}
-        counts = {len(array) if array.ndim else -1 for array in given.values()}
-        if len(counts) != 1 or -1 in counts:
+        arrays = {name: _as_array(name, values) for name, values in inputs.items()}
+        counts = {array.shape[:1] for array in arrays.values()}
+        if len(counts) != 1 or () in counts:
             raise Error(
-                "inputs differ in their number of rows, or have none; expected lists of the same length"
+                "inputs differ in their number of rows, or have none; expected lists of the same"
+                " length"
             )
-        parts = [
-            {name: array[rows] for name, array in given.items()} for rows in self._parts(given)
+
+        requests = [
+            self._send(
+                self._transport.predict,
+                signature,
+                {name: array[part] for name, array in arrays.items()},
+            )
+            for part in divide_rows(
+                row_sizes(arrays), self._batch_characters, self._batch_documents
+            )
         ]
-        async with asyncio.TaskGroup() as group:
-            asked = [group.create_task(_kept(self._ask(signature, part))) for part in parts]
         answers = []
-        for task in asked:
-            if isinstance(answer := task.result(), BaseException):
+        for answer in await asyncio.gather(*requests, return_exceptions=True):
+            if isinstance(answer, BaseException):
                 raise answer
             answers.append(answer)
-        return {name: _joined([answer[name] for answer in answers]) for name in answers[0]}
+        return {name: _join([answer[name] for answer in answers]) for name in answers[0]}
 
     @overload
     async def summarize(  # type: ignore[overload-overlap]  # a str is a sequence of str
@@ -145,18 +196,19 @@ class AsyncClient:
         """Summarizes texts with an extractive model.
 
         Args:
-            texts: one text or a sequence of them.
-            sentences: the most sentences of a summary.
-            block_trigrams: whether to skip a sentence that repeats a word trigram of the summary.
+            texts: One text or a sequence of them.
+            sentences: Largest number of sentences of a summary.
+            block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
 
         Returns:
             A `tfsum.Summary`, or a list of them for a sequence.
 
         Raises:
-            RequestError: the server refused a request, or was not reached.
+            RequestError: The server refused a request, or was not reached.
         """
         if isinstance(texts, str):
             return (await self.summarize([texts], sentences, block_trigrams))[0]
+
         texts = check_texts(texts)
         rows = await self._rows(
             "summarize",
@@ -165,7 +217,7 @@ class AsyncClient:
             block_trigrams=np.full(len(texts), block_trigrams),
         )
         return [
-            summary_of(text, row, row["newline"].decode() if "newline" in row else "sentence")
+            summary_of(text, row, row.get("newline", b"sentence").decode())
             for text, row in zip(texts, rows)
         ]
 
@@ -179,17 +231,18 @@ class AsyncClient:
         """Generates an answer to each text with an abstractive model.
 
         Args:
-            texts: one text or a sequence of them.
+            texts: One text or a sequence of them.
 
         Returns:
             A `tfsum.Generated`, or a list of them for a sequence.
 
         Raises:
-            Error: the model is not abstractive.
-            RequestError: the server refused a request, or was not reached.
+            Error: The model is not abstractive.
+            RequestError: The server refused a request, or was not reached.
         """
         if isinstance(texts, str):
             return (await self.generate([texts]))[0]
+
         texts = check_texts(texts)
         rows = await self._rows("serving_default", texts)
         _check_kind("generate", rows, ("summary", "log_probability", "ended"))
@@ -211,82 +264,78 @@ class AsyncClient:
         """Labels each text with a classifier.
 
         Args:
-            texts: one text or a sequence of them.
-            pairs: the second text of each, for a model that was trained on pairs.
+            texts: One text or a sequence of them.
+            pairs: Second text of each, for a model that was trained on pairs.
 
         Returns:
             A `tfsum.Classified`, or a list of them for a sequence.
 
         Raises:
-            Error: the number of second texts is wrong, or the model is no classifier.
-            RequestError: the server refused a request, or was not reached.
+            Error: The number of second texts is wrong, or the model is no classifier.
+            RequestError: The server refused a request, or was not reached.
         """
         if isinstance(texts, str):
-            return (await self.classify([texts], None if pairs is None else [cast(str, pairs)]))[0]
+            second = None if pairs is None else [cast(str, pairs)]
+            return (await self.classify([texts], second))[0]
+
         texts = check_texts(texts)
-        seconds = None if pairs is None else check_texts(pairs)
-        if seconds is not None and len(seconds) != len(texts):
-            raise Error(
-                f"{len(texts)} texts and {len(seconds)} second texts; expected a second text for each"
-            )
-        rows = await self._rows(
-            "serving_default", texts, **({} if seconds is None else {"text_pair": seconds})
-        )
+        options = {}
+        if pairs is not None:
+            pairs = options["text_pair"] = check_texts(pairs)
+            if len(pairs) != len(texts):
+                raise Error(
+                    f"{len(texts)} texts and {len(pairs)} second texts; expected a second text for"
+                    " each"
+                )
+
+        rows = await self._rows("serving_default", texts, **options)
         _check_kind("classify", rows, ("label", "labels", "probability"))
-        written = [any(map(str.strip, row)) for row in zip(texts, seconds or texts)]
-        return [classified_of(row, any_word) for row, any_word in zip(rows, written)]
+        not_blank = [any(map(str.strip, row)) for row in zip(texts, pairs or texts)]
+        return [classified_of(row, any_word) for row, any_word in zip(rows, not_blank)]
 
     async def _rows(self, signature: str, texts: list[str], **options: Any) -> list[dict[str, Any]]:
         """The outputs of each text."""
         if not texts:
             return []
+
         outputs = await self.predict({"text": texts, **options}, signature)
         return [{name: array[row] for name, array in outputs.items()} for row in range(len(texts))]
 
-    async def _ask(self, signature: str, inputs: Arrays) -> Arrays:
-        """The answer to one request."""
+    async def _send(self, send: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Sends one request in its turn, and again where the server had no room for it."""
         async with self._room:
-            return await self._repeated(
-                lambda: self._transport.predict(Question(signature, inputs))
-            )
-
-    async def _repeated(self, ask: Callable[[], Awaitable[T]]) -> T:
-        """What a request gives, repeated where the server had no room for it."""
-        for attempt in range(self._retries + 1):
-            try:
-                return await ask()
-            except RequestError as error:
-                if error.code not in RETRIED or attempt == self._retries:
-                    raise
-                wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt)
-                await asyncio.sleep((error.retry_after or 0.0) + wait * random.uniform(0.5, 1.0))
-        raise AssertionError("a request ends by an answer or an error")
-
-    def _parts(self, inputs: Arrays) -> list[slice]:
-        """The rows of each request."""
-        count = len(next(iter(inputs.values())))
-        sizes = [
-            sum(
-                len(array[row]) if array.dtype == object and array.ndim == 1 else array[row].size
-                for array in inputs.values()
-            )
-            for row in range(count)
-        ]
-        cuts, size = [0], 0
-        for row in range(count):
-            if row > cuts[-1] and (
-                size + sizes[row] > self._characters or row - cuts[-1] == self._documents
-            ):
-                cuts.append(row)
-                size = 0
-            size += sizes[row]
-        return [slice(start, end) for start, end in zip(cuts, [*cuts[1:], count])]
+            for attempt in range(self._retries):
+                try:
+                    return await send(*args, **kwargs)
+                except RequestError as error:
+                    if error.code not in RETRIED:
+                        raise
+                    wait = min(LONGEST_WAIT, FIRST_WAIT * 2**attempt) * random.uniform(0.5, 1.0)
+                    await asyncio.sleep(min(LONGEST_ASKED, error.retry_after or 0.0) + wait)
+            return await send(*args, **kwargs)
 
 
-class Client:
-    """Asks a server for summaries, generated texts and labels; the arguments and methods are those of `AsyncClient`.
+def _blocking(
+    method: Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate["Client", P], T]:
+    """The method of `Client` that waits for a method of `AsyncClient`."""
+
+    @functools.wraps(method)
+    def call(client: "Client", *args: P.args, **kwargs: P.kwargs) -> T:
+        return client._run(method(client._client, *args, **kwargs))
+
+    return call
+
+
+class Client(contextlib.AbstractContextManager["Client"]):
+    """Asks a server for summaries, generated texts and labels.
 
     A client may be used by several threads. `with` or `close` ends its connections.
+
+    Args:
+        url: "http://HOST:PORT", "https://HOST:PORT" or "grpc://HOST:PORT".
+        model: Name of the model on the server.
+        **options: Options of `AsyncClient`.
 
     Example:
         >>> from tfsum.serving import Client
@@ -303,10 +352,6 @@ class Client:
         )
         self._thread.start()
 
-    def __enter__(self) -> "Client":
-        """The client; `with` closes its connections."""
-        return self
-
     def __exit__(self, *exception: object) -> None:
         """Closes the connections."""
         self.close()
@@ -319,62 +364,19 @@ class Client:
             self._thread.join()
             self._loop.close()
 
-    def signatures(self) -> Signatures:
-        """See `AsyncClient.signatures`."""
-        return self._run(self._client.signatures())
+    signatures = _blocking(AsyncClient.signatures)
+    predict = _blocking(AsyncClient.predict)
+    summarize = _blocking(AsyncClient.summarize)
+    generate = _blocking(AsyncClient.generate)
+    classify = _blocking(AsyncClient.classify)
 
-    def predict(self, inputs: Mapping[str, Any], signature: str = "serving_default") -> Arrays:
-        """See `AsyncClient.predict`."""
-        return self._run(self._client.predict(inputs, signature))
-
-    @overload
-    def summarize(  # type: ignore[overload-overlap]
-        self, texts: str, sentences: int = 3, block_trigrams: bool = False
-    ) -> Summary: ...
-
-    @overload
-    def summarize(
-        self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool = False
-    ) -> list[Summary]: ...
-
-    def summarize(
-        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool = False
-    ) -> Summary | list[Summary]:
-        """See `AsyncClient.summarize`."""
-        return self._run(self._client.summarize(texts, sentences, block_trigrams))
-
-    @overload
-    def generate(self, texts: str) -> Generated: ...  # type: ignore[overload-overlap]
-
-    @overload
-    def generate(self, texts: Sequence[str]) -> list[Generated]: ...
-
-    def generate(self, texts: str | Sequence[str]) -> Generated | list[Generated]:
-        """See `AsyncClient.generate`."""
-        return self._run(self._client.generate(texts))
-
-    @overload
-    def classify(  # type: ignore[overload-overlap]
-        self, texts: str, pairs: str | None = None
-    ) -> Classified: ...
-
-    @overload
-    def classify(
-        self, texts: Sequence[str], pairs: Sequence[str] | None = None
-    ) -> list[Classified]: ...
-
-    def classify(
-        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
-    ) -> Classified | list[Classified]:
-        """See `AsyncClient.classify`."""
-        return self._run(self._client.classify(texts, pairs))
-
-    def _run(self, asked: Coroutine[Any, Any, T]) -> T:
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """The value of a coroutine in the client's own loop."""
         if not self._thread.is_alive():
-            asked.close()
+            coroutine.close()
             raise Error("the client is closed; make another")
-        future = asyncio.run_coroutine_threadsafe(asked, self._loop)
+
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
             return future.result()
         except BaseException:
@@ -382,66 +384,46 @@ class Client:
             raise
 
 
-async def _kept(asked: Coroutine[Any, Any, Arrays]) -> Arrays | BaseException:
-    """The value or the error of a coroutine, so that a group of them ends with its own error and not with a group."""
-    try:
-        return await asked
-    except Error as error:
-        return error
-
-
-def _check_kind(method: str, rows: list[dict[str, Any]], needed: tuple[str, ...]) -> None:
-    """Checks that the answer is one of a model that a method is for."""
-    if rows and (missing := [name for name in needed if name not in rows[0]]):
+def _check_kind(method: str, rows: list[dict[str, Any]], expected: tuple[str, ...]) -> None:
+    """Checks that the model has the outputs that a method of the client needs."""
+    missing = [name for name in expected if rows and name not in rows[0]]
+    if missing:
         raise Error(
-            f"the model gives {', '.join(sorted(rows[0]))}, and not {', '.join(missing)}, which `{method}` "
-            "needs: it is a model of another kind; `summarize` is for extractive models, `generate` for "
-            "abstractive ones, `classify` for classifiers and `predict` for all"
+            f"the model gives {', '.join(sorted(rows[0]))}, and not {', '.join(missing)}, which"
+            f" `{method}` needs: it is a model of another kind; `summarize` is for extractive"
+            " models, `generate` for abstractive ones, `classify` for classifiers and `predict`"
+            " for all"
         )
 
 
 def _as_array(name: str, values: Any) -> np.ndarray:
-    """Values of an input as an array, texts as bytes."""
-    if isinstance(values, list | tuple) and any(isinstance(value, str | bytes) for value in values):
-        if wrong := [
-            place for place, value in enumerate(values) if not isinstance(value, str | bytes)
-        ]:
-            raise Error(
-                f"row {wrong[0]} of input {name} is {type(values[wrong[0]]).__name__}; expected a text, as the "
-                "rows beside it"
-            )
-        return _as_bytes(values)
+    """Converts the values of an input to an array; texts become bytes."""
     try:
         array = np.asarray(values)
     except ValueError:
         raise Error(
-            f"the rows of input {name} differ in their lengths; expected rows of one length: fill up the "
-            "shorter ones, or ask for them apart"
+            f"the rows of input {name} differ in their lengths; expected rows of one length: pad"
+            " the shorter ones, or send them in requests of their own"
         ) from None
-    return (
-        _as_bytes(array.ravel().tolist()).reshape(array.shape)
-        if array.dtype.kind in "US"
-        else array
-    )
+    if array.dtype.kind not in "USO":
+        return array
 
-
-def _as_bytes(values: Sequence[str | bytes]) -> np.ndarray:
-    array = np.empty(len(values), object)
-    array[:] = [value if isinstance(value, bytes) else as_bytes(value) for value in values]
-    return array
-
-
-def _joined(arrays: list[np.ndarray]) -> np.ndarray:
-    """The rows of several answers; narrower ones are filled up with empty strings, -1 or 0, as exports do."""
-    if len({array.shape[1:] for array in arrays}) > 1:
-        width = np.max([array.shape[1:] for array in arrays], axis=0)
-        fill: Any = b"" if arrays[0].dtype == object else -1 if arrays[0].dtype.kind == "i" else 0
-        arrays = [
-            np.pad(
-                array,
-                [(0, 0), *((0, wide - size) for wide, size in zip(width, array.shape[1:]))],
-                constant_values=fill,
+    texts = np.array(values, object)  # as they are: numpy converts numbers beside texts
+    for index, text in enumerate(texts.flat):
+        if not isinstance(text, str | bytes):
+            raise Error(
+                f"row {index} of input {name} is {type(text).__name__}; expected a text, as the"
+                " other rows"
             )
-            for array in arrays
-        ]
-    return np.concatenate(arrays)
+        texts.flat[index] = text if isinstance(text, bytes) else as_bytes(text)
+    return texts
+
+
+def _join(arrays: list[np.ndarray]) -> np.ndarray:
+    """Joins the rows of several answers; narrower ones are filled up as exports do."""
+    width = np.max([array.shape[1:] for array in arrays], axis=0)
+    fill: Any = FILLS.get(arrays[0].dtype.kind, 0)
+    missing = [[(0, 0), *((0, size) for size in width - array.shape[1:])] for array in arrays]
+    return np.concatenate(
+        [np.pad(array, sizes, constant_values=fill) for array, sizes in zip(arrays, missing)]
+    )

@@ -1,233 +1,194 @@
 """TensorFlow Serving's gRPC services: PredictionService and ModelService."""
 
 import asyncio
-import hmac
-import json
-import logging
+import functools
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
-import numpy as np
 
-from tfsum.serving.json_tensor import check_inputs, invalid
-from tfsum.serving.predictor import Predictor
-from tfsum.serving.protocol import message
-from tfsum.serving.request_error import CODES, RequestError
-from tfsum.serving.signature import Signature
+from tfsum.formats.serving_messages import message
+from tfsum.serving.json_tensor import check_inputs
+from tfsum.serving.model_versions import STATES
+from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
+from tfsum.serving.request_error import CODES, RequestError, require
+from tfsum.serving.signature import Arrays, Signature
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
-from tfsum.serving.tracing import span
-from tfsum.serving.worker_thread import beside
 
-LOG, ACCESS = logging.getLogger("tfsum.serving"), logging.getLogger("tfsum.serving.access")
-SHOWN = 200  # characters of a model's name in the access log
-STATES = {
-    "START": 10,
-    "LOADING": 20,
-    "AVAILABLE": 30,
-    "UNLOADING": 40,
-    "END": 50,
-}  # of ModelVersionStatus.State
-SIGNATURE_DEF = "signature_def"  # the one field that GetModelMetadata has
-GRPC = {code.value[0]: code for code in grpc.StatusCode}
-
-Answer = Callable[[Any], Awaitable[Any]]
+SIGNATURE_DEF = "signature_def"  # the one field of GetModelMetadata
 
 
 class GrpcServices:
     """Answers Predict, GetModelMetadata and GetModelStatus from loaded models.
 
     Args:
-        predictor: answers, within the limits of the server.
-        token: that calls must bear in their metadata; None lets all in.
+        predictor: Predictor that answers within the limits of the server.
 
     Example:
         >>> from tfsum.serving import Server, ServerSettings
-        >>> Server(settings=ServerSettings(grpc_port=8500)).run()  # doctest: +SKIP
+        >>> server = Server(settings=ServerSettings(port=0))
+        >>> len(GrpcServices(server.predictor).handlers())
+        2
     """
 
-    def __init__(self, predictor: Predictor, token: str | None) -> None:
-        self._predictor, self._token = predictor, token
+    def __init__(self, predictor: Predictor) -> None:
+        self._predictor = predictor
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
         """The services, for `grpc.aio.Server.add_generic_rpc_handlers`."""
         services = {
-            "PredictionService": {
-                "Predict": ("PredictRequest", self._predict),
-                "GetModelMetadata": ("GetModelMetadataRequest", self._metadata),
-            },
-            "ModelService": {"GetModelStatus": ("GetModelStatusRequest", self._status)},
+            "PredictionService": {"Predict": self._predict, "GetModelMetadata": self._metadata},
+            "ModelService": {"GetModelStatus": self._status},
         }
         return [
             grpc.method_handlers_generic_handler(
                 f"tensorflow.serving.{service}",
                 {
                     name: grpc.unary_unary_rpc_method_handler(
-                        self._guarded(name, answer),
-                        request_deserializer=message(request).FromString,
+                        functools.partial(self._handle, name, call),
+                        request_deserializer=message(f"{name}Request").FromString,
                         response_serializer=lambda response: response.SerializeToString(),
                     )
-                    for name, (request, answer) in methods.items()
+                    for name, call in methods.items()
                 },
             )
             for service, methods in services.items()
         ]
 
-    def _guarded(
-        self, method: str, answer: Answer
-    ) -> Callable[[Any, grpc.aio.ServicerContext], Awaitable[Any]]:
-        """A method that gives its errors the status of gRPC, and is counted, logged and traced."""
-
-        async def call(request: Any, context: grpc.aio.ServicerContext) -> Any:
-            begin, code, said, response = time.monotonic(), "OK", "", None
-            metadata = dict(context.invocation_metadata() or ())
-            with span(f"grpc {method}", metadata, rpc_system="grpc", rpc_method=method) as found:
-                try:
-                    self._check_token(metadata)
-                    response = await answer(request)
-                except RequestError as error:
-                    code, said = error.code, error.message
-                except (
-                    asyncio.CancelledError
-                ):  # the client waits no more, or the server stops at once
-                    code = "CANCELLED"
-                    raise
-                except Exception:
-                    LOG.exception("a call failed")
-                    code, said = "INTERNAL", "the call failed; the server's log says why"
-                finally:
-                    found["rpc.grpc.status_code"] = CODES[code][0]
-                    self._note(method, request.model_spec.name, code, time.monotonic() - begin)
-            if code != "OK":
-                await context.abort(GRPC[CODES[code][0]], said)
-            return response
-
-        return call
-
-    def _note(self, method: str, model: str, code: str, seconds: float) -> None:
-        """Counts a call, and writes a line about it that has nothing of its tensors."""
-        self._predictor.observe(model, f"grpc {method}", code, seconds)
-        ACCESS.info(
-            "%s",
-            json.dumps(
-                {
-                    "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-                    "method": f"grpc {method}",
-                    "model": model[:SHOWN],
-                    "status": code,
-                    "milliseconds": round(seconds * 1000, 1),
-                }
-            ),
-        )
+    async def _handle(
+        self,
+        method: str,
+        call: Callable[[Any], Awaitable[Any]],
+        request: Any,
+        context: grpc.aio.ServicerContext,
+    ) -> Any:
+        """Calls a method; records and traces the call, and gives errors the status of gRPC."""
+        begin, action, code, reason = time.monotonic(), f"grpc {method}", "OK", ""
+        metadata = dict(context.invocation_metadata() or ())
+        with span(action, metadata, rpc_system="grpc", rpc_method=method) as attributes:
+            try:
+                self._predictor.check_token(str(metadata.get("authorization", "")))
+                return await call(request)
+            except RequestError as error:
+                code, reason = error.code, error.message
+            except asyncio.CancelledError:  # by the client, or by a server that stops at once
+                code = "CANCELLED"
+                raise
+            except Exception:
+                LOG.exception("a call failed")
+                code, reason = "INTERNAL", "the call failed; the server's log says why"
+            finally:
+                attributes["rpc.grpc.status_code"] = CODES[code][0]
+                model = request.model_spec.name
+                self._predictor.record(
+                    begin, model, action, code, method=action, model=model[:MAX_LOGGED]
+                )
+        await context.abort(grpc.StatusCode[code], reason)
 
     async def _predict(self, request: Any) -> Any:
-        spec = _spec(request)
-        with self._predictor.versions.use(spec.name, *_which(spec)) as servable:
-            name = spec.signature_name or "serving_default"
+        with self._predictor.versions.use(*_model_version(request)) as servable:
+            name = request.model_spec.signature_name or "serving_default"
             if name not in servable.signatures:
                 raise RequestError(
                     "FAILED_PRECONDITION", f'Serving signature key "{name}" not found.'
                 )
             signature = servable.signatures[name]
-            inputs = await beside(request.ByteSize(), _inputs, request, signature)
-            wanted = _filter(list(request.output_filter), signature)
+            names = _output_names([*request.output_filter], signature)
+            inputs = await offload(request.ByteSize(), _read_inputs, request, signature)
+
             outputs = await self._predictor.predict(servable, signature, inputs)
-            response = message("PredictResponse")()
-            response.model_spec.name, response.model_spec.signature_name = spec.name, name
-            response.model_spec.version.value = servable.version
-            return await beside(
-                sum(array.nbytes for array in outputs.values()), _filled, response, wanted, outputs
-            )
+            outputs = {name: outputs[name] for name in names}
+            used = {
+                "name": servable.name,
+                "signature_name": signature.name,
+                "version": {"value": servable.version},
+            }
+            size = sum(array.nbytes for array in outputs.values())
+            return await offload(size, _response, used, outputs)
 
     async def _metadata(self, request: Any) -> Any:
-        if not request.metadata_field:
-            raise invalid("GetModelMetadataRequest must specify at least one metadata_field")
-        if unknown := [field for field in request.metadata_field if field != SIGNATURE_DEF]:
-            raise invalid(f"Metadata field {unknown[0]} is not supported; expected {SIGNATURE_DEF}")
-        spec = _spec(request)
-        with self._predictor.versions.use(spec.name, *_which(spec)) as servable:
-            signatures = message("SignatureDefMap")()
-            for name, definition in servable.definitions.items():
-                signatures.signature_def[name].MergeFromString(definition.SerializeToString())
-            response = message("GetModelMetadataResponse")()
-            response.model_spec.name, response.model_spec.version.value = (
-                spec.name,
-                servable.version,
+        require(
+            request.metadata_field,
+            "GetModelMetadataRequest must specify at least one metadata_field",
+        )
+        for field in request.metadata_field:
+            require(
+                field == SIGNATURE_DEF,
+                f"Metadata field {field} is not supported; expected {SIGNATURE_DEF}",
             )
-            response.metadata[SIGNATURE_DEF].Pack(signatures)
+
+        with self._predictor.versions.use(*_model_version(request)) as servable:
+            # The definitions are messages of TensorFlow's own pool.
+            signatures = {
+                name: message("SignatureDef").FromString(definition.SerializeToString())
+                for name, definition in servable.definitions.items()
+            }
+            response = message("GetModelMetadataResponse")(
+                model_spec={"name": servable.name, "version": {"value": servable.version}}
+            )
+            packed = message("SignatureDefMap")(signature_def=signatures)
+            response.metadata[SIGNATURE_DEF].Pack(packed)
             return response
 
     async def _status(self, request: Any) -> Any:
-        spec = _spec(request)
-        response = message("GetModelStatusResponse")()
-        for number, found in self._predictor.states(spec.name, *_which(spec)).items():
-            status = response.model_version_status.add(version=number, state=STATES[found.state])
-            status.status.error_code, status.status.error_message = (
-                CODES[found.code][0],
-                found.message,
-            )
-        return response
-
-    def _check_token(self, metadata: dict) -> None:
-        given = str(metadata.get("authorization", ""))
-        if self._token is not None and not hmac.compare_digest(
-            given.encode(), f"Bearer {self._token}".encode()
-        ):
-            raise RequestError(
-                "UNAUTHENTICATED",
-                "this server needs its token; send the metadata authorization: Bearer TOKEN",
-            )
-
-
-def _spec(request: Any) -> Any:
-    if not request.HasField("model_spec"):
-        raise invalid("Missing ModelSpec")
-    if not request.model_spec.name:
-        raise invalid("ModelSpec has no name specified.")
-    return request.model_spec
-
-
-def _which(spec: Any) -> tuple[int | None, str | None]:
-    """(version, label) of a specification, None where it has none."""
-    return spec.version.value if spec.HasField("version") else None, spec.version_label or None
-
-
-def _inputs(request: Any, signature: Signature) -> dict[str, np.ndarray]:
-    given, expected = set(request.inputs), set(signature.inputs)
-    if given != expected:
-        raise invalid(
-            f"input size does not match signature: {len(given)}!={len(expected)} len({{"
-            f"{','.join(sorted(given))}}}) != len({{{','.join(sorted(expected))}}}). Sent extra: {{"
-            f"{','.join(sorted(given - expected))}}}. Missing but required: {{"
-            f"{','.join(sorted(expected - given))}}}."
+        states = self._predictor.states(*_model_version(request))
+        return message("GetModelStatusResponse")(
+            model_version_status=[
+                {
+                    "version": number,
+                    "state": STATES[version.state],
+                    "status": {
+                        "error_code": CODES[version.code][0],
+                        "error_message": version.message,
+                    },
+                }
+                for number, version in states.items()
+            ]
         )
+
+
+def _model_version(request: Any) -> tuple[str, int | None, str | None]:
+    """Name, version and label of a ModelSpec, None where it does not have them."""
+    require(request.HasField("model_spec"), "Missing ModelSpec")
+    require(request.model_spec.name, "ModelSpec has no name specified.")
+    spec = request.model_spec
+    version = spec.version.value if spec.HasField("version") else None
+    return spec.name, version, spec.version_label or None
+
+
+def _read_inputs(request: Any, signature: Signature) -> Arrays:
+    names, expected = set(request.inputs), set(signature.inputs)
+    require(
+        names == expected,
+        f"input size does not match signature: {len(names)}!={len(expected)} len({{"
+        f"{','.join(sorted(names))}}}) != len({{{','.join(sorted(expected))}}}). Sent extra: {{"
+        f"{','.join(sorted(names - expected))}}}. Missing but required: {{"
+        f"{','.join(sorted(expected - names))}}}.",
+    )
     for name, tensor in request.inputs.items():
-        if type_name(tensor) != signature.inputs[name].dtype:
-            raise invalid(
-                f"Expected {name} to be of type {signature.inputs[name].dtype}, and it is of type "
-                f"{type_name(tensor)}"
-            )
+        dtype = signature.inputs[name].dtype
+        require(
+            type_name(tensor) == dtype,
+            f"Expected {name} to be of type {dtype}, and it is of type {type_name(tensor)}",
+        )
+
     inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
-    check_inputs(inputs, signature)
-    return inputs
+    return check_inputs(inputs, signature)
 
 
-def _filled(response: Any, wanted: list[str], outputs: dict[str, np.ndarray]) -> Any:
-    """A response with the outputs that are wanted."""
-    for name in wanted:
-        response.outputs[name].CopyFrom(to_proto(outputs[name]))
-    return response
+def _response(model_spec: dict[str, Any], outputs: Arrays) -> Any:
+    tensors = {name: to_proto(array) for name, array in outputs.items()}
+    return message("PredictResponse")(model_spec=model_spec, outputs=tensors)
 
 
-def _filter(wanted: list[str], signature: Signature) -> list[str]:
-    """The outputs that a request wants: all where it names none."""
-    for name in wanted:
-        if name not in signature.outputs:
-            raise invalid(
-                f"output tensor alias not found in signature: {name} Outputs expected to be in the set {{"
-                f"{','.join(sorted(signature.outputs))}}}."
-            )
-        if wanted.count(name) > 1:
-            raise invalid(f"duplicate output tensor alias: {name}")
-    return wanted or sorted(signature.outputs)
+def _output_names(names: list[str], signature: Signature) -> list[str]:
+    """The outputs of a response: those that the request names, or all."""
+    for name in names:
+        require(
+            name in signature.outputs,
+            f"output tensor alias not found in signature: {name} Outputs expected to be in the"
+            f" set {{{','.join(sorted(signature.outputs))}}}.",
+        )
+        require(names.count(name) == 1, f"duplicate output tensor alias: {name}")
+    return names or sorted(signature.outputs)

@@ -1,136 +1,44 @@
-"""Requests of TensorFlow Serving's REST API: JSON to arrays.
+"""Requests and responses of TensorFlow Serving's REST API: JSON to arrays, and back.
 
-Source: tensorflow/serving, util/json_tensor.cc, whose messages these are.
+Source: tensorflow/serving, util/json_tensor.cc, whose messages and forms of numbers these are.
 """
 
 import base64
-import binascii
-import contextlib
-import dataclasses
+import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from tfsum.serving.request_error import RequestError
-from tfsum.serving.signature import NUMPY, PREDICT, Signature, TensorInfo
+from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo
 
-Arrays = dict[str, np.ndarray]
-
-DEPTH = 64  # levels of brackets that are looked at in a body that is nested too deeply for Python's reader
-SHOWN = 256  # characters of a value that a message repeats
-BRACKET = re.compile(r'[\[\]{}]|"(?:[^"\\]|\\.)*"?', re.DOTALL)
-INTEGERS = {name: np.iinfo(name) for name in NUMPY if "int" in name}
-
-
-@dataclasses.dataclass(frozen=True)
-class PredictRequest:
-    """A body of `:predict`.
-
-    Attributes:
-        signature: the signature it asks.
-        inputs: name -> array.
-        rows: whether it was in row form (`instances`), in which its answer is written too.
-
-    Example:
-        >>> PredictRequest(Signature("serving_default", {}, {}), {}, rows=True).rows
-        True
-    """
-
-    signature: Signature
-    inputs: Arrays
-    rows: bool
-
-
-def read_predict(body: bytes, signature_of: Callable[[str], Signature]) -> PredictRequest:
-    """Reads a body of `:predict`, in row form (`instances`) or column form (`inputs`).
-
-    Args:
-        body: of the request.
-        signature_of: gives the signature of a name; the name is "" where the body has none.
-
-    Raises:
-        RequestError: it is not as the signature wants it; the message has a body that is. Where it is not known which
-            signature is meant, it has one of serving_default.
-
-    Example:
-        >>> from tfsum.serving.signature import TensorInfo
-        >>> text = TensorInfo("string", (None,))
-        >>> signature = Signature("serving_default", {"text": text}, {"summary": text})
-        >>> read_predict(b'{"instances": ["It rained."]}', lambda name: signature).inputs
-        {'text': array([b'It rained.'], dtype=object)}
-    """
-    with sample_shown(signature_of) as known:
-        document = read_object(body)
-        known.append(signature_of(signature_name(document)))
-        return _read(document, known[0])
-
-
-@contextlib.contextmanager
-def sample_shown(signature_of: Callable[[str], Signature]) -> Iterator[list[Signature]]:
-    """Adds a correct body to the errors of a request, where its body may be at fault.
-
-    Args:
-        signature_of: gives the signature of a name; the name is "" for serving_default.
-
-    Yields:
-        A list; the signature that is asked is put into it as soon as it is known.
-
-    Raises:
-        RequestError: the error, with the body.
-
-    Example:
-        >>> from tfsum.serving.signature import TensorInfo
-        >>> half = Signature("serving_default", {"x": TensorInfo("float", (None,))}, {})
-        >>> with sample_shown(lambda name: half):
-        ...     raise invalid("no numbers")
-        Traceback (most recent call last):
-        tfsum.serving.request_error.RequestError: no numbers; a correct body is {"instances": [0.5]}
-    """
-    known: list[Signature] = []
-    try:
-        yield known
-    except RequestError as error:
-        if error.http_status != 400:
-            raise
-        with contextlib.suppress(RequestError):
-            known = known or [signature_of("")]
-        shown = f"; {known[0].correct_body()}" if known else ""
-        raise RequestError(error.code, f"{error.message}{shown}") from None
-
-
-def _read(document: dict, signature: Signature) -> PredictRequest:
-    if signature.method != PREDICT:
-        raise invalid(
-            f"Expected predict signature method_name to be {PREDICT}. Was: {signature.method}"
-        )
-    rows = "instances" in document
-    if rows and "inputs" in document:
-        raise wrong(
-            document,
-            "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist",
-        )
-    if not rows and "inputs" not in document:
-        raise invalid("Missing 'inputs' or 'instances' key")
-    inputs = (
-        _from_rows(document, signature)
-        if rows
-        else _from_columns(document["inputs"], signature.inputs)
-    )
-    check_inputs(inputs, signature)
-    return PredictRequest(signature, inputs, rows)
+MAX_DEPTH = 64  # levels of brackets that are kept of a body too deep for Python's reader
+MAX_QUOTED = 200  # characters of a value that a message quotes
+MAX_RANK = 63  # dimensions of a row: numpy takes 64, and rows are stacked
+BRACKET = re.compile(r'[\[\]{}]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+# Type -> its numbers.
+INTEGERS = {
+    name: range(np.iinfo(name).min, np.iinfo(name).max + 1) for name in NUMPY if "int" in name
+}
+FLOATS = {"float", "double", "half"}
+JSON_TYPES = {dict: "Object", list: "Array", str: "String", type(None): "Null"}
+DIGITS = {np.float16: 5, np.float32: 9}  # that tell any two numbers of the type apart
 
 
 def read_object(body: bytes) -> dict:
-    """Reads the JSON object that a body begins with; what stands after it is not read.
+    """Reads the JSON object at the beginning of a body; the rest of the body is not read.
 
     NaN, Infinity and -Infinity are numbers.
 
+    Args:
+        body: Body of the request, JSON in UTF-8.
+
     Raises:
-        RequestError: there is none.
+        RequestError: The body does not begin with a JSON object.
 
     Example:
         >>> read_object(b'{"inputs": ["x"]} rubbish')
@@ -146,29 +54,33 @@ def read_object(body: bytes) -> dict:
             f"JSON Parse error: Invalid encoding in string. at offset: {error.start}; "
             "expected UTF-8"
         ) from None
-    if not text:
-        raise invalid("JSON Parse error: The document is empty")
-    decoder = json.JSONDecoder(parse_float=_finite)
+    require(text, "JSON Parse error: The document is empty")
+
+    decoder = json.JSONDecoder(parse_float=_finite, parse_int=_integer)
     try:
         try:
             document, _ = decoder.raw_decode(text)
         except RecursionError:
             document, _ = decoder.raw_decode("".join(_shallow(text)))
     except json.JSONDecodeError as error:
-        what = "Invalid value." if error.msg.startswith("Expecting value") else f"{error.msg}."
-        raise invalid(f"JSON Parse error: {what} at offset: {error.pos}") from None
-    except ValueError as error:  # of a number, or an integer of more digits than Python converts
+        reason = "Invalid value" if error.msg.startswith("Expecting value") else error.msg
+        raise invalid(f"JSON Parse error: {reason}. at offset: {error.pos}") from None
+    except ValueError as error:  # a number is too large
         raise invalid(f"JSON Parse error: {error}") from None
+
     if not isinstance(document, dict):
-        raise wrong(document, "Is not object")
+        raise invalid_value(document, "Is not object")
     return document
 
 
 def signature_name(document: dict) -> str:
-    """The name of the signature that a body asks; "" where it has none.
+    """The name of the signature that a request names; "" where it names none.
+
+    Args:
+        document: JSON object of the request.
 
     Raises:
-        RequestError: it is no string.
+        RequestError: The name is not a string.
 
     Example:
         >>> signature_name({"signature_name": "score"})
@@ -176,199 +88,304 @@ def signature_name(document: dict) -> str:
     """
     name = document.get("signature_name", "")
     if not isinstance(name, str):
-        raise wrong(
+        raise invalid_value(
             document, "not formatted correctly. 'signature_name' key must be a string value."
         )
     return name
 
 
-def invalid(message: str) -> RequestError:
-    """The error of a request that is wrong.
+def row_count(document: dict) -> int:
+    """The number of rows that a request has, before arrays are made of them.
+
+    Args:
+        document: JSON object of the request.
 
     Example:
-        >>> invalid("no text").code
-        'INVALID_ARGUMENT'
+        >>> row_count({"instances": ["It rained.", ""]}), row_count({"inputs": {"text": [""]}})
+        (2, 1)
     """
-    return RequestError("INVALID_ARGUMENT", message)
+    rows = document.get("instances", document.get("inputs"))
+    columns = rows.values() if isinstance(rows, dict) else [rows]
+    return max((len(column) for column in columns if isinstance(column, list)), default=0)
 
 
-def check_inputs(inputs: Arrays, signature: Signature) -> None:
-    """Checks that arrays have the shapes that a signature takes, and as many rows each.
+def read_inputs(document: dict, signature: Signature) -> Arrays:
+    """The inputs of a request, in row form (`instances`) or column form (`inputs`).
+
+    Args:
+        document: JSON object of the request.
+        signature: Signature that the request names.
+
+    Returns:
+        Name -> array.
 
     Raises:
-        RequestError: one has not.
+        RequestError: The signature does not accept the inputs.
 
     Example:
-        >>> from tfsum.serving.signature import TensorInfo
+        >>> text = TensorInfo("string", (None,))
+        >>> signature = Signature("serving_default", {"text": text}, {"summary": text})
+        >>> read_inputs({"instances": ["It rained."]}, signature)
+        {'text': array([b'It rained.'], dtype=object)}
+    """
+    if "instances" in document and "inputs" in document:
+        raise invalid_value(
+            document,
+            "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist",
+        )
+
+    if "instances" in document:
+        return check_inputs(_from_rows(document, signature.inputs), signature)
+    if "inputs" in document:
+        return check_inputs(_from_columns(document["inputs"], signature.inputs), signature)
+    raise invalid("Missing 'inputs' or 'instances' key")
+
+
+def check_inputs(inputs: Arrays, signature: Signature) -> Arrays:
+    """Checks that arrays have the shapes of a signature, and the same number of rows.
+
+    Args:
+        inputs: Name -> array.
+        signature: Signature that is to be called.
+
+    Returns:
+        The inputs.
+
+    Raises:
+        RequestError: The shape or the number of rows of an array is wrong.
+
+    Example:
         >>> signature = Signature("s", {"text": TensorInfo("string", (None,))}, {})
         >>> check_inputs({"text": np.array(b"x", object)}, signature)
         Traceback (most recent call last):
         tfsum.serving.request_error.RequestError: input text has the shape [], expected [-1]
     """
-    for name, array in inputs.items():
-        if not signature.inputs[name].holds(array.shape):
-            raise invalid(
-                f"input {name} has the shape {_shape(array.shape)}, expected "
-                f"{_shape(signature.inputs[name].shape or ())}"
-            )
-    sizes = {
-        name: len(array)
-        for name, array in inputs.items()
-        if signature.inputs[name].batched and array.ndim
-    }
-    if len(set(sizes.values())) > 1:
-        found = ", ".join(f"{name} has {size}" for name, size in sorted(sizes.items()))
-        raise invalid(
-            f"inputs differ in their number of rows: {found}; expected a value of each for every row"
+    sizes = {}
+    for name, array in sorted(inputs.items()):
+        info = signature.inputs[name]
+        require(
+            info.accepts(array.shape),
+            f"input {name} has the shape {_shape(array.shape)}, expected "
+            f"{_shape(info.shape or ())}",
         )
+        if info.batched and array.ndim:
+            sizes[name] = len(array)
+
+    counts = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+    require(
+        len(set(sizes.values())) < 2,
+        f"inputs differ in their number of rows: {counts}; expected a value of each for every row",
+    )
+    return inputs
 
 
-def _from_rows(document: dict, signature: Signature) -> Arrays:
-    rows, infos = document["instances"], signature.inputs
-    if not isinstance(rows, list):
-        raise wrong(document, "Expecting 'instances' to be an list/array")
+def write_outputs(outputs: Mapping[str, np.ndarray], rows: bool) -> bytes:
+    """Writes the outputs of a signature, in the form of the request.
+
+    Args:
+        outputs: Name -> array; in row form all have the same first dimension.
+        rows: Whether the request was in row form.
+
+    Raises:
+        RequestError: The request was in row form, and the first dimensions differ.
+
+    Example:
+        >>> print(write_outputs({"summary": np.array([b"It rained."], object)}, rows=True).decode())
+        {"predictions": [
+            "It rained."
+        ]}
+    """
+    names = sorted(outputs)
     if not rows:
-        raise wrong(document, "No values in 'instances' array")
-    if not isinstance(rows[0], dict) and len(infos) > 1:
-        raise invalid(
-            "instances is a plain list, but expecting list of objects as multiple input tensors required as "
-            "per tensorinfo_map"
+        values = [_write(name, outputs[name]) for name in names]
+        return f'{{"outputs": {_object(names, values)}}}'.encode()
+
+    size = None
+    for name in names:
+        require(outputs[name].ndim, f"Tensor name: {name} has no shape information ")
+        require(
+            size in (None, len(outputs[name])),
+            f"Tensor name: {name} has inconsistent batch size: {len(outputs[name])} expecting:"
+            f' {size}; ask in column form, with "inputs" in place of "instances"',
         )
+        size = len(outputs[name])
+
+    columns = [[_write(name, row) for row in outputs[name]] for name in names]
+    lines = ",\n    ".join(_object(names, row) for row in zip(*columns))
+    if not lines:
+        return b'{"predictions": []}'
+    return f'{{"predictions": [\n    {lines}\n]}}'.encode()
+
+
+def write_number(value: np.floating | float) -> str:
+    """Writes a floating-point number: six digits, or as many as its type needs.
+
+    Whole numbers end in .0, so that the numbers of a list have one type.
+
+    Args:
+        value: Number.
+
+    Example:
+        >>> numbers = (9000000, 999999, 0.5, 0.00003, 1 / 3, float("nan"))
+        >>> [write_number(np.float32(number)) for number in numbers]
+        ['9e+06', '999999.0', '0.5', '3e-05', '0.333333343', 'NaN']
+    """
+    if not math.isfinite(value):
+        return json.dumps(float(value))
+
+    text = f"{value:g}"
+    kind = type(value)
+    if kind(text) != value:
+        text = f"{value:.{DIGITS.get(kind, 17)}g}"
+    if "." in text or "e" in text:
+        return text
+    return f"{text}.0"
+
+
+def invalid_value(value: Any, reason: str) -> RequestError:
+    """The error of a JSON value.
+
+    Args:
+        value: Value, of which the message quotes the beginning.
+        reason: What is wrong with it.
+
+    Example:
+        >>> invalid_value([1], "Is not object").message
+        'JSON Value: [1] Is not object'
+    """
+    return invalid(f"JSON Value: {_quote(value)} {reason}")
+
+
+def _from_rows(document: dict, infos: Mapping[str, TensorInfo]) -> Arrays:
+    rows = document["instances"]
+    if not isinstance(rows, list):
+        raise invalid_value(document, "Expecting 'instances' to be an list/array")
+    if not rows:
+        raise invalid_value(document, "No values in 'instances' array")
+    require(
+        isinstance(rows[0], dict) or len(infos) == 1,
+        "instances is a plain list, but expecting list of objects as multiple input tensors"
+        " required as per tensorinfo_map",
+    )
+
     named = _names_inputs(rows[0])
-    only = next(iter(infos))
     arrays: dict[str, list[np.ndarray]] = {name: [] for name in infos}
-    for place, row in enumerate(rows):
-        if _names_inputs(row) != named:
-            expected, found = ("object", "list") if named else ("value/list", "object")
-            raise invalid(f"Expecting {expected} but got {found} at item {place} of input list")
-        for name, value in row.items() if named else ((only, row),):
+    for index, row in enumerate(rows):
+        if named != _names_inputs(row):
+            kinds = "object but got list" if named else "value/list but got object"
+            raise invalid(f"Expecting {kinds} at item {index} of input list")
+
+        values = row if named else dict.fromkeys(infos, row)
+        for name, value in values.items():
             try:
-                if name not in infos:
-                    raise invalid(f"JSON object: does not have named input: {name}")
-                arrays[name].append(_same_shape(_array(value, infos[name]), arrays[name]))
+                require(name in infos, f"JSON object: does not have named input: {name}")
+                arrays[name].append(array := _array(value, infos[name]))
+                size, shape = arrays[name][0].size, arrays[name][0].shape
+                require(array.size == size, f"Expecting tensor size: {size} but got: {array.size}")
+                require(
+                    array.shape == shape,
+                    f"Expecting shape {_shape(shape)} but got: {_shape(array.shape)}",
+                )
             except RequestError as error:
-                key = f" key: {name}" if named else ""
+                place = f"{index} key: {name}" if named else index
                 raise invalid(
-                    f"Failed to process element: {place}{key} of 'instances' list. Error: "
+                    f"Failed to process element: {place} of 'instances' list. Error: "
                     f"INVALID_ARGUMENT: {error.message}"
                 ) from None
-        if named and len(row) != len(infos):
+
+        if len(values) != len(infos):
             raise invalid(
-                f"Failed to process element: {place} of 'instances' list. JSON object: {shown(row)} keys "
-                f"must be equal to: {','.join(sorted(infos))}"
+                f"Failed to process element: {index} of 'instances' list. JSON object: "
+                f"{_quote(row)} keys must be equal to: {','.join(sorted(infos))}"
             )
-    return {name: np.stack(found) for name, found in arrays.items()}
+    return {name: np.stack(values) for name, values in arrays.items()}
 
 
 def _from_columns(value: Any, infos: Mapping[str, TensorInfo]) -> Arrays:
     if not _names_inputs(value):
-        if len(infos) > 1:
-            raise invalid(
-                "inputs is a plain value/list, but expecting an object as multiple input tensors required as "
-                "per tensorinfo_map"
-            )
-        return {name: _array(value, info) for name, info in infos.items()}
+        require(
+            len(infos) == 1,
+            "inputs is a plain value/list, but expecting an object as multiple input tensors"
+            " required as per tensorinfo_map",
+        )
+        value = dict.fromkeys(infos, value)
+
     for name in infos:
-        if name not in value:
-            raise invalid(f"Missing named input: {name} in 'inputs' object.")
+        require(name in value, f"Missing named input: {name} in 'inputs' object.")
     return {name: _array(value[name], info) for name, info in infos.items()}
 
 
 def _array(value: Any, info: TensorInfo) -> np.ndarray:
-    """A JSON value as the array whose shape its first elements have."""
+    """Converts nested lists to an array; the first element of each level gives the shape."""
     shape, first = [], value
     while isinstance(first, list):
         shape.append(len(first))
-        first = first[0] if first else None
-    flat = [value]
+        first = next(iter(first), None)
+    require(len(shape) <= MAX_RANK, f"an array of {len(shape)} dimensions; at most {MAX_RANK}")
+
+    elements = [value]
     for level, size in enumerate(shape):
-        for item in flat:
+        for item in elements:
             if not isinstance(item, list):
                 raise invalid(
-                    f"JSON Value: {shown(item)} found at incorrect level: {level + 1} in the JSON DOM. "
-                    f"Expected at level: {len(shape)}"
+                    f"JSON Value: {_quote(item)} found at incorrect level: {level + 1} in the JSON"
+                    f" DOM. Expected at level: {len(shape)}"
                 )
             if len(item) != size:
                 raise invalid(
-                    f"Encountered list at unexpected size: {len(item)} at level: {level} expected size: "
-                    f"{size}; Expecting tensor size: {size} but got: {len(item)}"
+                    f"Encountered list at unexpected size: {len(item)} at level: {level} expected"
+                    f" size: {size}; Expecting tensor size: {size} but got: {len(item)}"
                 )
-        flat = [inner for item in flat for inner in item]
-    if any(isinstance(item, list) for item in flat):
-        raise invalid(f"Encountered list at unexpected level: {len(shape)} expected < {len(shape)}")
-    array = np.empty(len(flat), NUMPY.get(info.dtype, "object"))
-    for place, item in enumerate(flat):
-        array[place] = _element(item, info.dtype)
+        elements = [*itertools.chain.from_iterable(elements)]
+    require(
+        not any(isinstance(item, list) for item in elements),
+        f"Encountered list at unexpected level: {len(shape)} expected < {len(shape)}",
+    )
+
+    array = np.empty(len(elements), NUMPY.get(info.dtype, "object"))
+    array[:] = [_element(item, info.dtype) for item in elements]
     return array.reshape(shape)
 
 
-def _same_shape(array: np.ndarray, before: list[np.ndarray]) -> np.ndarray:
-    """An array, checked to have the shape of those before it."""
-    if before and array.size != before[0].size:
-        raise invalid(f"Expecting tensor size: {before[0].size} but got: {array.size}")
-    if before and array.shape != before[0].shape:
-        raise invalid(f"Expecting shape {_shape(before[0].shape)} but got: {_shape(array.shape)}")
-    return array
-
-
 def _element(value: Any, dtype: str) -> Any:
-    if dtype == "string":
-        if isinstance(value, str | dict):
-            return element_bytes(value)
-    elif dtype == "bool":
-        if isinstance(value, bool):
-            return value
-    elif dtype in INTEGERS:
-        if isinstance(value, float) and value.is_integer():  # 2.0 is an integer of JSON Schema
-            value = int(value)
-        if (
-            isinstance(value, int)
-            and not isinstance(value, bool)
-            and (INTEGERS[dtype].min <= value <= INTEGERS[dtype].max)
-        ):
-            return value
-    elif dtype in NUMPY:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            return value
-    else:
+    """Converts a JSON value to an element of an array."""
+    if dtype not in NUMPY:
         raise RequestError(
-            "UNIMPLEMENTED", f"Conversion of JSON Value: {shown(value)} to type: {dtype}"
+            "UNIMPLEMENTED", f"Conversion of JSON Value: {_quote(value)} to type: {dtype}"
         )
-    raise invalid(
-        f"JSON Value: {shown(value)} Type: {_kind(value)} is not of expected type: {dtype}"
-    )
+    match dtype, value:
+        case "string", str() | dict():
+            return _bytes(value)
+        case "bool", bool():
+            return value
+        case _, int() | float() if not isinstance(value, bool):
+            if dtype in FLOATS:
+                return value
+            # 2.0 is an integer in JSON Schema
+            if dtype in INTEGERS and value % 1 == 0 and int(value) in INTEGERS[dtype]:
+                return int(value)
+
+    kind = str(value) if isinstance(value, bool) else JSON_TYPES.get(type(value), "Number")
+    raise invalid(f"JSON Value: {_quote(value)} Type: {kind} is not of expected type: {dtype}")
 
 
-def element_bytes(value: str | dict) -> bytes:
-    """The bytes of a string, or of {"b64": string in base64}.
+def _bytes(value: str | dict) -> bytes:
+    """The bytes of a string, or of {"b64": string in base64}."""
+    if isinstance(value, str):
+        try:
+            return value.encode()
+        except UnicodeEncodeError as error:
+            raise invalid(
+                "JSON Parse error: The surrogate pair in string is invalid. Found "
+                f"\\u{ord(value[error.start]):04x} alone"
+            ) from None
 
-    Raises:
-        RequestError: a surrogate alone, or no base64.
-
-    Example:
-        >>> element_bytes("a"), element_bytes({"b64": "aGVsbG8="})
-        (b'a', b'hello')
-    """
-    return _base64(value) if isinstance(value, dict) else _utf8(value)
-
-
-def _utf8(text: str) -> bytes:
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise invalid(
-            "JSON Parse error: The surrogate pair in string is invalid. Found "
-            f"\\u{ord(text[error.start]):04x} alone"
-        ) from None
-
-
-def _base64(value: dict) -> bytes:
     if not _is_base64(value):
-        raise wrong(value, "not formatted correctly for base64 data")
+        raise invalid_value(value, "not formatted correctly for base64 data")
     text = "".join(value["b64"].split()).rstrip("=")
     try:
         return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise invalid("Unable to base64 decode") from None
 
 
@@ -377,7 +394,7 @@ def _is_base64(value: Any) -> bool:
 
 
 def _names_inputs(value: Any) -> bool:
-    """Whether a JSON object is one of inputs by name, and not a string in base64."""
+    """Whether a JSON value is an object of inputs by name, and not a string in base64."""
     return isinstance(value, dict) and not _is_base64(value)
 
 
@@ -388,57 +405,62 @@ def _finite(text: str) -> float:
     return value
 
 
+def _integer(text: str) -> int:
+    _finite(text)
+    return int(text)
+
+
 def _shallow(text: str) -> Iterator[str]:
-    """The parts of a JSON text with `null` in place of what is nested too deeply."""
-    depth = kept = 0
-    for found in BRACKET.finditer(text):
-        if found[0] in "[{":
+    """Yields the parts of a JSON text, with `null` for each value below `MAX_DEPTH`."""
+    depth = start = 0
+    for match in BRACKET.finditer(text):
+        if match[0] in "[{":
             depth += 1
-            if depth == DEPTH:
-                yield text[kept : found.start()] + "null"
-        elif found[0] in "]}":
-            if depth == DEPTH:
-                kept = found.end()
+            if depth == MAX_DEPTH:
+                yield text[start : match.start()] + "null"
+        elif match[0] in "]}":
+            if depth == MAX_DEPTH:
+                start = match.end()
             depth -= 1
             if not depth:
-                yield text[kept : found.end()]
+                yield text[start : match.end()]
                 return
+
     raise json.JSONDecodeError("Missing a comma or ] after an array element", text, len(text))
 
 
-def wrong(value: Any, why: str) -> RequestError:
-    """The error of a JSON value.
-
-    Example:
-        >>> wrong([1], "Is not object").message
-        'JSON Value: [1] Is not object'
-    """
-    return invalid(f"JSON Value: {shown(value)} {why}")
-
-
-def shown(value: Any) -> str:
-    """The beginning of a value's JSON.
-
-    Example:
-        >>> shown("a" * 1000)[-5:]
-        'aa...'
-    """
-    text = ""
-    for part in json.JSONEncoder(ensure_ascii=False).iterencode(value):
-        text += part[:SHOWN]
-        if len(text) > SHOWN:
-            return f"{text[:SHOWN]}..."
+def _quote(value: Any) -> str:
+    """The beginning of a value's JSON; it may be large, and is not written whole."""
+    parts = json.JSONEncoder(ensure_ascii=False).iterencode(value)
+    text = "".join(part[:MAX_QUOTED] for part in itertools.islice(parts, MAX_QUOTED + 1))
+    if len(text) > MAX_QUOTED:
+        return f"{text[:MAX_QUOTED]}..."
     return text
 
 
-def _kind(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value)
-    if value is None:
-        return "Null"
-    kinds: dict[type, str] = {dict: "Object", list: "Array", str: "String"}
-    return kinds.get(type(value), "Number")
-
-
 def _shape(shape: tuple[int | None, ...]) -> str:
-    return f"[{','.join(str(-1 if size is None else size) for size in shape)}]"
+    """A shape as TensorFlow Serving writes it, -1 for a dimension of any size."""
+    return str([-1 if size is None else size for size in shape]).replace(" ", "")
+
+
+def _write(name: str, value: Any) -> str:
+    """The JSON of an array, or of one element of it."""
+    match value:
+        case np.ndarray(ndim=0):
+            return _write(name, value[()])
+        case np.ndarray():
+            return f"[{', '.join([_write(name, item) for item in value])}]"
+        case bytes() if name.endswith("_bytes"):
+            return json.dumps({"b64": base64.b64encode(value).decode()})
+        case bytes():
+            return json.dumps(value.decode("utf-8", errors="replace"), ensure_ascii=False)
+        case np.floating():
+            return write_number(value)
+    return str(value).lower()  # an integer or a bool
+
+
+def _object(names: list[str], values: Any) -> str:
+    """An object with a value for each name; a value that is alone stands without its name."""
+    if len(names) == 1:
+        return values[0]
+    return "{" + ", ".join(f"{json.dumps(name)}: {v}" for name, v in zip(names, values)) + "}"

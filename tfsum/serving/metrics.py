@@ -1,97 +1,94 @@
 """What a server counts, for Prometheus."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
-from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from tfsum.serving.batching import Batcher
-from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.model_versions import STATES, ModelVersions
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
-ROWS = (1, 2, 4, 8, 16, 32, 64, 128)
-CHARACTERS = tuple(1 << power for power in range(8, 25, 2))
-STATES = ("START", "LOADING", "AVAILABLE", "UNLOADING", "END")
+# What is counted of a batch: (unit, description, bounds of the buckets).
+OF_BATCH = (
+    ("rows", "Rows of a batch", (1, 2, 4, 8, 16, 32, 64, 128)),
+    ("characters", "Characters of a batch", tuple(1 << power for power in range(8, 25, 2))),
+    ("seconds", "Time in which a batch is computed", SECONDS),
+)
 
 
 class Metrics:
     """Counters of requests and batches, in a registry of their own.
 
+    Args:
+        versions: Versions of the models, whose states are shown.
+
     Example:
-        >>> metrics = Metrics()
+        >>> from tfsum.serving import Server, ServerSettings
+        >>> metrics = Metrics(Server(settings=ServerSettings(port=0)).versions)
         >>> metrics.observe_request("news", "predict", "200", 0.02)
-        >>> 'tfsum_requests_total{code="200",method="predict",model="news"} 1.0' in metrics.text().decode()
+        >>> line = 'tfsum_requests_total{code="200",method="predict",model="news"} 1.0'
+        >>> line in metrics.text(waiting=0).decode()
         True
     """
 
-    def __init__(self) -> None:
-        self._registry = CollectorRegistry()
+    def __init__(self, versions: ModelVersions) -> None:
+        self._versions = versions
+        self._registry = registry = CollectorRegistry()
         self._requests = Counter(
-            "tfsum_requests",
-            "Requests answered",
-            ("model", "method", "code"),
-            registry=self._registry,
+            "tfsum_requests", "Requests answered", ("model", "method", "code"), registry=registry
         )
         self._seconds = Histogram(
             "tfsum_request_seconds",
             "Time from the request to the answer",
             ("model", "method"),
-            registry=self._registry,
+            registry=registry,
             buckets=SECONDS,
         )
-        self._rows = Histogram(
-            "tfsum_batch_rows", "Rows of a batch", registry=self._registry, buckets=ROWS
-        )
-        self._characters = Histogram(
-            "tfsum_batch_characters",
-            "Characters of a batch",
-            registry=self._registry,
-            buckets=CHARACTERS,
-        )
-        self._computing = Histogram(
-            "tfsum_batch_seconds",
-            "Time in which a batch is computed",
-            registry=self._registry,
-            buckets=SECONDS,
-        )
+
+        self._batches = [
+            Histogram(f"tfsum_batch_{unit}", text, registry=registry, buckets=buckets)
+            for unit, text, buckets in OF_BATCH
+        ]
+
         self._queue = Gauge(
-            "tfsum_queue_requests", "Requests that wait for a batch", registry=self._registry
+            "tfsum_queue_requests", "Requests that wait for a batch", registry=registry
         )
-        self._versions = Gauge(
+        self._states = Gauge(
             "tfsum_model_version",
             "1 for the state in which a version is",
             ("model", "version", "state"),
-            registry=self._registry,
+            registry=registry,
         )
-
-    def watch(self, batcher: Batcher, versions: ModelVersions) -> None:
-        """Names what is looked at whenever the metrics are asked for."""
-        self._queue.set_function(lambda: batcher.waiting)
-        self._watched = versions
 
     def observe_request(self, model: str, method: str, code: str, seconds: float) -> None:
         """Counts a request.
 
         Args:
-            model: its name; "" where there is no such model.
-            method: "predict", "status", "metadata" or "".
-            code: status of HTTP, or of gRPC by name.
-            seconds: in which it was answered.
+            model: Name of the model; "" where there is no such model.
+            method: "predict", "status", "metadata", or "".
+            code: Status of HTTP, or the name of gRPC's.
+            seconds: Time until the answer.
         """
         self._requests.labels(model, method, code).inc()
         self._seconds.labels(model, method).observe(seconds)
 
     def observe_batch(self, rows: int, characters: int, seconds: float) -> None:
-        """Counts a batch."""
-        self._rows.observe(rows)
-        self._characters.observe(characters)
-        self._computing.observe(seconds)
+        """Counts a batch.
 
-    def text(self) -> bytes:
-        """All of it in Prometheus's text format."""
-        if hasattr(self, "_watched"):
-            for name in list(self._watched.models):
-                for number, found in self._watched.states(name).items():
-                    for state in STATES:
-                        self._versions.labels(name, str(number), state).set(state == found.state)
+        Args:
+            rows: Number of rows.
+            characters: Cost of the rows, in characters.
+            seconds: Time of the computation.
+        """
+        for histogram, value in zip(self._batches, (rows, characters, seconds)):
+            histogram.observe(value)
+
+    def text(self, waiting: int) -> bytes:
+        """All metrics in Prometheus's text format.
+
+        Args:
+            waiting: Number of the requests that wait for a batch.
+        """
+        self._queue.set(waiting)
+        for model in [*self._versions.models]:
+            for number, version in self._versions.states(model).items():
+                for state in STATES:
+                    self._states.labels(model, str(number), state).set(state == version.state)
         return generate_latest(self._registry)
-
-    content_type = CONTENT_TYPE_LATEST

@@ -1,6 +1,5 @@
-"""The versions of models in folders: which are to be served, loading them, and unloading those that are not."""
+"""The versions of models in folders: loading those that are to be served, unloading the others."""
 
-import asyncio
 import collections
 import contextlib
 import dataclasses
@@ -10,31 +9,37 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
-from tfsum.serving.daemon_thread import run_in_daemon_thread
-from tfsum.serving.request_error import RequestError
+from tfsum.inference.shipped import numbered
+from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.version_folders import Print, chosen, files_print, find_models, versions_in
+from tfsum.serving.version_folders import (
+    Fingerprint,
+    find_models,
+    fingerprint,
+    select_versions,
+)
 
 LOG = logging.getLogger("tfsum.serving")
 
-START, LOADING, AVAILABLE, UNLOADING, END = "START", "LOADING", "AVAILABLE", "UNLOADING", "END"
-QUIET = 2.0  # seconds for which the files of a folder have not changed when a server starts
+# State of a version, as TensorFlow Serving names it -> its number in ModelVersionStatus.State.
+STATES = {"START": 10, "LOADING": 20, "AVAILABLE": 30, "UNLOADING": 40, "END": 50}
+QUIET_SECONDS = 2.0  # without a change of a folder's files before a starting server loads them
 
 
 @dataclasses.dataclass
 class Version:
-    """A version that was found in a folder, and what became of it.
+    """A version of a model, and its state.
 
     Attributes:
-        path: its folder.
-        state: START, LOADING, AVAILABLE, UNLOADING or END, as TensorFlow Serving names them.
-        code: "OK", or of the error that kept it out.
-        message: of that error.
-        servable: the loaded model.
-        users: requests that it is answering.
-        tries: how often it failed to load since its files changed.
-        print: of its files when it was last loaded or tried, or changed while it was loaded.
+        path: Folder NAME/VERSION.
+        state: Key of `STATES`.
+        code: "OK", or the code of the error that kept the version out.
+        message: Message of that error.
+        servable: Loaded model, or None.
+        users: Number of the requests that use the loaded model now.
+        tries: Number of the failures to load since the files changed.
+        files: Fingerprint of the files that were loaded, or of a later change that was logged.
 
     Example:
         >>> Version(pathlib.Path("saved_models/news/1")).state
@@ -42,40 +47,44 @@ class Version:
     """
 
     path: pathlib.Path
-    state: str = START
+    state: str = "START"
     code: str = "OK"
     message: str = ""
     servable: Servable | None = None
     users: int = 0
     tries: int = 0
-    print: Print = ()
+    files: Fingerprint = ()
+
+    @property
+    def unloaded(self) -> bool:
+        """Whether the version ended without an error."""
+        return self.state == "END" and self.code == "OK"
 
 
 class ModelVersions:
     """The versions of the models of a folder; `scan` loads and unloads as the folder changes.
 
-    A version takes over when it is loaded, warmed up and checked; until then, and for ever where it fails, the one
-    before answers.
+    A version takes over when it is loaded, warmed up and verified; until then, and for ever where
+    it fails, the one before answers.
 
     Args:
-        folder: with folders NAME/VERSION, or NAME itself.
-        settings: `version_policy`, `labels`, `load_retries` and `keep_last_version`.
-        load: gives the loaded model of (name, version, folder).
+        folder: Directory with folders NAME/VERSION, or one NAME.
+        settings: `version_policy`, `labels`, `load_retries`, `keep_last_version` and
+            `poll_seconds`.
+        load: Function of (name, version, folder) that returns the loaded model.
 
     Attributes:
-        models: name -> number -> `Version`.
-        starting: whether the first scan has not ended, so that a model that is not there may still come.
+        models: Name -> number -> `Version`.
+        starting: Whether the first scan is not finished, so that a missing model may still come.
 
     Raises:
-        Error: there is no such folder, or the policy is unknown.
+        Error: There is no such folder, or the policy is unknown.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_folder
         >>> versions = ModelVersions(shipped_folder(), ServerSettings(), Servable)
-        >>> versions.scan()  # doctest: +SKIP
-        >>> with versions.use("bert_sum_ext_news_en") as servable:  # doctest: +SKIP
-        ...     print(servable.version)
-        1
+        >>> versions.starting, versions.available()
+        (True, {})
     """
 
     def __init__(
@@ -86,57 +95,79 @@ class ModelVersions:
     ) -> None:
         self._folder, self._settings, self._load = folder, settings, load
         self._lock = threading.Lock()
-        self._seen: dict[pathlib.Path, Print] = {}
+        self._files: dict[pathlib.Path, Fingerprint] = {}  # of the last scan
         self._stopped = threading.Event()
         self._was_ready = False
         self.models: dict[str, dict[int, Version]] = collections.defaultdict(dict)
         self.starting = True
-        chosen({}, settings.version_policy)
+
+        select_versions([], settings.version_policy)
         find_models(folder)
 
+    def watch(self, started: Callable[[], None]) -> None:
+        """Scans the folder again and again, until `stop` is called.
+
+        Args:
+            started: Function that is called after the first scan.
+        """
+        while not self._stopped.is_set():
+            starting = self.starting
+            try:
+                self.scan()
+            except Exception:
+                LOG.exception("the folder of the models cannot be scanned")
+            if starting:
+                started()
+            self._stopped.wait(self._settings.poll_seconds)
+
     def scan(self) -> None:
-        """Looks at the folder, and loads and unloads what is due; blocks while it loads."""
+        """Looks at the folder once, and loads and unloads what is due; blocks while it loads."""
         try:
-            found = find_models(self._folder) if self._folder.is_dir() else {}
-            brought = [
-                self._scan_model(name, versions_in(found[name]) if name in found else {})
-                for name in sorted({*found, *self.models})
+            folders = find_models(self._folder) if self._folder.is_dir() else {}
+            complete = [
+                self._scan_model(name, numbered(folders.get(name, self._folder / name)))
+                for name in sorted({*folders, *self.models})
             ]
             with self._lock:
-                self._was_ready |= all(brought) and all(map(self._settled, self.models.values()))
+                self._was_ready |= all(complete) and all(map(self._settled, self.models.values()))
         finally:
             self.starting = False
 
     def stop(self) -> None:
-        """Makes a scan end with the version that it is loading, and those after it load nothing."""
+        """Lets a scan end with the version that it is loading, and later ones load nothing."""
         self._stopped.set()
 
     def states(self, name: str) -> dict[int, Version]:
-        """The versions of a model, the newest first, those that ended too; empty where there is no such model."""
+        """The versions of a model, the newest first, with those that ended.
+
+        Args:
+            name: Name of the model.
+
+        Returns:
+            Number -> version; empty where there is no such model.
+        """
         with self._lock:
             return dict(sorted(self.models.get(name, {}).items(), reverse=True))
 
     @property
     def ready(self) -> bool:
-        """Whether requests may be sent: a version answers, and at first each model did that was found.
+        """Whether to send requests: a version answers, and all models of the first scan did.
 
-        Models that were removed, or that failed as often as they are tried, are not waited for. From then on neither a
-        model that arrives nor one that fails takes the others out of service.
+        Models that were removed, or that failed as often as they are tried, are not waited for.
+        Later, neither a new model nor one that fails takes the others out of service.
         """
         with self._lock:
-            return self._was_ready and any(
-                version.state == AVAILABLE
-                for versions in self.models.values()
-                for version in versions.values()
-            )
+            return self._was_ready and any(map(_available, self.models.values()))
 
     def missing(self, code: str, message: str, coming: bool = False) -> RequestError:
-        """The error of a request to what is not there; while the server starts it may come, and is to be asked again.
+        """The error of a request to a version that does not answer.
+
+        While the server starts, the version may come, and the error asks to repeat the request.
 
         Args:
-            code: of the error, where it will not come.
-            message: what is not there.
-            coming: whether it is being loaded.
+            code: Code of the error if the version will not come.
+            message: What is missing.
+            coming: Whether the version is being loaded.
 
         Example:
             >>> from tfsum.inference.shipped import shipped_folder
@@ -145,220 +176,188 @@ class ModelVersions:
             503
         """
         if self.starting or coming:
-            return RequestError(
-                "UNAVAILABLE", f"{message}; models are still being loaded", retry_after=2
-            )
+            message = f"{message}; models are still being loaded"
+            return RequestError("UNAVAILABLE", message, retry_after=2)
         return RequestError(code, message)
 
     def available(self) -> dict[str, list[Servable]]:
-        """The loaded versions of each model, the oldest first, by the model's name."""
+        """The loaded versions of each model, the oldest first, by the name of the model."""
         with self._lock:
             loaded = {
-                name: [
-                    found.servable
-                    for _, found in sorted(versions.items())
-                    if found.servable is not None
-                ]
+                name: [version.servable for _, version in sorted(versions.items())]
                 for name, versions in sorted(self.models.items())
             }
-            return {name: servables for name, servables in loaded.items() if servables}
+        return {name: [*filter(None, found)] for name, found in loaded.items() if any(found)}
 
     @contextlib.contextmanager
     def use(
         self, name: str, version: int | None = None, label: str | None = None
     ) -> Iterator[Servable]:
-        """The loaded model for a request, which is not unloaded before the request is answered.
+        """Keeps a loaded model from being unloaded while a request uses it.
 
         Args:
-            name: of the model.
-            version: of it; the newest where neither it nor a label is given.
-            label: of a version.
+            name: Name of the model.
+            version: Number of the version; the newest where it and `label` are None.
+            label: Label of the version.
+
+        Yields:
+            The loaded model.
 
         Raises:
-            RequestError: it is not there.
+            RequestError: It is not available.
         """
         with self._lock:
             versions = self.models.get(name, {})
-            ready = {
-                number: found for number, found in versions.items() if found.state == AVAILABLE
-            }
             if label is not None:
-                version = self._settings.labels.get(f"{name}/{label}")
-                if version is None and versions:
-                    raise RequestError(
-                        "INVALID_ARGUMENT", f"Unrecognized servable version label: {label}"
-                    )
-                if version is not None and version not in ready:
-                    raise self.missing(
-                        "FAILED_PRECONDITION",
-                        f"Version label {label} of {name} is for version "
-                        f"{version}, which is not currently available for inference",
-                    )
-            number = max(ready, default=None) if version is None else version
-            if number is None or number not in ready:
+                version = self._number_of_label(name, label)
+            available = _available(versions)
+            number = max(available, default=None) if version is None else version
+            if number is None or number not in available:
                 which = f"Latest({name})" if version is None else f"Specific({name}, {version})"
-                asked = (
-                    versions.values() if version is None else filter(None, [versions.get(version)])
+                coming = any(
+                    candidate.state == "LOADING"
+                    for key, candidate in versions.items()
+                    if version in (None, key)
                 )
-                raise self.missing(
-                    "NOT_FOUND",
-                    f"Servable not found for request: {which}",
-                    coming=any(found.state == LOADING for found in asked),
-                )
-            found = ready[number]
-            assert found.servable is not None
-            found.users += 1
+                raise self.missing("NOT_FOUND", f"Servable not found for request: {which}", coming)
+
+            used = available[number]
+            assert used.servable is not None
+            used.users += 1
         try:
-            yield found.servable
+            yield used.servable
         finally:
             with self._lock:
-                found.users -= 1
-                self._unload_unused(name, number, found)
+                used.users -= 1
+                self._unload_unused(name, number, used)
 
-    def _scan_model(self, name: str, versions: dict[int, pathlib.Path]) -> bool:
-        """Loads and unloads what is due of one model; False where the next scan may find more that is due."""
-        loaded = {
-            number for number, version in self.states(name).items() if version.state == AVAILABLE
-        }
-        # A loaded version answers on from memory while its files change: it does not go before another can take over.
-        whole = {
+    def _number_of_label(self, name: str, label: str) -> int | None:
+        """The version that a label stands for; None where there is no such model."""
+        number, versions = self._settings.labels.get(f"{name}/{label}"), self.models.get(name, {})
+        require(number is not None or not versions, f"Unrecognized servable version label: {label}")
+        if number is not None and number not in _available(versions):
+            raise self.missing(
+                "FAILED_PRECONDITION",
+                f"Version label {label} of {name} is for version {number}, which is not currently"
+                " available for inference",
+            )
+        return number
+
+    def _scan_model(self, name: str, paths: dict[int, pathlib.Path]) -> bool:
+        """Loads and unloads what is due of one model; False if the next scan may find more due."""
+        loaded = _available(self.states(name))
+        # A loaded version answers on from memory while its files change: it does not go before
+        # another can take over.
+        complete = {
             number: path
-            for number, path in versions.items()
-            if self._whole(path) or number in loaded
+            for number, path in paths.items()
+            if self._is_complete(path) or number in loaded
         }
-        wanted = chosen(whole, self._settings.version_policy)
-        labelled = self._labelled(name, whole, wanted)
-        for number in sorted(wanted | labelled):
+        selected = select_versions(complete, self._settings.version_policy)
+        # A label keeps a version beside the newest, which answers the requests without a label.
+        labelled = {
+            number
+            for label, number in self._settings.labels.items()
+            if label.rpartition("/")[0] == name
+            and number in complete
+            and number < max(selected, default=0)
+        }
+
+        for number in sorted(selected | labelled):
             if self._stopped.is_set():
                 return False
-            self._bring(name, number, whole[number])
-        self._retire(name, wanted, labelled)
-        return all(number in whole for number, path in versions.items() if self._seen[path])
+            self._load_version(name, number, complete[number])
+        self._retire(name, selected, labelled)
+        return all(number in complete for number, path in paths.items() if self._files[path])
 
-    def _labelled(self, name: str, whole: dict[int, pathlib.Path], wanted: set[int]) -> set[int]:
-        """The versions that are served for their labels: those before the newest, which answers what has no label."""
-        labels = self._settings.labels.items()
-        return {
-            number
-            for label, number in labels
-            if label.rpartition("/")[0] == name
-            and number in whole
-            and number < max(wanted, default=0)
-        }
+    def _is_complete(self, path: pathlib.Path) -> bool:
+        """Whether a version folder is a SavedModel whose files do not change any more.
 
-    def _whole(self, path: pathlib.Path) -> bool:
-        """Whether a version folder is complete: a SavedModel whose files do not change any more.
-
-        That is known of a file that had the same size and time in the scan before. A server that starts does not wait
-        for a second scan, unless a file was changed just now; later the time says nothing, since copying may keep it.
+        Files are known not to change when they are as in the scan before. A starting server does
+        not wait for a second scan, unless a file was changed just now; later the times say nothing,
+        since a copy may keep those of the original.
         """
-        found, before = files_print(path), self._seen.get(path)
-        self._seen[path] = found
-        if found and before is None and self.starting:
-            return time.time() - max(changed for _, _, changed in found) / 1e9 > QUIET
-        return bool(found) and found == before
+        files, before = fingerprint(path), self._files.get(path)
+        self._files[path] = files
+        if files and before is None and self.starting:
+            last_change = max(nanoseconds for _, _, nanoseconds in files) / 1e9
+            return time.time() - last_change > QUIET_SECONDS
+        return bool(files) and files == before
 
-    def _bring(self, name: str, number: int, path: pathlib.Path) -> None:
+    def _load_version(self, name: str, number: int, path: pathlib.Path) -> None:
         """Loads a version, unless it is loaded or has failed for good."""
-        files = self._seen[path]
         with self._lock:
-            version = self.models[name].get(number)
-            if (
-                version is not None
-                and version.state == AVAILABLE
-                and files not in ((), version.print)
-            ):
-                version.print = files
-                LOG.warning(
-                    "model %s version %d: its files changed while it is served; it answers as it was loaded. "
-                    "Write what is new as a version of its own, or start the server again",
-                    name,
-                    number,
-                )
-            if version is not None and (
-                version.state in (AVAILABLE, UNLOADING)
-                or (version.print == files and version.tries > self._settings.load_retries)
-            ):
-                return
-            if (
-                version is None
-                or version.print != files
-                or (version.state == END and version.code == "OK")
-            ):
-                version = self.models[name][number] = Version(path)
-            version.state, version.print = LOADING, files
+            version = self._due_version(name, number, path)
+        if version is None:
+            return
+
         begin = time.monotonic()
         try:
             servable = self._load(name, number, path)
         except Exception as error:  # whatever is wrong with a folder, the server goes on
             with self._lock:
                 version.tries += 1
-                version.state = END
-                version.code = (
-                    error.code if isinstance(error, RequestError) else "FAILED_PRECONDITION"
-                )
+                version.state, version.code = "END", "FAILED_PRECONDITION"
                 version.message = str(error)
             LOG.error("model %s version %d cannot be served: %s", name, number, error)
             return
+
         with self._lock:
-            version.servable, version.state, version.code, version.message = (
-                servable,
-                AVAILABLE,
-                "OK",
-                "",
-            )
+            version.servable, version.state = servable, "AVAILABLE"
+            version.code, version.message = "OK", ""
         LOG.info(
             "model %s version %d answers, after %.1f s", name, number, time.monotonic() - begin
         )
 
+    def _due_version(self, name: str, number: int, path: pathlib.Path) -> Version | None:
+        """The version in the state LOADING, if it is to be loaded now."""
+        files = self._files[path]
+        version = self.models[name].get(number)
+        if version is not None and version.state in ("AVAILABLE", "UNLOADING"):
+            if version.state == "AVAILABLE" and files not in ((), version.files):
+                version.files = files
+                LOG.warning(
+                    "model %s version %d: its files changed while it is served; it answers as it"
+                    " was loaded. Write what is new as a version of its own, or start the server"
+                    " again",
+                    name,
+                    number,
+                )
+            return None
+
+        if version is None or version.files != files or version.unloaded:
+            version = self.models[name][number] = Version(path)
+        if version.tries > self._settings.load_retries:
+            return None
+        version.state, version.files = "LOADING", files
+        return version
+
     def _settled(self, versions: dict[int, Version]) -> bool:
-        """Whether a model answers, or is not to: its versions were unloaded, or failed as often as they are tried."""
-        return any(version.state == AVAILABLE for version in versions.values()) or all(
-            version.state == END
-            and (version.code == "OK" or version.tries > self._settings.load_retries)
+        """Whether a model answers, or never will: no version of it is loaded or tried again."""
+        return bool(_available(versions)) or all(
+            version.unloaded
+            or (version.state == "END" and version.tries > self._settings.load_retries)
             for version in versions.values()
         )
 
-    def _retire(self, name: str, wanted: set[int], labelled: set[int]) -> None:
-        """Unloads what neither the policy nor a label wants, unless no version of the policy can take over."""
+    def _retire(self, name: str, selected: set[int], labelled: set[int]) -> None:
+        """Unloads the other versions, unless no selected version can take over."""
         with self._lock:
             versions = self.models.get(name, {})
-            answering = any(versions[number].state == AVAILABLE for number in wanted)
-            for number, version in versions.items():
-                if number in wanted | labelled or version.state != AVAILABLE:
-                    continue
-                if (wanted and not answering) or (not wanted and self._settings.keep_last_version):
-                    continue
-                version.state = UNLOADING
-                self._unload_unused(name, number, version)
+            available = _available(versions)
+            if selected.isdisjoint(available) and (selected or self._settings.keep_last_version):
+                return
+
+            for number in set(available) - selected - labelled:
+                versions[number].state = "UNLOADING"
+                self._unload_unused(name, number, versions[number])
 
     def _unload_unused(self, name: str, number: int, version: Version) -> None:
-        if version.state == UNLOADING and not version.users:
-            version.state, version.servable = END, None
+        if version.state == "UNLOADING" and not version.users:
+            version.state, version.servable = "END", None
             LOG.info("model %s version %d is unloaded", name, number)
 
 
-async def watch(versions: ModelVersions, poll_seconds: float, started: Callable[[], None]) -> None:
-    """Scans again and again, in a thread that ends with the process.
-
-    Args:
-        versions: what scans.
-        poll_seconds: between two scans.
-        started: called after the first.
-
-    Example:
-        >>> from tfsum.serving import Server
-        >>> task = asyncio.create_task(
-        ...     watch(Server().versions, 1.0, lambda: None)
-        ... )  # doctest: +SKIP
-    """
-    first = True
-    while True:
-        try:
-            await run_in_daemon_thread(versions.scan, "tfsum scan")
-        except Exception:
-            LOG.exception("the folder of the models cannot be scanned")
-        if first:
-            started()
-            first = False
-        await asyncio.sleep(poll_seconds)
+def _available(versions: dict[int, Version]) -> dict[int, Version]:
+    """The versions that answer."""
+    return {number: version for number, version in versions.items() if version.state == "AVAILABLE"}

@@ -1,19 +1,19 @@
 """The OpenAPI document of a server, from the signatures of the models that are loaded."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import tfsum
-from tfsum.serving.json_tensor import INTEGERS
+from tfsum.serving.json_tensor import FLOATS, INTEGERS
+from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable
-from tfsum.serving.signature import CLASSIFY, PREDICT, REGRESS, Signature, TensorInfo
+from tfsum.serving.signature import Signature, TensorInfo
 
-VERSION = "3.1.0"
 ERRORS = {
     "400": "the request is wrong; the error has a body that is correct",
     "401": "the server needs its token",
     "404": "there is no such model or version",
-    "408": "the body came too slowly",
+    "408": "the body arrived too slowly",
     "413": "the request is too large",
     "415": "the body has another Content-Encoding than gzip",
     "429": "the queue is full",
@@ -26,256 +26,197 @@ BASE64 = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}(==)?|[A-Za-z0-9+/]{3}=?)?$"
 Document = dict[str, Any]
 
 
-def document(models: Mapping[str, Sequence[Servable]], token: bool) -> Document:
-    """The document.
+def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> Document:
+    """Describes the API of a server.
 
     Args:
-        models: name -> the loaded versions.
-        token: whether requests need a token.
+        models: Name -> loaded versions of each model.
+        token: Whether requests need a token.
 
     Returns:
-        It, to be written as JSON.
+        The document, to be written as JSON.
 
     Example:
-        >>> sorted(document({}, token=False)["paths"])
+        >>> sorted(openapi_document({}, token=False)["paths"])
         ['/healthz', '/monitoring/prometheus/metrics', '/readyz']
     """
     paths: Document = {
-        "/healthz": {"get": _looked("whether the server runs", "text/plain", {"type": "string"})},
-        "/readyz": {
-            "get": _looked("whether every model answers", "text/plain", {"type": "string"})
-        },
-        "/monitoring/prometheus/metrics": {
-            "get": _looked("the metrics", "text/plain", {"type": "string"})
-        },
-    }
-    schemas: Document = {
-        "Error": {
-            "type": "object",
-            "properties": {"error": {"type": "string"}},
-            "required": ["error"],
-            "additionalProperties": False,
-        }
+        "/healthz": _get("whether the server runs", "text/plain", STRING),
+        "/readyz": _get("whether every model answers", "text/plain", STRING),
+        "/monitoring/prometheus/metrics": _get("the metrics", "text/plain", STRING),
     }
     for name, servables in models.items():
-        paths[f"/v1/models/{name}"] = {
-            "get": _looked("the states of the versions", "application/json", STATUS)
+        path = f"/v1/models/{name}"
+        paths[path] = _get("the states of the versions", "application/json", STATUS)
+        paths[f"{path}/metadata"] = _get("the signatures", "application/json", METADATA)
+        versions = {f"{path}/versions/{servable.version}": servable for servable in servables}
+        paths |= {
+            f"{prefix}:predict": _predict(servable)
+            for prefix, servable in {path: servables[-1], **versions}.items()
+            if servable.signatures
         }
-        paths[f"/v1/models/{name}/metadata"] = {
-            "get": _looked("the signatures", "application/json", METADATA)
-        }
-        paths |= _methods(f"/v1/models/{name}", servables[-1])
-        for servable in servables:
-            paths |= _methods(f"/v1/models/{name}/versions/{servable.version}", servable)
-    found: Document = {
-        "openapi": VERSION,
+
+    document: Document = {
+        "openapi": "3.1.0",
         "info": {
             "title": "tfsum serve",
             "version": tfsum.__version__,
             "description": "Models over TensorFlow Serving's REST API.",
         },
         "paths": paths,
-        "components": {"schemas": schemas},
-    }
-    if token:
-        found["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
-        found["security"] = [{"token": []}]
-    return found
-
-
-def _looked(what: str, kind: str, schema: Document) -> Document:
-    return {
-        "summary": what,
-        "responses": {
-            "200": {"description": what, "content": {kind: {"schema": schema}}},
-            **_errors("401", "503"),
+        "components": {
+            "schemas": {"Error": {**_object({"error": STRING}), "additionalProperties": False}}
         },
     }
+    if token:
+        document["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        document["security"] = [{"token": []}]
+    return document
 
 
-def _methods(path: str, servable: Servable) -> Document:
-    """The paths by which a version is asked: `:predict`, `:classify` and `:regress`, where it has such signatures."""
-    found: Document = {}
-    for method, described in ((PREDICT, _predicted), (CLASSIFY, _examined), (REGRESS, _examined)):
-        signatures = [
-            signature for signature in servable.signatures.values() if signature.method == method
-        ]
-        if signatures:
-            found[f"{path}:{method.rpartition('/')[2]}"] = {
-                "post": described(servable.name, signatures)
-            }
-    return found
+def _get(summary: str, media_type: str, schema: Document) -> Document:
+    success = {"description": summary, "content": {media_type: {"schema": schema}}}
+    return {"get": {"summary": summary, "responses": {"200": success, **_errors("401", "503")}}}
 
 
-def _predicted(name: str, signatures: Sequence[Signature]) -> Document:
-    bodies = [_rows(signature) for signature in signatures] + [
-        _columns(signature) for signature in signatures if len(signature.inputs) == 1
+def _predict(servable: Servable) -> Document:
+    """The path `:predict` of a version: a request and an answer of any of its signatures."""
+    signatures = servable.signatures.values()
+    bodies = [
+        *map(_rows, signatures),
+        # A schema cannot say that several columns have the same length.
+        *(_column(signature) for signature in signatures if len(signature.inputs) == 1),
     ]
     answers = [answer for signature in signatures for answer in _answers(signature)]
-    columns = (
-        "Instead of `instances`, a list of rows, `inputs` may have a list for each input. Rows of a request "
-        "have the same length, and ids are those of the vocabulary, which a schema cannot say: others get 400."
-    )
-    return _asked(name, columns, {"anyOf": bodies}, {"anyOf": answers})
 
-
-def _examined(name: str, signatures: Sequence[Signature]) -> Document:
-    """A signature of examples: which features they have is not known from it."""
-    features = {"type": "object", "additionalProperties": FEATURE}
-    more = {"context": features}
-    bodies = [
-        _body(signature, "examples", "", {"type": "array", "minItems": 1, "items": features}, more)
-        for signature in signatures
-    ]
-    result: Document = {"type": "number"}
-    if signatures[0].method == CLASSIFY:
-        pair = {
-            "type": "array",
-            "prefixItems": [{"type": "string"}, {"type": "number"}],
-            "minItems": 2,
-            "maxItems": 2,
-        }
-        result = {"type": "array", "items": pair}
-    return _asked(
-        name,
-        "An example has the features of the model by name; `context` has those of all examples.",
-        {"anyOf": bodies},
-        _exactly({"results": {"type": "array", "items": result}}),
-    )
-
-
-def _asked(name: str, description: str, body: Document, answer: Document) -> Document:
-    request = {"required": True, "content": {"application/json": {"schema": body}}}
-    right = {
-        "description": "the answer, in the form of the request",
-        "content": {"application/json": {"schema": answer}},
-    }
     return {
-        "summary": f"asks {name}",
-        "description": description,
-        "requestBody": request,
-        "responses": {"200": right, **_errors(*ERRORS)},
+        "post": {
+            "summary": f"asks {servable.name}",
+            "description": (
+                "Instead of `instances`, a list of rows, `inputs` may have a list for each input."
+                " Rows of a request have the same length, and ids are those of the vocabulary,"
+                " which a schema cannot say: others get 400."
+            ),
+            "requestBody": {
+                "required": True,
+                "content": {"application/json": {"schema": {"anyOf": bodies}}},
+            },
+            "responses": {
+                "200": {
+                    "description": "the answer, in the form of the request",
+                    "content": {"application/json": {"schema": {"anyOf": answers}}},
+                },
+                **_errors(*ERRORS),
+            },
+        }
     }
 
 
 def _errors(*statuses: str) -> Document:
-    error = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    return {
-        status: {
-            "description": ERRORS[status],
-            "content": {**error, "text/plain": {"schema": {"type": "string"}}},
-        }
-        for status in statuses
+    content = {
+        "application/json": {"schema": {"$ref": "#/components/schemas/Error"}},
+        "text/plain": {"schema": STRING},
     }
+    return {status: {"description": ERRORS[status], "content": content} for status in statuses}
 
 
 def _rows(signature: Signature) -> Document:
-    rows = {name: _value(info, 1) for name, info in sorted(signature.inputs.items())}
-    forms: list[Document] = [{**_exactly(rows), "additionalProperties": False}]
-    if len(rows) == 1:
-        forms.append(next(iter(rows.values())))
-    lists = [{"type": "array", "minItems": 1, "items": form} for form in forms]
-    return _body(signature, "instances", "inputs", {"anyOf": lists})
-
-
-def _columns(signature: Signature) -> Document:
-    """A schema cannot say that several lists have one length, so that only signatures of one input have this form."""
-    columns = {name: _value(info, 0) for name, info in sorted(signature.inputs.items())}
+    """A request in row form: a list of objects, or of the values of the only input."""
+    row = _tensors(signature.inputs, 1)
+    forms: list[Document] = [{**_object(row), "additionalProperties": False}]
+    if len(row) == 1:
+        forms += row.values()
     return _body(
-        signature, "inputs", "instances", {"anyOf": [_exactly(columns), *columns.values()]}
+        signature,
+        "instances",
+        "inputs",
+        [{"type": "array", "minItems": 1, "items": form} for form in forms],
     )
 
 
-def _body(
-    signature: Signature, key: str, other: str, schema: Document, more: Document | None = None
-) -> Document:
-    """A body with a key; without another one, which would be a different form."""
-    properties: Document = {
-        "signature_name": {"const": signature.name},
-        key: schema,
-        **(more or {}),
-    }
+def _column(signature: Signature) -> Document:
+    """A request in column form: the values of the only input, with its name or without."""
+    columns = _tensors(signature.inputs, 0)
+    return _body(signature, "inputs", "instances", [_object(columns), *columns.values()])
+
+
+def _body(signature: Signature, key: str, other: str, schemas: list[Document]) -> Document:
+    """A body with one key, and without the one of the other form."""
     required = [key] if signature.name == "serving_default" else [key, "signature_name"]
-    excluded = {"not": {"required": [other]}} if other else {}
-    return {"type": "object", "properties": properties, "required": required, **excluded}
+    properties = {"signature_name": {"const": signature.name}, key: {"anyOf": schemas}}
+    return {**_object(properties, required), "not": {"required": [other]}}
 
 
 def _answers(signature: Signature) -> list[Document]:
-    infos = sorted(signature.outputs.items())
-    row = (
-        _exactly({name: _value(info, 1) for name, info in infos})
-        if len(infos) > 1
-        else _value(infos[0][1], 1)
-    )
-    column = (
-        _exactly({name: _value(info, 0) for name, info in infos})
-        if len(infos) > 1
-        else _value(infos[0][1], 0)
-    )
+    """The answers in row form and in column form; an output that is alone has no name."""
+    row, column = (_tensors(signature.outputs, skipped) for skipped in (1, 0))
+    schemas = [_object(row), _object(column)]
+    if len(row) == 1:
+        schemas = [*row.values(), *column.values()]
     return [
-        _exactly({"predictions": {"type": "array", "items": row}}),
-        _exactly({"outputs": column}),
+        _object({"predictions": {"type": "array", "items": schemas[0]}}),
+        _object({"outputs": schemas[1]}),
     ]
 
 
-def _exactly(properties: Document) -> Document:
-    return {"type": "object", "properties": properties, "required": sorted(properties)}
+def _object(properties: Document, required: Collection[str] | None = None) -> Document:
+    """An object with these properties, all of them required where None are named."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": sorted(properties if required is None else required),
+    }
 
 
-def _value(info: TensorInfo, skipped: int) -> Document:
-    """The schema of a tensor, without its first dimensions."""
+def _tensors(infos: Mapping[str, TensorInfo], skipped: int) -> Document:
+    """Name -> schema of each tensor, without its first `skipped` dimensions."""
+    return {name: _tensor(info, skipped) for name, info in sorted(infos.items())}
+
+
+def _tensor(info: TensorInfo, skipped: int) -> Document:
     if info.shape is None:
         return {}
-    schema: Document = {"type": "number"}
-    if info.dtype == "string":
-        schema = TEXT
-    elif info.dtype == "bool":
-        schema = {"type": "boolean"}
-    elif info.dtype in INTEGERS:
-        schema = {
-            "type": "integer",
-            "minimum": int(INTEGERS[info.dtype].min),
-            "maximum": int(INTEGERS[info.dtype].max),
-        }
+
+    schema: Document = ELEMENTS.get(info.dtype, {})
     for size in reversed(info.shape[skipped:]):
-        schema = {
-            "type": "array",
-            "items": schema,
-            **({} if size is None else {"minItems": size, "maxItems": size}),
-        }
+        schema = {"type": "array", "items": schema}
+        if size is not None:
+            schema |= {"minItems": size, "maxItems": size}
     return schema
 
 
+STRING: Document = {"type": "string"}
 TEXT: Document = {
     "anyOf": [
-        {"type": "string"},
+        STRING,
         {
-            **_exactly({"b64": {"type": "string", "contentEncoding": "base64", "pattern": BASE64}}),
+            **_object({"b64": {**STRING, "contentEncoding": "base64", "pattern": BASE64}}),
             "additionalProperties": False,
         },
     ]
 }
-FEATURE: Document = {
-    "anyOf": [
-        kind
-        for one in ({"type": "number"}, TEXT)
-        for kind in (one, {"type": "array", "items": one})
-    ]
+# Type of a tensor -> schema of an element.
+ELEMENTS: dict[str, Document] = {
+    "string": TEXT,
+    "bool": {"type": "boolean"},
+    **{name: {"type": "number"} for name in FLOATS},
+    **{
+        name: {"type": "integer", "minimum": numbers[0], "maximum": numbers[-1]}
+        for name, numbers in INTEGERS.items()
+    },
 }
-STATUS = _exactly(
+STATUS = _object(
     {
         "model_version_status": {
             "type": "array",
-            "items": _exactly(
+            "items": _object(
                 {
-                    "version": {"type": "string"},
-                    "state": {"enum": ["START", "LOADING", "AVAILABLE", "UNLOADING", "END"]},
-                    "status": _exactly(
-                        {"error_code": {"type": "string"}, "error_message": {"type": "string"}}
-                    ),
+                    "version": STRING,
+                    "state": {"enum": [*STATES]},
+                    "status": _object({"error_code": STRING, "error_message": STRING}),
                 }
             ),
         }
     }
 )
-METADATA = _exactly({"model_spec": {"type": "object"}, "metadata": {"type": "object"}})
+METADATA = _object({"model_spec": {"type": "object"}, "metadata": {"type": "object"}})

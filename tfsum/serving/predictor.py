@@ -1,59 +1,88 @@
-"""What both protocols do: a request to a signature answered within the limits of the server."""
+"""What REST and gRPC share: access, limits, predictions, states, the access log, and spans."""
 
-import numpy as np
+import asyncio
+import contextlib
+import hmac
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from typing import Any, TypeVar
 
 from tfsum.serving.batching import Batcher
 from tfsum.serving.metrics import Metrics
 from tfsum.serving.model_versions import ModelVersions, Version
-from tfsum.serving.request_error import RequestError
+from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
-from tfsum.serving.signature import Signature
-from tfsum.serving.tracing import span
+from tfsum.serving.signature import Arrays, Signature
+
+try:
+    from opentelemetry import propagate, trace
+except ModuleNotFoundError:
+    propagate = trace = None
+
+LOG = logging.getLogger("tfsum.serving")
+ACCESS_LOG = logging.getLogger("tfsum.serving.access")
+MAX_LOGGED = 200  # characters of a path or a name in logs and spans
+LARGE = 1 << 16  # bytes; to read or write a smaller message takes less time than to start a thread
+
+T = TypeVar("T")
 
 
 class Predictor:
     """Answers requests from loaded models.
 
     Args:
-        versions: the models.
-        batcher: computes.
-        metrics: count.
-        settings: `max_documents` and `max_characters`.
+        versions: Versions of the models.
+        settings: Settings of the server.
 
     Attributes:
-        versions: as given.
+        versions, settings: The arguments.
+        metrics: Metrics of the requests and batches.
+        batcher: Batcher that computes the outputs.
 
     Example:
         >>> from tfsum.serving import Server
-        >>> Server().predictor.states("bert_sum_ext_news_en")  # doctest: +SKIP
+        >>> server = Server(settings=ServerSettings(port=0))
+        >>> server.predictor.check_token("")  # the server needs none
     """
 
-    def __init__(
-        self, versions: ModelVersions, batcher: Batcher, metrics: Metrics, settings: ServerSettings
-    ) -> None:
-        self.versions, self._batcher, self._metrics, self._settings = (
-            versions,
-            batcher,
-            metrics,
-            settings,
+    def __init__(self, versions: ModelVersions, settings: ServerSettings) -> None:
+        self.versions, self.settings = versions, settings
+        self.metrics = Metrics(versions)
+        self.batcher = Batcher(settings, self.metrics.observe_batch)
+
+    def check_token(self, authorization: str) -> None:
+        """Checks the token of a request.
+
+        Args:
+            authorization: Value of the header `Authorization`; "" where the request has none.
+
+        Raises:
+            RequestError: The server needs another token.
+        """
+        token, given = self.settings.token, authorization.encode()
+        require(
+            token is None or hmac.compare_digest(given, f"Bearer {token}".encode()),
+            "this server needs its token; send the header Authorization: Bearer TOKEN"
+            " (gRPC: the metadata authorization)",
+            "UNAUTHENTICATED",
         )
 
-    async def predict(
-        self, servable: Servable, signature: Signature, inputs: dict[str, np.ndarray]
-    ) -> dict[str, np.ndarray]:
+    async def predict(self, servable: Servable, signature: Signature, inputs: Arrays) -> Arrays:
         """The outputs of a signature.
 
         Args:
-            servable: the loaded model.
-            signature: of it.
-            inputs: name -> array.
+            servable: Loaded model.
+            signature: Signature of the model.
+            inputs: Name -> array.
 
         Returns:
             Name -> array.
 
         Raises:
-            RequestError: the request is too large, too late, or refused by the model.
+            RequestError: The request is too large, too late, or refused by the model.
         """
         self._check_limits(inputs)
         with span(
@@ -63,17 +92,22 @@ class Predictor:
             model_signature=signature.name,
             rows=max((len(array) for array in inputs.values() if array.ndim), default=1),
         ):
-            return await self._batcher.answer(
+            return await self.batcher.answer(
                 (servable.name, servable.version), servable.run, signature, inputs
             )
 
     def states(
         self, name: str, version: int | None = None, label: str | None = None
     ) -> dict[int, Version]:
-        """The versions of a model, or the one of a number or a label.
+        """The versions of a model, or the one with a number or a label.
+
+        Args:
+            name: Name of the model.
+            version: Number of a version; all where None.
+            label: Label of a version; all where None.
 
         Raises:
-            RequestError: there is none.
+            RequestError: There is none.
         """
         states = self.versions.states(name)
         if not states:
@@ -83,35 +117,152 @@ class Predictor:
                 version = servable.version
         if version is None:
             return states
+
         if version not in states:
             raise self.versions.missing(
                 "NOT_FOUND", f"Could not find version {version} of model {name}"
             )
         return {version: states[version]}
 
-    def observe(self, model: str, method: str, code: str, seconds: float) -> None:
-        """Counts a request; models that are not there share one name."""
-        self._metrics.observe_request(
-            model if model in self.versions.models else "", method, code, seconds
+    def record(
+        self, begin: float, model: str, action: str, status: int | str, /, **details: Any
+    ) -> None:
+        """Counts a request, and writes a line of JSON about it to the access log.
+
+        Args:
+            begin: `time.monotonic()` at the begin of the request.
+            model: Name of the model; models that do not exist are counted as "".
+            action: What the request asks for: "predict", "status", "metadata", "".
+            status: Status of HTTP, or the name of gRPC's.
+            **details: More values of the line, never a text.
+        """
+        seconds = time.monotonic() - begin
+        known_model = model if model in self.versions.models else ""
+        self.metrics.observe_request(known_model, action, str(status), seconds)
+        line = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            "status": status,
+            "milliseconds": round(seconds * 1000, 1),
+        }
+        ACCESS_LOG.info("%s", json.dumps(line | details))
+
+    def check_rows(self, count: int) -> None:
+        """Checks the number of rows of a request.
+
+        Args:
+            count: Number of rows.
+
+        Raises:
+            RequestError: There are more than `max_documents`.
+        """
+        max_rows = self.settings.max_documents
+        require(
+            count <= max_rows,
+            f"the request has {count} rows, and one may have {max_rows}; send several requests, or"
+            " start the server with a larger --max-documents",
+            http_status=413,
         )
 
-    def _check_limits(self, inputs: dict[str, np.ndarray]) -> None:
+    @contextlib.asynccontextmanager
+    async def reading(self) -> AsyncIterator[None]:
+        """Limits the time in which a request is read.
+
+        Raises:
+            RequestError: The time is over.
+        """
+        try:
+            async with asyncio.timeout(self.settings.timeout):
+                yield
+        except TimeoutError:
+            raise RequestError(
+                "DEADLINE_EXCEEDED",
+                f"the request was not read in {self.settings.timeout:g} s (the server's"
+                " `--timeout`); send fewer or shorter documents",
+            ) from None
+
+    def _check_limits(self, inputs: Arrays) -> None:
+        """Checks the number of rows, and the bytes of each document."""
+        max_bytes = self.settings.max_characters
         for name, array in inputs.items():
-            if array.ndim and len(array) > self._settings.max_documents:
-                raise RequestError(
-                    "INVALID_ARGUMENT",
-                    f"input {name} has {len(array)} rows, and a request may have "
-                    f"{self._settings.max_documents}; send several requests, or start the server with a "
-                    "larger --max-documents",
-                    http_status=413,
-                )
-            if array.dtype == object and array.size:
-                longest = max(map(len, array.flat))
-                if longest > self._settings.max_characters:
-                    raise RequestError(
-                        "INVALID_ARGUMENT",
-                        f"a document of input {name} has {longest} bytes, and one "
-                        f"may have {self._settings.max_characters}; divide it, or start the server with "
-                        "a larger --max-characters",
-                        http_status=413,
-                    )
+            if array.ndim:
+                self.check_rows(len(array))
+            longest = max(map(len, array.flat), default=0) if array.dtype == object else 0
+            require(
+                longest <= max_bytes,
+                f"a document of input {name} has {longest} bytes, and one may have {max_bytes};"
+                " divide it, or start the server with a larger --max-characters",
+                http_status=413,
+            )
+
+
+async def offload(size: int, function: Callable[..., T], *arguments: object) -> T:
+    """Calls a function, in a thread if its message is large: the event loop serves others.
+
+    Args:
+        size: Bytes of the message that the function reads or writes.
+        function: Function to call.
+        *arguments: Positional arguments of the function.
+
+    Returns:
+        Value of the function.
+
+    Raises:
+        Exception: The exception of the function.
+
+    Example:
+        >>> asyncio.run(offload(1 << 20, len, b"It rained."))
+        10
+    """
+    if size > LARGE:
+        return await asyncio.to_thread(function, *arguments)
+
+    return function(*arguments)
+
+
+@contextlib.contextmanager
+def span(
+    name: str, headers: Mapping[str, str] | None = None, **attributes: Any
+) -> Iterator[dict[str, Any]]:
+    """Opens a span of OpenTelemetry around a piece of work, if its packages are installed.
+
+    OpenTelemetry's own instrumentation of ASGI covers neither gRPC nor the predictions. Its SDK
+    decides where the spans go: install `opentelemetry-distro` and an exporter, and run the server
+    by `opentelemetry-instrument`.
+
+    Args:
+        name: Name of the span.
+        headers: Headers of a request, which may name the span of the client; None for a part of the
+            span that is open.
+        **attributes: Attributes of the span, never a text; a `_` in a name stands for a dot.
+
+    Yields:
+        A dict for more attributes, by their full names.
+
+    Example:
+        >>> with span("predict", model_name="news") as attributes:
+        ...     attributes["rows"] = 3
+    """
+    more: dict[str, Any] = {}
+    if trace is None:
+        yield more
+        return
+
+    parent = None if headers is None else propagate.extract(headers)
+    kind = trace.SpanKind.INTERNAL if headers is None else trace.SpanKind.SERVER
+    tracer = trace.get_tracer("tfsum.serving")
+    with tracer.start_as_current_span(name, context=parent, kind=kind) as opened:
+        try:
+            yield more
+        finally:
+            dotted = {key.replace("_", "."): value for key, value in attributes.items()}
+            opened.set_attributes(dotted | more)
+
+
+def flush() -> None:
+    """Sends the spans that wait, for a process that ends without Python's own end.
+
+    Example:
+        >>> flush()
+    """
+    if trace is not None and hasattr(provider := trace.get_tracer_provider(), "force_flush"):
+        provider.force_flush(timeout_millis=5000)

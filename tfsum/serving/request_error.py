@@ -1,5 +1,7 @@
 """The error of a request, with the status code that gRPC and TensorFlow Serving give it."""
 
+from typing import Any
+
 from tfsum.errors import Error
 
 # Code -> (number in gRPC, status in HTTP), as TensorFlow Serving's http_server.cc maps them.
@@ -28,13 +30,13 @@ class RequestError(Error):
     """A request that was not answered.
 
     Args:
-        code: one of `CODES`, such as "INVALID_ARGUMENT".
-        message: what was found, what was expected, and how to mend it.
-        http_status: the status in HTTP, where it is not that of the code.
-        retry_after: seconds after which to ask again; None where the same request would fail again.
+        code: Name of the status, a key of `CODES`, such as "INVALID_ARGUMENT".
+        message: What is wrong, what was expected, and how to mend it.
+        http_status: Status in HTTP; that of the code where None.
+        retry_after: Seconds after which to send the request again; None where it would fail again.
 
     Attributes:
-        code, message, http_status, retry_after: as given.
+        code, message, http_status, retry_after: The arguments.
 
     Example:
         >>> error = RequestError("RESOURCE_EXHAUSTED", "the queue is full", retry_after=1)
@@ -52,3 +54,37 @@ class RequestError(Error):
         super().__init__(message)
         self.code, self.message, self.retry_after = code, message, retry_after
         self.http_status = http_status or CODES[code][1]
+
+
+def invalid(message: str) -> RequestError:
+    """The error of a request with a wrong argument.
+
+    Args:
+        message: What is wrong, and what was expected.
+
+    Example:
+        >>> invalid("no text").code
+        'INVALID_ARGUMENT'
+    """
+    return RequestError("INVALID_ARGUMENT", message)
+
+
+def require(
+    condition: object, message: str, code: str = "INVALID_ARGUMENT", **options: Any
+) -> None:
+    """Raises an error unless a condition is true.
+
+    Args:
+        condition: Value that is true where the request is right.
+        message: What is wrong, and what was expected.
+        code: Name of the status.
+        **options: `http_status` and `retry_after` of the error.
+
+    Raises:
+        RequestError: The condition is false.
+
+    Example:
+        >>> require(["a text"], "no texts")
+    """
+    if not condition:
+        raise RequestError(code, message, **options)

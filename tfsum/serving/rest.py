@@ -1,155 +1,299 @@
-"""TensorFlow Serving's REST API: which request is which, and the answer to each.
+"""TensorFlow Serving's REST API: the routes below /v1/, and the answer to each.
 
 Source: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest_api_util.cc.
 """
 
+import asyncio
 import json
-import re
 import urllib.parse
+import zlib
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from google.protobuf.json_format import MessageToDict
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.endpoints import HTTPEndpoint
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
 
-from tfsum.serving.example_json import check_method, read_examples, write_results
-from tfsum.serving.json_answer import write_predict
 from tfsum.serving.json_tensor import (
-    invalid,
+    read_inputs,
     read_object,
-    read_predict,
-    sample_shown,
+    row_count,
     signature_name,
+    write_outputs,
 )
-from tfsum.serving.predictor import Predictor
-from tfsum.serving.servable import Servable
-from tfsum.serving.worker_thread import beside
+from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
+from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.settings import ServerSettings
 
-WHICH = r"(?:/versions/(?P<version>\d+)|/labels/(?P<label>[^/:]+))?"
-ASK = re.compile(
-    rf"(?i)/v1/models/(?P<name>[^/:]+){WHICH}:(?P<method>classify|regress|predict)", re.ASCII
-)
-LOOK = re.compile(rf"(?i)/v1/models(?:/(?P<name>[^/:]+))?{WHICH}(?:/(?P<part>metadata))?", re.ASCII)
+T = TypeVar("T")
+MODEL_PATHS = [
+    "/v1/models/{name:segment}" + which
+    for which in ("", "/versions/{version:version}", "/labels/{label:segment}")
+]
+# Methods of the API that no model of tfsum answers -> the kind of signature that they need.
+UNSUPPORTED = {"classify": "classification", "regress": "regression"}
+
+
+class SegmentConvertor(Convertor[str]):
+    """A name between two slashes of a path, decoded after the path was divided.
+
+    Example:
+        >>> SegmentConvertor().convert("news%2Fen")
+        'news/en'
+    """
+
+    regex = "[^/:]+"
+
+    def convert(self, value: str) -> str:
+        """The name of a part of a path."""
+        return urllib.parse.unquote(value)
+
+
+class VersionConvertor(Convertor[int]):
+    """The number of a version in a path.
+
+    Example:
+        >>> VersionConvertor().convert("00017")
+        17
+    """
+
+    regex = "[0-9]+"
+
+    def convert(self, value: str) -> int:
+        """The number of a part of a path."""
+        digits = value.lstrip("0")[:20] or "0"
+        shown = value[:MAX_LOGGED]
+        require(int(digits) < 1 << 63, f"Failed to convert version: {shown} to numeric.")
+        return int(digits)
+
+
+register_url_convertor("segment", SegmentConvertor())
+register_url_convertor("version", VersionConvertor())
+
+
+class Malformed(HTTPEndpoint):
+    """Refuses a request that the API does not have, whatever its method.
+
+    Example:
+        >>> Route("/v1/{path:path}", Malformed).name
+        'Malformed'
+    """
+
+    async def dispatch(self) -> None:
+        """Refuses the request."""
+        path = self.scope["path"][:MAX_LOGGED]
+        raise invalid(f"Malformed request: {self.scope['method']} {path}")
+
+
+class JsonResponse(Response):
+    """A response in JSON, readable by people; a character that UTF-8 does not have becomes "?".
+
+    Example:
+        >>> JsonResponse({"error": "no text"}, 400).body
+        b'{"error": "no text"}'
+    """
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The body of the response."""
+        return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
+
+
+async def read_body(request: Request, settings: ServerSettings) -> bytes:
+    """Reads the body of a request; it may be packed by gzip.
+
+    Args:
+        request: Request over HTTP.
+        settings: `max_body` limits the unpacked body, `timeout` the time in which it arrives.
+
+    Raises:
+        RequestError: The body is too large (413), too slow (408), packed otherwise than by gzip
+            (415), or broken (400).
+
+    Example:
+        >>> async def receive():
+        ...     return {"type": "http.request", "body": b"It rained."}
+        >>> request = Request({"type": "http", "headers": []}, receive)
+        >>> asyncio.run(read_body(request, ServerSettings()))
+        b'It rained.'
+    """
+    encoding = request.headers.get("content-encoding", "").strip().lower()
+    require(
+        encoding in ("", "identity", "gzip", "x-gzip"),
+        f"Content-Encoding is {encoding!r}; expected gzip or none",
+        http_status=415,
+    )
+
+    gzip = zlib.decompressobj(zlib.MAX_WBITS | 16) if "gzip" in encoding else None
+    limit = settings.max_body
+    body = bytearray()
+    try:
+        async with asyncio.timeout(settings.timeout):
+            async for chunk in request.stream():
+                body += gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
+                require(
+                    len(body) <= limit,
+                    f"the body has more than {limit} bytes; send fewer documents, or start the"
+                    " server with a larger --max-body",
+                    http_status=413,
+                )
+    except TimeoutError:
+        raise RequestError(
+            "DEADLINE_EXCEEDED",
+            f"the body did not arrive in {settings.timeout:g} s",
+            http_status=408,
+        ) from None
+    except zlib.error as error:
+        raise invalid(f"the body is not in gzip's format ({error})") from None
+
+    require(gzip is None or gzip.eof, "the body in gzip's format is cut off")
+    return bytes(body)
+
+
+async def unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
+    """Waits for an answer as long as its client does.
+
+    Args:
+        request: Request whose body was read.
+        answer: Coroutine of the answer, cancelled when the client is gone.
+
+    Raises:
+        ClientDisconnect: The client is gone.
+
+    Example:
+        >>> async def answer():
+        ...     return "It rained."
+        >>> async def ask():
+        ...     request = Request({"type": "http"}, asyncio.Event().wait)
+        ...     return await unless_gone(request, answer())
+        >>> asyncio.run(ask())
+        'It rained.'
+    """
+    answered, gone = asyncio.ensure_future(answer), asyncio.ensure_future(request.receive())
+    try:
+        await asyncio.wait((answered, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not answered.done():
+            raise ClientDisconnect
+        return answered.result()
+    finally:
+        answered.cancel()
+        gone.cancel()
 
 
 class RestApi:
     """Answers the requests below /v1/ from loaded models.
 
     Args:
-        predictor: answers, within the limits of the server.
+        predictor: Predictor that answers within the limits of the server.
+
+    Attributes:
+        routes: Routes of Starlette. Their paths are matched as they were sent, with percent signs.
 
     Example:
-        >>> from tfsum.serving import Server
-        >>> api = Server().api  # doctest: +SKIP
-        >>> asyncio.run(api.answer("GET", "/v1/models/bert_sum_ext_news_en", b""))  # doctest: +SKIP
-        b'{"model_version_status": ...
+        >>> from tfsum.serving import Server, ServerSettings
+        >>> server = Server(settings=ServerSettings(port=0))
+        >>> RestApi(server.predictor).routes[2]
+        Route(path='/v1/models/{name:segment}', name='status', methods=['GET', 'HEAD'])
     """
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor, self._versions = predictor, predictor.versions
+        endpoints = [
+            ("", self.status, ["GET"]),
+            ("/metadata", self.metadata, ["GET"]),
+            (":predict", self.predict, ["POST"]),
+            (":classify", self.unsupported, ["POST"]),
+            (":regress", self.unsupported, ["POST"]),
+        ]
+        self.routes = [
+            Route("/v1/{path:path}", Malformed, methods=["HEAD"]),
+            Route("/v1/models", _no_name),
+            *(
+                Route(path + suffix, endpoint, methods=methods)
+                for path in MODEL_PATHS
+                for suffix, endpoint, methods in endpoints
+            ),
+            Route("/v1/{path:path}", Malformed),
+        ]
 
-    async def answer(self, method: str, path: str, body: bytes) -> bytes:
-        """The body of the answer to a request.
+    async def status(self, request: Request) -> Response:
+        """The states of a model's versions."""
+        return JsonResponse(
+            {
+                "model_version_status": [
+                    {
+                        "version": str(number),
+                        "state": version.state,
+                        "status": {"error_code": version.code, "error_message": version.message},
+                    }
+                    for number, version in self._predictor.states(**request.path_params).items()
+                ]
+            }
+        )
 
-        Args:
-            method: of HTTP.
-            path: as it was sent, with its percent signs.
-            body: of the request.
-
-        Raises:
-            RequestError: it is not answered; the error has the status.
-        """
-        pattern = {"POST": ASK, "GET": LOOK}.get(method)
-        found = pattern.fullmatch(path) if pattern else None
-        if found is None:
-            raise invalid(f"Malformed request: {method} {path}")
-        name = urllib.parse.unquote(found["name"] or "")
-        label = None if found["label"] is None else urllib.parse.unquote(found["label"])
-        version = _version(found["version"])
-        if method == "GET":
-            if not name:
-                raise invalid("Missing model name in request.")
-            return _json(
-                self.metadata(name, version, label)
-                if found["part"]
-                else self.status(name, version, label)
-            )
-        with self._versions.use(name, version, label) as servable:
-            if (asked := found["method"].lower()) == "predict":
-                return await self._predict(servable, body)
-            return await self._examples(servable, asked, body)
-
-    def status(self, name: str, version: int | None, label: str | None) -> dict:
-        """The states of a model's versions.
-
-        Raises:
-            RequestError: there is none.
-        """
-        states = self._predictor.states(name, version, label)
-        return {
-            "model_version_status": [
-                {
-                    "version": str(number),
-                    "state": found.state,
-                    "status": {"error_code": found.code, "error_message": found.message},
-                }
-                for number, found in states.items()
-            ]
-        }
-
-    def metadata(self, name: str, version: int | None, label: str | None) -> dict:
-        """The signatures of a loaded model.
-
-        Raises:
-            RequestError: it is not there.
-        """
-        with self._versions.use(name, version, label) as servable:
+    async def metadata(self, request: Request) -> Response:
+        """The signatures of a loaded model."""
+        with self._versions.use(**request.path_params) as servable:
             signatures = {
-                key: MessageToDict(
-                    found,
+                name: MessageToDict(
+                    definition,
                     preserving_proto_field_name=True,
                     always_print_fields_with_no_presence=True,
                 )
-                for key, found in sorted(servable.definitions.items())
+                for name, definition in sorted(servable.definitions.items())
             }
-            return {
-                "model_spec": {
-                    "name": name,
-                    "signature_name": "",
-                    "version": str(servable.version),
-                },
-                "metadata": {"signature_def": {"signature_def": signatures}},
-            }
-
-    async def _predict(self, servable: Servable, body: bytes) -> bytes:
-        request = await beside(len(body), read_predict, body, servable.signature)
-        with sample_shown(
-            lambda _: request.signature
-        ):  # the model may refuse what the signature takes
-            outputs = await self._predictor.predict(servable, request.signature, request.inputs)
-        return await beside(
-            sum(array.nbytes for array in outputs.values()), write_predict, outputs, request.rows
-        )
-
-    async def _examples(self, servable: Servable, method: str, body: bytes) -> bytes:
-        """The answer to a request of classification or regression."""
-        with sample_shown(servable.signature) as known:
-            document = await beside(len(body), read_object, body)
-            known.append(signature := servable.signature(signature_name(document)))
-            check_method(signature, method)
-            examples = await beside(len(body), read_examples, document)
-            outputs = await self._predictor.predict(
-                servable, signature, {next(iter(signature.inputs)): examples}
+            return JsonResponse(
+                {
+                    "model_spec": {
+                        "name": servable.name,
+                        "signature_name": "",
+                        "version": str(servable.version),
+                    },
+                    "metadata": {"signature_def": {"signature_def": signatures}},
+                }
             )
-        return await beside(
-            sum(array.nbytes for array in outputs.values()), write_results, outputs, signature
-        )
+
+    async def predict(self, request: Request) -> Response:
+        """The outputs of a signature; the error of a wrong request shows a correct body."""
+        body = await read_body(request, self._predictor.settings)
+        with self._versions.use(**request.path_params) as servable:
+            signature = servable.signatures.get("serving_default")
+            try:
+                async with self._predictor.reading():
+                    document = await offload(len(body), read_object, body)
+                    signature = servable.signature(signature_name(document))
+                    self._predictor.check_rows(row_count(document))
+                    inputs = await offload(len(body), read_inputs, document, signature)
+                in_rows = "instances" in document
+                del document  # it may be ten times as large as the arrays
+
+                outputs = await unless_gone(
+                    request, self._predictor.predict(servable, signature, inputs)
+                )
+            except RequestError as error:
+                if signature is None or error.http_status != 400:
+                    raise
+                message = f"{error.message}; a correct body is {signature.sample_body()}"
+                raise RequestError(error.code, message) from None
+
+            size = sum(array.nbytes for array in outputs.values())
+            content = await offload(size, write_outputs, outputs, in_rows)
+            return Response(content, media_type="application/json")
+
+    async def unsupported(self, request: Request) -> Response:
+        """Refuses `:classify` and `:regress`."""
+        method = request.scope["path"].rpartition(":")[2]
+        with self._versions.use(**request.path_params):
+            raise invalid(
+                f"Expected {UNSUPPORTED[method]} signature method_name to be"
+                f" tensorflow/serving/{method}. Was: tensorflow/serving/predict; ask the model by"
+                " :predict, the one method that tfsum serve answers"
+            )
 
 
-def _version(text: str | None) -> int | None:
-    if text is None:
-        return None
-    if int(text[:40]) >= 1 << 63:
-        raise invalid(f"Failed to convert version: {text} to numeric.")
-    return int(text)
-
-
-def _json(value: dict) -> bytes:
-    return json.dumps(value, indent=1, ensure_ascii=False).encode("utf-8", "replace")
+async def _no_name(request: Request) -> Response:
+    raise invalid("Missing model name in request.")

@@ -1,17 +1,20 @@
 """A version of a model that is loaded: its signatures, and the call of one."""
 
 import pathlib
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
-from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
+from tensorflow.core.framework import types_pb2
+from tensorflow.core.protobuf import meta_graph_pb2
 
 from tfsum.errors import Error, ExportError
 from tfsum.export.verification import verify_export
+from tfsum.formats.serving_messages import message
+from tfsum.inference.allowed_operations import read_graphs
 from tfsum.inference.saved_model import BROKEN, load_model, read_description
-from tfsum.serving.request_error import CODES, RequestError
-from tfsum.serving.signature import PREDICT, Signature, TensorInfo
+from tfsum.serving.request_error import CODES, RequestError, invalid
+from tfsum.serving.signature import Signature, TensorInfo
+from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
 
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
@@ -21,18 +24,19 @@ class Servable:
     """A SavedModel, loaded.
 
     Args:
-        name: of the model.
-        version: of it.
-        path: its folder `.../NAME/VERSION`.
+        name: Name of the model.
+        version: Number of the version.
+        path: Folder `.../NAME/VERSION`.
 
     Attributes:
-        name, version, path: as given.
-        description: the content of assets.extra/tfsum.json; empty where another program wrote the SavedModel.
-        signatures: name -> `Signature`, those that a request may ask.
-        definitions: name -> SignatureDef, as the metadata gives them.
+        name, version, path: The arguments.
+        description: Content of assets.extra/tfsum.json; empty where another program wrote the
+            SavedModel.
+        signatures: Name -> `Signature` of those that a request can name.
+        definitions: Name -> SignatureDef of all.
 
     Raises:
-        ExportError: it cannot be loaded.
+        ExportError: The model cannot be loaded.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
@@ -44,28 +48,37 @@ class Servable:
 
     def __init__(self, name: str, version: int, path: pathlib.Path) -> None:
         self.name, self.version, self.path = name, version, path
-        written_by_us = (path / "assets.extra" / "tfsum.json").is_file()
-        self.description: dict = read_description(path) if written_by_us else {}
+        from_tfsum = (path / "assets.extra" / "tfsum.json").is_file()
+        self.description: dict = read_description(path) if from_tfsum else {}
+
         self.definitions = read_definitions(path)
         self._model = load_model(path, self.description)
         self.signatures = {
-            key: _signature(key, found)
-            for key, found in self.definitions.items()
-            if key in self._model.signatures and found.inputs
+            key: Signature(
+                key,
+                {name: _info(tensor) for name, tensor in definition.inputs.items()},
+                {name: _info(tensor) for name, tensor in definition.outputs.items()},
+            )
+            for key, definition in self.definitions.items()
+            if key in self._model.signatures
+            and definition.inputs
+            and definition.method_name in ("", "tensorflow/serving/predict")
         }
 
     def signature(self, name: str) -> Signature:
-        """The signature of a name; "" is serving_default.
+        """The signature with a name.
+
+        Args:
+            name: Name of the signature; "" is serving_default.
 
         Raises:
-            RequestError: there is none.
+            RequestError: There is none.
         """
         name = name or "serving_default"
         if name not in self.signatures:
-            raise RequestError(
-                "INVALID_ARGUMENT",
-                f'Serving signature name: "{name}" not found in signature def; '
-                f"found {', '.join(sorted(self.signatures))}",
+            names = ", ".join(sorted(self.signatures)) or "none for :predict"
+            raise invalid(
+                f'Serving signature name: "{name}" not found in signature def; found {names}'
             )
         return self.signatures[name]
 
@@ -73,126 +86,86 @@ class Servable:
         """Calls a signature, from any thread.
 
         Args:
-            signature: its name.
-            inputs: name -> array.
+            signature: Name of the signature.
+            inputs: Name -> array.
 
         Returns:
             Name -> array.
 
         Raises:
-            RequestError: the graph refuses the inputs, or fails.
+            RequestError: The graph rejects the inputs, or fails.
         """
-        infos = self.signatures[signature].inputs
+        tensors = {name: tf.constant(array) for name, array in inputs.items()}
         try:
-            tensors = {
-                name: tf.constant(
-                    array, getattr(tf, NAMES.get(infos[name].dtype, infos[name].dtype))
-                )
-                for name, array in inputs.items()
-            }
-            return {
-                name: value.numpy()
-                for name, value in self._model.signatures[signature](**tensors).items()
-            }
+            outputs = self._model.signatures[signature](**tensors)
+            return {name: value.numpy() for name, value in outputs.items()}
         except tf.errors.OpError as error:
-            # Before the reason stands where in the graph it was found, and after it the nodes on the way.
+            # TensorFlow wraps the reason between a graph location and a node stack.
             reason = error.message.split("\n\t [[")[0].strip().rpartition("\n")[2]
             raise RequestError(CODE_OF_NUMBER.get(error.error_code, "UNKNOWN"), reason) from None
 
     def verify(self) -> None:
-        """Compares the answers with those of the day of export, where tfsum exported the model.
+        """Compares the answers with those of the day of export, if tfsum exported the model.
 
         Raises:
-            ExportError: one differs.
+            ExportError: An answer differs.
         """
         task = task_of_export(self.description)
         if task is None:
             return
+
         try:
             verify_export(self.path, self.description, task.part("golden"), self._model)
         except BROKEN as error:
             raise ExportError(f"{self.path}: cannot be verified ({error})") from error
 
-    def warm_up(self) -> int:
+    def warm_up(self) -> None:
         """Runs the requests of assets.extra/tf_serving_warmup_requests.
 
-        Returns:
-            How many.
-
         Raises:
-            ExportError: the file cannot be read, or a request fails.
+            ExportError: The file cannot be read, or a request fails.
         """
         file = self.path / "assets.extra" / "tf_serving_warmup_requests"
         if not file.is_file():
-            return 0
-        from tfsum.serving.protocol import message
-        from tfsum.serving.tensor_proto import from_proto
+            return
 
         count = 0
         try:
             for record in tf.data.TFRecordDataset(str(file)).as_numpy_iterator():
                 request = message("PredictionLog").FromString(record).predict_log.request
-                self.run(
-                    request.model_spec.signature_name or "serving_default",
-                    {name: from_proto(tensor) for name, tensor in request.inputs.items()},
-                )
+                inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
+                self.run(request.model_spec.signature_name or "serving_default", inputs)
                 count += 1
         except (*BROKEN, Error) as error:
             raise ExportError(
                 f"{file}: request {count} fails ({error}); export the model again"
             ) from error
-        return count
-
-
-NAMES = {"float": "float32", "double": "float64", "half": "float16"}
 
 
 def read_definitions(path: pathlib.Path) -> dict[str, meta_graph_pb2.SignatureDef]:
-    """The signatures of a SavedModel by name, as its file has them.
+    """The signatures of a SavedModel, as its file has them.
+
+    Args:
+        path: Folder of the SavedModel.
+
+    Returns:
+        Name -> SignatureDef.
 
     Raises:
-        ExportError: the file cannot be read.
+        ExportError: The file cannot be read.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
         >>> sorted(read_definitions(shipped_model()))
         ['__saved_model_init_op', 'score', 'score_ids', 'serving_default', 'summarize']
     """
-    try:
-        saved = saved_model_pb2.SavedModel.FromString((path / "saved_model.pb").read_bytes())
-    except BROKEN as error:
-        raise ExportError(
-            f"{path / 'saved_model.pb'}: cannot be read ({error}); copy or export it again"
-        ) from error
-    serving = next(
-        (graph for graph in saved.meta_graphs if "serve" in graph.meta_info_def.tags), None
-    )
-    if serving is None:
-        raise ExportError(
-            f"{path / 'saved_model.pb'}: has no graph to serve (tag 'serve'); export it again"
-        )
-    return dict(serving.signature_def)
+    for graph in read_graphs(path):
+        if "serve" in graph.meta_info_def.tags:
+            return dict(graph.signature_def)
+    raise ExportError(f"{path}: has no graph to serve (tag 'serve'); export it again")
 
 
-def _signature(name: str, found: Any) -> Signature:
-    infos = [
-        {
-            key: TensorInfo(_type(info.dtype), _shape(info.tensor_shape))
-            for key, info in side.items()
-        }
-        for side in (found.inputs, found.outputs)
-    ]
-    return Signature(name, infos[0], infos[1], found.method_name or PREDICT)
-
-
-def _type(number: int) -> str:
-    name = tf.as_dtype(number).name
-    return {kept: given for given, kept in NAMES.items()}.get(name, name)
-
-
-def _shape(shape: Any) -> tuple[int | None, ...] | None:
-    return (
-        None
-        if shape.unknown_rank
-        else tuple(None if dim.size < 0 else dim.size for dim in shape.dim)
-    )
+def _info(tensor: meta_graph_pb2.TensorInfo) -> TensorInfo:
+    dtype = types_pb2.DataType.Name(tensor.dtype).removeprefix("DT_").lower()
+    sizes = tuple(None if dim.size < 0 else dim.size for dim in tensor.tensor_shape.dim)
+    return TensorInfo(dtype, None if tensor.tensor_shape.unknown_rank else sizes)

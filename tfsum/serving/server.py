@@ -1,43 +1,46 @@
 """A server of exported models: it loads them, listens, and stops without losing a request."""
 
 import asyncio
-import logging
 import pathlib
 import signal
 import socket
 import threading
 import time
-from collections.abc import Callable
 from types import FrameType
-from typing import Any
 
+import grpc
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.errors import Error
+from tfsum.inference.shipped import shipped_folder
 from tfsum.serving.application import Application
-from tfsum.serving.batching import Batcher
-from tfsum.serving.http_protocol import HttpProtocol
-from tfsum.serving.metrics import Metrics
-from tfsum.serving.model_versions import LOG, ModelVersions, watch
-from tfsum.serving.predictor import Predictor
-from tfsum.serving.rest import RestApi
+from tfsum.serving.grpc_services import GrpcServices
+from tfsum.serving.model_versions import ModelVersions
+from tfsum.serving.predictor import LOG, Predictor
 from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 
-LARGEST_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
-POLL = 0.1  # seconds after which uvicorn looks whether it is to stop, and whether all is answered
-DRAIN = 0.5  # seconds in which new requests are still answered after SIGTERM, until others see that we are not ready
+MAX_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
+POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
+HEAD_SECONDS = 30.0  # in which the head of a request must arrive
+DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
 
 
 def load_servable(name: str, version: int, path: pathlib.Path) -> Servable:
-    """Loads a version, warms it up, and checks its answers.
+    """Loads a version, warms it up, and verifies its answers.
+
+    Args:
+        name: Name of the model.
+        version: Number of the version.
+        path: Folder `.../NAME/VERSION`.
 
     Raises:
-        ExportError: one of these fails.
+        ExportError: One of these fails.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
-        >>> load_servable("news", 1, shipped_model()).version  # doctest: +SKIP
+        >>> load_servable("fr", 1, shipped_model("transformer_tatoeba_en_fr")).version
         1
     """
     servable = Servable(name, version, path)
@@ -47,18 +50,19 @@ def load_servable(name: str, version: int, path: pathlib.Path) -> Servable:
 
 
 class Server:
-    """Serves the models of a folder over TensorFlow Serving's REST API.
+    """Serves the models of a folder over TensorFlow Serving's REST API and gRPC services.
 
     Args:
-        folder: with folders NAME/VERSION of exported models, or one NAME; the shipped models where None.
-        settings: see `ServerSettings`.
+        folder: Directory with folders NAME/VERSION of exported models, or one NAME; that of the
+            shipped models where None.
+        settings: What to listen on, what to accept, and how to answer.
 
     Attributes:
-        port: on which it listens.
-        grpc_port: the same of gRPC, once it listens; 0 before.
+        port: Port of HTTP.
+        grpc_port: Port of gRPC; 0 before it listens.
 
     Raises:
-        Error: there is no such folder, or the address cannot be bound.
+        Error: There is no such folder, or the address cannot be bound.
 
     Example:
         >>> with Server(settings=ServerSettings(port=0)) as server:  # doctest: +SKIP
@@ -68,24 +72,17 @@ class Server:
     def __init__(
         self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None
     ) -> None:
-        if folder is None:
-            from tfsum.inference.shipped import shipped_folder
-
-            folder = shipped_folder()
-        self.settings = settings or ServerSettings()
-        self.metrics = Metrics()
-        self.versions = ModelVersions(pathlib.Path(folder), self.settings, load_servable)
-        self.batcher = Batcher(self.settings, self.metrics.observe_batch)
-        self.metrics.watch(self.batcher, self.versions)
-        self.predictor = Predictor(self.versions, self.batcher, self.metrics, self.settings)
-        self.application = Application(
-            RestApi(self.predictor), self.predictor, self.metrics, self.settings
+        self.settings = settings = settings or ServerSettings()
+        self.versions = ModelVersions(
+            pathlib.Path(folder or shipped_folder()), settings, load_servable
         )
-        self._socket = _listen(self.settings.host, self.settings.port)
+        self.predictor = Predictor(self.versions, settings)
+        self.application = Application(self.predictor)
+
+        self._socket = _listen(settings.host, settings.port)
         self.port = self._socket.getsockname()[1]
         self.grpc_port = 0
-        self._http: _Http | None = None
-        self._thread: threading.Thread | None = None
+        self._http: _HttpServer | None = None
 
     def run(self) -> bool:
         """Serves until SIGTERM or SIGINT; a second signal ends it at once.
@@ -96,7 +93,7 @@ class Server:
         return asyncio.run(self._serve())
 
     def __enter__(self) -> "Server":
-        """Serves in a thread, once the models are loaded."""
+        """Serves in a thread; returns when the models are loaded."""
         self._thread = threading.Thread(target=self.run, name="tfsum server", daemon=True)
         self._thread.start()
         while self.versions.starting and self._thread.is_alive():
@@ -104,145 +101,184 @@ class Server:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Stops, when the accepted requests are answered."""
+        """Stops when the accepted requests are answered."""
         if self._http is not None:
             self._http.stop(drain=0.0)
-        if self._thread is not None:
-            self._thread.join()
+        self._thread.join()
 
     async def _serve(self) -> bool:
-        settings = self.settings
-        config = uvicorn.Config(
-            self.application,
-            http=HttpProtocol,
-            lifespan="off",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            ws="none",
-            backlog=2048,
-            timeout_keep_alive=75,
+        self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings.grace)
+        # A daemon thread does not keep the process from ending while a model is loaded.
+        scans = threading.Thread(
+            target=self.versions.watch, args=[self._log_models], name="tfsum scan", daemon=True
         )
-        calls = await self._listen_grpc()
-        self._http = _Http(config, calls, settings.grace, self._drain)
-        scans = asyncio.create_task(watch(self.versions, settings.poll_seconds, self._say_started))
+        asyncio.get_running_loop().call_soon(scans.start)  # when uvicorn has its signal handlers
         try:
             await self._http.serve([self._socket])
         finally:
             self.versions.stop()
-            scans.cancel()
-            self.batcher.close()
+            self.predictor.batcher.close()
         return self._http.answered
 
-    async def _listen_grpc(self) -> Any:
-        """Starts the gRPC server, where there is to be one."""
+    async def _listen_grpc(self) -> grpc.aio.Server | None:
+        """Starts the gRPC server, if there is to be one."""
         if self.settings.grpc_port is None:
             return None
-        import grpc
 
-        from tfsum.serving.grpc_services import GrpcServices
-
-        sizes = [
-            (f"grpc.max_{way}_message_length", size)
-            for way, size in (("receive", self.settings.max_body), ("send", LARGEST_MESSAGE))
-        ]
-        server = grpc.aio.server(options=[*sizes, ("grpc.so_reuseport", 0)])
-        server.add_generic_rpc_handlers(
-            GrpcServices(self.predictor, self.settings.token).handlers()
+        server = grpc.aio.server(
+            options=[
+                ("grpc.max_receive_message_length", self.settings.max_body),
+                ("grpc.max_send_message_length", MAX_MESSAGE),
+                ("grpc.so_reuseport", 0),
+            ]
         )
+        server.add_generic_rpc_handlers(GrpcServices(self.predictor).handlers())
         address = f"{self.settings.host}:{self.settings.grpc_port}"
         try:
             self.grpc_port = server.add_insecure_port(address)
         except RuntimeError:
             raise Error(
-                f"{address} cannot be listened on; another program may have the port: take another by "
-                "--grpc-port"
+                f"{address} cannot be listened on; another program may have the port: take another"
+                " by --grpc-port"
             ) from None
         await server.start()
         return server
 
-    def _drain(self) -> None:
-        self.application.draining = True
-
-    def _say_started(self) -> None:
-        """Logs what the server answers for, when the first scan has ended."""
-        found = ", ".join(
+    def _log_models(self) -> None:
+        """Logs the models that answer after the first scan."""
+        models = ", ".join(
             f"{name} ({', '.join(str(servable.version) for servable in servables)})"
             for name, servables in self.versions.available().items()
         )
         LOG.info(
-            "http://%s:%d answers for %s", self.settings.host, self.port, found or "no model yet"
+            "http://%s:%d answers for %s", self.settings.host, self.port, models or "no model yet"
         )
 
 
-class _Http(uvicorn.Server):
-    """Uvicorn and a gRPC server, which go on for a moment after the first signal, and end at once after the second.
+class HttpConnection(H11Protocol):
+    """Uvicorn's connection of HTTP/1.1, with two changes.
+
+    A client may close its sending side after its request (RFC 9112, section 9.6), as `nc -N` does:
+    uvicorn drops the connection then, and the answer. A client that begins a request and never
+    ends its head would hold a connection for ever; here it has 30 seconds.
+
+    Example:
+        >>> uvicorn.Config(lambda scope, receive, send: None, http=HttpConnection).http.__name__
+        'HttpConnection'
+    """
+
+    _head_end: float | None = None  # time until which the head of a request must have arrived
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Called with a new connection."""
+        super().connection_made(transport)
+        self._wait_for_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Called with the data of a client; uvicorn ends its own wait for a request."""
+        super().data_received(data)
+        self._wait_for_head()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Called when the client sends no more; True keeps the connection for the answer."""
+        if self._idle or self.cycle.more_body:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
+    @property
+    def _idle(self) -> bool:
+        return self.cycle is None or self.cycle.response_complete
+
+    def _wait_for_head(self) -> None:
+        """Lets uvicorn close the connection at `_head_end`, as it does with an unused one."""
+        if not self._idle:
+            self._head_end = None
+            return
+
+        self._head_end = self._head_end or self.loop.time() + HEAD_SECONDS
+        self.timeout_keep_alive_task = self.loop.call_at(
+            self._head_end, self.timeout_keep_alive_handler
+        )
+
+
+class _HttpServer(uvicorn.Server):
+    """Uvicorn beside a gRPC server; both go on for a moment after the first signal.
 
     Args:
-        config: of uvicorn.
-        calls: the gRPC server, or None.
-        grace: seconds from the first signal in which what was accepted is answered.
-        drain: called with the first signal.
+        application: Application that is told of the first signal.
+        grpc_server: GRPC server, or None.
+        grace: Seconds from the first signal in which accepted requests are answered.
 
     Attributes:
-        answered: whether all that was accepted was answered in time.
+        answered: Whether all accepted requests were answered in time.
     """
 
     def __init__(
-        self, config: uvicorn.Config, calls: Any, grace: float, drain: Callable[[], None]
+        self, application: Application, grpc_server: grpc.aio.Server | None, grace: float
     ) -> None:
-        super().__init__(config)
-        self._calls, self._grace, self._drain, self._loop = (
-            calls,
-            grace,
-            drain,
-            asyncio.get_running_loop(),
+        super().__init__(
+            uvicorn.Config(
+                application,
+                http=HttpConnection,
+                lifespan="off",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                ws="none",
+                backlog=2048,
+                timeout_keep_alive=75,
+            )
         )
-        self._end = 0.0
+        self._application, self._grpc_server, self._grace = application, grpc_server, grace
+        self._loop = asyncio.get_running_loop()
+        self._end: float | None = None  # of the grace; None before the first signal
         self.answered = True
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Called with each signal."""
-        if self._stopping:
+        if self._end is not None:
             self.force_exit = self.should_exit = True
-        else:
-            LOG.info(
-                "%s: stopping when the accepted requests are answered", signal.Signals(sig).name
-            )
-            self.stop(min(DRAIN, self._grace / 2))
+            return
 
-    _stopping = False
+        LOG.info("%s: stopping when the accepted requests are answered", signal.Signals(sig).name)
+        self.stop(min(DRAIN_SECONDS, self._grace / 2))
 
     def stop(self, drain: float) -> None:
-        """Stops after so many seconds, from any thread."""
-        self._stopping, self._end = True, time.monotonic() + self._grace
-        self._drain()
-        self._loop.call_soon_threadsafe(self._loop.call_later, drain, self._exit)
+        """Stops the server, from any thread.
 
-    def _exit(self) -> None:
-        self.should_exit = True
+        Args:
+            drain: Seconds in which new requests are still accepted.
+        """
+        self._end = time.monotonic() + self._grace
+        self._application.draining = True
+        self._loop.call_soon_threadsafe(
+            self._loop.call_later, drain, setattr, self, "should_exit", True
+        )
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Ends HTTP and gRPC beside each other; what is not answered at the end of the grace is given up."""
-        left = max(0.0, self._end - time.monotonic() - POLL)
-        self.config.timeout_graceful_shutdown = left  # type: ignore[assignment]  # any number of seconds will do
-        calls = asyncio.create_task(self._stop_calls(left))
+        """Ends HTTP and gRPC together; gives up what is not answered at the end of the grace."""
+        seconds = max(0.0, (self._end or 0.0) - time.monotonic() - POLL_SECONDS)
+        # uvicorn declares an int, and takes any number of seconds
+        self.config.timeout_graceful_shutdown = seconds  # type: ignore[assignment]
+        grpc_stop = asyncio.create_task(self._stop_grpc(seconds))
         await super().shutdown(sockets)
         self.answered = not self.server_state.tasks
-        while not calls.done() and not self.force_exit:
-            await asyncio.wait([calls], timeout=POLL)
-        self.answered &= not self.force_exit and calls.result()
-        if self.force_exit and self._calls is not None:
-            await self._calls.stop(0)
+
+        while not grpc_stop.done() and not self.force_exit:
+            await asyncio.wait([grpc_stop], timeout=POLL_SECONDS)
+        self.answered &= not self.force_exit and grpc_stop.result()
+        if self.force_exit and self._grpc_server is not None:
+            await self._grpc_server.stop(0)
         if not self.answered:
             LOG.warning("stopped before every accepted request was answered")
 
-    async def _stop_calls(self, left: float) -> bool:
-        """Ends gRPC; whether all of its calls were answered before the time was over."""
+    async def _stop_grpc(self, seconds: float) -> bool:
+        """Ends gRPC; whether all of its calls were answered in time."""
         begin = time.monotonic()
-        if self._calls is not None:
-            await self._calls.stop(left)
-        return not left or time.monotonic() - begin < left
+        if self._grpc_server is not None:
+            await self._grpc_server.stop(seconds)
+        return not seconds or time.monotonic() - begin < seconds
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -253,27 +289,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.bind((host, port))
     except OSError as error:
         raise Error(
-            f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may have the "
-            "port: take another by --port"
+            f"{host}:{port} cannot be listened on ({error.strerror or error}); another program may"
+            " have the port: take another by --port"
         ) from None
     return listening
-
-
-def log_to(stream: Any, access: bool) -> None:
-    """Sends the server's log to a stream, and its access log too where `access`.
-
-    Example:
-        >>> import sys
-        >>> log_to(sys.stderr, access=False)
-    """
-    handler = logging.StreamHandler(stream)
-    handler.setFormatter(logging.Formatter("tfsum serve: %(message)s"))
-    lines = logging.StreamHandler(stream)
-    lines.setFormatter(logging.Formatter("%(message)s"))
-    for logger, used, level in (
-        (LOG, handler, logging.INFO),
-        (logging.getLogger("tfsum.serving.access"), lines, logging.INFO if access else 100),
-    ):
-        logger.handlers[:] = [used]
-        logger.setLevel(level)
-        logger.propagate = False

@@ -1,40 +1,53 @@
-"""The settings of a server, with safe defaults."""
+"""The settings of a server, with safe defaults; `tfsum serve` has an option for each."""
 
 import dataclasses
 import os
+from collections.abc import Callable
 from typing import Any
 
 from tfsum.errors import Error
 
+LIMITS = "limits of a request, and the status beyond them"
+BATCHES, VERSIONS, OTHERS = "batches", "versions", "access, log and stopping"
+
+Check = tuple[str, Callable[[Any], bool]]  # what is expected, and whether a value is that
+ANY: Check = ("any value", lambda value: True)
+POSITIVE: Check = ("more than 0", lambda value: value > 0)
+NOT_NEGATIVE: Check = ("0 or more", lambda value: value >= 0)
+PORT: Check = ("a port from 0 to 65535", lambda value: 0 <= value <= 65535)
+
+
+def setting(
+    default: Any, text: str, check: Check = ANY, group: str = "", unit: str | None = None
+) -> Any:
+    """A field of `ServerSettings`.
+
+    Args:
+        default: Default value.
+        text: Description, which is also the help of the command-line option.
+        check: What the value must be.
+        group: Title of the group of options in `tfsum serve --help`; "" is none.
+        unit: Unit of the value, or its form.
+
+    Returns:
+        A dataclass field.
+
+    Example:
+        >>> setting(30.0, "time for an answer", POSITIVE, unit="SECONDS").metadata["unit"]
+        'SECONDS'
+    """
+    metadata = {"text": text, "check": check, "group": group, "unit": unit}
+    return dataclasses.field(default=default, metadata=metadata)
+
 
 @dataclasses.dataclass(frozen=True)
 class ServerSettings:
-    """What a server listens on, what it takes, and how it answers.
+    """What a server listens on, what it accepts, and how it answers.
 
-    Attributes:
-        host: address to bind to; only programs of this machine reach the default.
-        port: of HTTP; 0 takes a free one.
-        grpc_port: of gRPC; 0 takes a free one, None is none.
-        max_body: bytes of a request's body, unpacked.
-        max_documents: rows of a request.
-        max_characters: of a document, in bytes. What is computed is not interrupted where `timeout` is over.
-        max_queue: requests that wait at the same time.
-        timeout: seconds in which a request is answered.
-        threads: batches that are computed at the same time, besides one of long documents.
-        batch_characters: characters of a batch.
-        batch_wait: seconds that a batch waits for more while another is computed.
-        long_characters: a document of more is long: it is computed beside the others, which do not wait for it.
-        version_policy: "latest:N", "all" or "specific:N,M": the versions to serve of each model.
-        labels: "NAME/LABEL" -> version.
-        poll_seconds: after which the folders are looked at again.
-        load_retries: how often a version that fails to load is tried again.
-        keep_last_version: whether a version goes on when its folder vanishes and there is no other.
-        grace: seconds in which accepted requests are answered after SIGTERM.
-        token: that requests must bear (`Authorization: Bearer TOKEN`); None lets all in.
-        cors: origin whose pages may ask, "*" for all; None for none.
+    Each field has its description beside it; `tfsum serve --help` prints all of them.
 
     Raises:
-        Error: a setting is out of range.
+        Error: A setting is out of range.
 
     Example:
         >>> ServerSettings(port=8501).timeout
@@ -44,51 +57,100 @@ class ServerSettings:
         tfsum.errors.Error: timeout is 0; expected more than 0
     """
 
-    host: str = "127.0.0.1"
-    port: int = 8501
-    grpc_port: int | None = None
-    max_body: int = 32 << 20
-    max_documents: int = 1024
-    max_characters: int = 1_000_000
-    max_queue: int = 1000
-    timeout: float = 30.0
-    threads: int = dataclasses.field(default_factory=lambda: os.cpu_count() or 1)
-    batch_characters: int = 8192
-    batch_wait: float = 0.005
-    long_characters: int = 65536
-    version_policy: str = "latest:1"
+    host: str = setting(
+        "127.0.0.1",
+        "address to bind to; the default is for programs of this machine alone, 0.0.0.0 for all",
+    )
+    port: int = setting(8501, "port of HTTP; 0 takes a free one", PORT)
+    grpc_port: int | None = setting(
+        None, "port of gRPC; 0 takes a free one, without one there is no gRPC", PORT
+    )
+
+    max_body: int = setting(
+        32 << 20, "size of the unpacked body of a request (413)", POSITIVE, LIMITS, "BYTES"
+    )
+    max_documents: int = setting(1024, "rows of a request (413)", POSITIVE, LIMITS, "N")
+    max_characters: int = setting(
+        1_000_000, "size of a document, in UTF-8 (413)", POSITIVE, LIMITS, "BYTES"
+    )
+    max_queue: int = setting(
+        1000, "requests that wait (429 with Retry-After)", POSITIVE, LIMITS, "N"
+    )
+    timeout: float = setting(
+        30.0,
+        "time until an answer (429 while it waits, 504 while it is computed; a computation is not"
+        " interrupted)",
+        POSITIVE,
+        LIMITS,
+        "SECONDS",
+    )
+
+    threads: int = setting(
+        os.cpu_count() or 1,
+        "batches computed at the same time, besides one of long documents; the default is the"
+        " number of processors",
+        POSITIVE,
+        BATCHES,
+        "N",
+    )
+    batch_characters: int = setting(8192, "characters of a batch", POSITIVE, BATCHES, "N")
+    batch_wait: float = setting(
+        0.005,
+        "time that a batch waits for more requests while another is computed",
+        NOT_NEGATIVE,
+        BATCHES,
+        "SECONDS",
+    )
+    long_characters: int = setting(
+        65536,
+        "a document of more characters is computed in a thread of its own",
+        POSITIVE,
+        BATCHES,
+        "N",
+    )
+
+    version_policy: str = setting(
+        "latest:1",
+        "versions of each model to serve: latest:N, all, or specific:N,M",
+        ANY,
+        VERSIONS,
+        "POLICY",
+    )
+    # NAME/LABEL -> version
     labels: dict[str, int] = dataclasses.field(default_factory=dict)
-    poll_seconds: float = 1.0
-    load_retries: int = 5
-    keep_last_version: bool = False
-    grace: float = 30.0
+    poll_seconds: float = setting(
+        1.0, "time between two looks at the folder", POSITIVE, VERSIONS, "SECONDS"
+    )
+    load_retries: int = setting(
+        5, "how often to try again to load a version that failed", NOT_NEGATIVE, VERSIONS, "N"
+    )
+    keep_last_version: bool = setting(
+        False,
+        "keep a version whose folder vanished, as long as there is no other",
+        ANY,
+        VERSIONS,
+    )
+
+    # Requests need the header Authorization: Bearer TOKEN; None lets all in.
     token: str | None = None
-    cors: str | None = None
+    allowed_host: str | None = setting(
+        None,
+        "name by which a server on a loopback address is asked besides localhost, such as that of"
+        " a proxy before it; * for any",
+        ANY,
+        OTHERS,
+        "NAME",
+    )
+    cors: str | None = setting(
+        None, "origin whose pages may send requests, or * for all", ANY, OTHERS, "ORIGIN"
+    )
+    grace: float = setting(
+        30.0, "time to answer accepted requests after SIGTERM", NOT_NEGATIVE, OTHERS, "SECONDS"
+    )
 
     def __post_init__(self) -> None:
-        for name in (
-            "max_body",
-            "max_documents",
-            "max_characters",
-            "max_queue",
-            "timeout",
-            "threads",
-            "batch_characters",
-            "long_characters",
-            "poll_seconds",
-        ):
-            _check(name, getattr(self, name), "more than 0", getattr(self, name) > 0)
-        for name in ("batch_wait", "load_retries", "grace"):
-            _check(name, getattr(self, name), "0 or more", getattr(self, name) >= 0)
-        for name in ("port", "grpc_port"):
-            _check(
-                name,
-                getattr(self, name),
-                "a port from 0 to 65535",
-                0 <= (getattr(self, name) or 0) <= 65535,
-            )
-
-
-def _check(name: str, found: Any, expected: str, right: bool) -> None:
-    if not right:
-        raise Error(f"{name} is {found}; expected {expected}")
+        for field in dataclasses.fields(self):
+            expected, is_valid = field.metadata.get("check", ANY)
+            value = getattr(self, field.name)
+            if value is not None and not is_valid(value):
+                raise Error(f"{field.name} is {value}; expected {expected}")

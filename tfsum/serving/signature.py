@@ -1,12 +1,13 @@
-"""What a signature of a SavedModel takes and gives, without TensorFlow."""
+"""What a signature of a SavedModel takes and returns, and what rows cost, without TensorFlow."""
 
 import dataclasses
+import itertools
 import json
 from collections.abc import Mapping
 
-PREDICT, CLASSIFY, REGRESS = (
-    f"tensorflow/serving/{method}" for method in ("predict", "classify", "regress")
-)
+import numpy as np
+
+Arrays = dict[str, np.ndarray]  # name -> array, the rows first
 
 # TensorFlow's name of a type -> numpy's; a string is an object array of bytes.
 NUMPY = {
@@ -15,22 +16,29 @@ NUMPY = {
     "double": "float64",
     "half": "float16",
     "bool": "bool",
-    **{
-        name: name
-        for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-    },
+    "int8": "int8",
+    "int16": "int16",
+    "int32": "int32",
+    "int64": "int64",
+    "uint8": "uint8",
+    "uint16": "uint16",
+    "uint32": "uint32",
+    "uint64": "uint64",
 }
+
+ROW_COST = 256  # characters; what a row costs, however short it is
+NUMBER_COST = 4  # characters; a token has about four
 
 SAMPLES = {"string": "a text", "bool": True, "float": 0.5, "double": 0.5, "half": 0.5}
 
 
 @dataclasses.dataclass(frozen=True)
 class TensorInfo:
-    """One input or output.
+    """Type and shape of one input or output.
 
     Attributes:
         dtype: TensorFlow's name of the type: "string", "float", "int32", ...
-        shape: the dimensions, None for those of any size; None where any shape is taken.
+        shape: Sizes of the dimensions, None for one of any size; None for a tensor of any shape.
 
     Example:
         >>> TensorInfo("string", (None,)).sample()
@@ -40,28 +48,29 @@ class TensorInfo:
     dtype: str
     shape: tuple[int | None, ...] | None
 
-    def holds(self, shape: tuple[int, ...]) -> bool:
-        """Whether a tensor of this shape may be given.
+    def accepts(self, shape: tuple[int, ...]) -> bool:
+        """Whether a tensor of this shape fits.
+
+        Args:
+            shape: Sizes of the dimensions of the tensor.
 
         Example:
-            >>> (
-            ...     TensorInfo("string", (None, 2)).holds((7, 2)),
-            ...     TensorInfo("string", (None,)).holds(()),
-            ... )
+            >>> pairs = TensorInfo("string", (None, 2))
+            >>> pairs.accepts((7, 2)), pairs.accepts((7,))
             (True, False)
         """
         return self.shape is None or (
             len(shape) == len(self.shape)
-            and all(size is None or size == given for size, given in zip(self.shape, shape))
+            and all(expected in (None, size) for expected, size in zip(self.shape, shape))
         )
 
     @property
     def batched(self) -> bool:
         """Whether the first dimension is of any size: that of the batch."""
-        return self.shape is None or (len(self.shape) > 0 and self.shape[0] is None)
+        return self.shape is None or self.shape[:1] == (None,)
 
     def sample(self) -> object:
-        """One row that is a correct one."""
+        """One row that the signature accepts."""
         value: object = SAMPLES.get(self.dtype, 1)
         for size in reversed((self.shape or (None,))[1:]):
             value = [value] * (size or 1)
@@ -70,13 +79,12 @@ class TensorInfo:
 
 @dataclasses.dataclass(frozen=True)
 class Signature:
-    """One signature.
+    """One signature of a model.
 
     Attributes:
-        name: such as "serving_default".
-        inputs: name -> what is taken.
-        outputs: name -> what is given.
-        method: `PREDICT`, `CLASSIFY` or `REGRESS`.
+        name: Name, such as "serving_default".
+        inputs: Name -> type and shape of each input.
+        outputs: Name -> type and shape of each output.
 
     Example:
         >>> text = TensorInfo("string", (None,))
@@ -87,31 +95,72 @@ class Signature:
     name: str
     inputs: Mapping[str, TensorInfo]
     outputs: Mapping[str, TensorInfo]
-    method: str = PREDICT
 
     @property
     def batched(self) -> bool:
-        """Whether requests may be put together: all that goes in and out has the batch first."""
-        return bool(self.inputs) and all(
-            info.batched for info in (*self.inputs.values(), *self.outputs.values())
+        """Whether the first dimension of each input and output is that of the batch."""
+        infos = (*self.inputs.values(), *self.outputs.values())
+        return bool(self.inputs) and all(info.batched for info in infos)
+
+    @property
+    def mergeable(self) -> bool:
+        """Whether the rows of several requests can be computed together and taken apart again.
+
+        An output with a second dimension of any size is as wide as the widest row of the batch.
+        """
+        return self.batched and all(
+            info.shape is not None and None not in info.shape[1:] for info in self.outputs.values()
         )
 
     def sample_body(self) -> str:
-        """The body of a request that is a correct one, for messages and documents."""
-        body = {"signature_name": self.name} if self.name != "serving_default" else {}
-        if self.method != PREDICT:
-            return json.dumps({**body, "examples": [{"FEATURE": 0.5}]})
+        """The body of a correct request in JSON, for error messages."""
         rows = {name: info.sample() for name, info in sorted(self.inputs.items())}
-        row = next(iter(rows.values())) if len(rows) == 1 else rows
-        return json.dumps({**body, "instances": [row]})
+        name = {} if self.name == "serving_default" else {"signature_name": self.name}
+        instances = [*rows.values()] if len(rows) == 1 else [rows]
+        return json.dumps({**name, "instances": instances})
 
-    def correct_body(self) -> str:
-        """What the message of an error says of it: the features of an example are not known from a signature.
 
-        Example:
-            >>> Signature("serving_default", {}, {}, CLASSIFY).correct_body()
-            'a body of :classify has the form {"examples": [{"FEATURE": 0.5}]}'
-        """
-        if self.method != PREDICT:
-            return f"a body of :{self.method.rpartition('/')[2]} has the form {self.sample_body()}"
-        return f"a correct body is {self.sample_body()}"
+def row_sizes(inputs: Arrays) -> list[int]:
+    """The cost of each row of a request, in characters.
+
+    Args:
+        inputs: Name -> array; an array without rows, or with fewer than another, costs nothing.
+
+    Example:
+        >>> row_sizes({"text": np.array([b"It rained.", b""], object)})
+        [266, 256]
+    """
+    rows = max((len(array) for array in inputs.values() if array.ndim), default=1)
+    sizes = np.full(rows, ROW_COST)
+    for array in inputs.values():
+        if array.ndim and len(array) == rows:
+            costs = np.full(array.shape, NUMBER_COST)
+            if array.dtype == object:
+                costs = np.vectorize(len, otypes=[int])(array)
+            sizes += costs.sum(axis=tuple(range(1, array.ndim)))
+    return sizes.tolist()
+
+
+def divide_rows(sizes: list[int], max_size: int, max_rows: int | None = None) -> list[slice]:
+    """Divides the rows of a request into parts; a row that is too large is a part alone.
+
+    Args:
+        sizes: Cost of each row, in characters.
+        max_size: Cost of a part, in characters.
+        max_rows: Rows of a part; any number where None.
+
+    Returns:
+        Rows of each part.
+
+    Example:
+        >>> divide_rows([300, 300, 900, 300], 700)
+        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    starts, total = [0], 0
+    for row, size in enumerate(sizes):
+        full = total + size > max_size or row - starts[-1] == max_rows
+        if full and row > starts[-1]:
+            starts.append(row)
+            total = 0
+        total += size
+    return [slice(start, end) for start, end in itertools.pairwise([*starts, len(sizes)])]

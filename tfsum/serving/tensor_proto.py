@@ -1,11 +1,12 @@
 """`tensorflow.TensorProto` and numpy, without TensorFlow."""
 
+import math
 from typing import Any
 
 import numpy as np
 
-from tfsum.serving.json_tensor import invalid
-from tfsum.serving.protocol import message
+from tfsum.formats.serving_messages import message
+from tfsum.serving.request_error import invalid, require
 from tfsum.serving.signature import NUMPY
 
 # TensorFlow's name of a type -> (its number in types.proto, the field with its values).
@@ -24,86 +25,103 @@ TYPES = {
     "uint32": (22, "uint32_val"),
     "uint64": (23, "uint64_val"),
 }
-OF_NUMBER = {number: name for name, (number, _) in TYPES.items()}
-OF_NUMPY = {kind: name for name, kind in NUMPY.items()}
+NAME_OF_NUMBER = {number: name for name, (number, _) in TYPES.items()}
+NAME_OF_NUMPY = {dtype: name for name, dtype in NUMPY.items()}
+MAX_REPEATED = 1 << 20  # values that a short list may stand for
+MAX_RANK = 64  # dimensions of an array of numpy
 
 
 def to_proto(array: np.ndarray) -> Any:
-    """An array as a `TensorProto`.
+    """Converts an array to a `TensorProto`.
 
     Args:
-        array: numbers, or bytes as objects.
+        array: Numbers, or bytes as objects.
 
     Example:
         >>> from_proto(to_proto(np.array([b"It rained."], object)))
         array([b'It rained.'], dtype=object)
     """
-    proto = message("TensorProto")(dtype=TYPES[OF_NUMPY[array.dtype.name]][0])
+    proto = message("TensorProto")(dtype=TYPES[NAME_OF_NUMPY[array.dtype.name]][0])
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
+
     if array.dtype == object:
         proto.string_val.extend(array.ravel().tolist())
     else:
-        proto.tensor_content = (
-            np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
-        )
+        proto.tensor_content = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return proto
 
 
 def type_name(proto: Any) -> str:
-    """TensorFlow's name of a tensor's type.
+    """TensorFlow's name of the type of a tensor.
+
+    Args:
+        proto: `TensorProto`.
 
     Raises:
-        RequestError: tfsum does not take it.
+        RequestError: The type is none that tfsum takes.
 
     Example:
         >>> type_name(to_proto(np.zeros(2, np.float32)))
         'float'
     """
-    if proto.dtype not in OF_NUMBER:
-        raise invalid(
-            f"a tensor of the type number {proto.dtype}; expected one of {', '.join(sorted(TYPES))}"
-        )
-    return OF_NUMBER[proto.dtype]
+    require(
+        proto.dtype in NAME_OF_NUMBER,
+        f"a tensor of the type number {proto.dtype}; expected one of {', '.join(sorted(TYPES))}",
+    )
+    return NAME_OF_NUMBER[proto.dtype]
 
 
 def from_proto(proto: Any) -> np.ndarray:
-    """The array of a `TensorProto`, whether it has bytes or a list of values.
+    """Converts a `TensorProto`, with its bytes or a list of values, to an array.
 
     A list that is shorter than the shape is continued with its last value, as in TensorFlow.
 
+    Args:
+        proto: `TensorProto`.
+
     Raises:
-        RequestError: its values do not fit its shape, or its type is not taken.
+        RequestError: The values do not fit the shape, or tfsum does not take the type.
 
     Example:
         >>> from_proto(message("TensorProto")(dtype=3, int_val=[7]))
         array(7, dtype=int32)
     """
     name = type_name(proto)
+    dtype = np.dtype(NUMPY[name])
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    size = int(np.prod(shape, dtype=object)) if shape else 1
-    kind = NUMPY[name]
-    if any(dim < 0 for dim in shape) or proto.tensor_shape.unknown_rank:
-        raise invalid(f"a tensor of the shape {shape}; expected a size for each dimension")
-    if proto.tensor_content:
-        if name == "string" or len(proto.tensor_content) != size * np.dtype(kind).itemsize:
-            raise invalid(
-                f"a tensor of the shape {shape} and type {name} has {len(proto.tensor_content)} bytes"
-            )
-        return (
-            np.frombuffer(proto.tensor_content, np.dtype(kind).newbyteorder("<"))
-            .astype(kind)
-            .reshape(shape)
+    size = int(np.prod(shape, dtype=object))
+    require(
+        min(shape, default=0) >= 0 and not proto.tensor_shape.unknown_rank,
+        f"a tensor of the shape {shape[:MAX_RANK]}; expected a size for each dimension",
+    )
+    # numpy multiplies the dimensions other than those of 0
+    elements = math.prod(filter(None, shape))
+    require(
+        len(shape) <= MAX_RANK and elements < 1 << 60,
+        f"a tensor of {len(shape)} dimensions and {elements} elements; expected at most {MAX_RANK}"
+        " dimensions, and what fits into the memory",
+    )
+
+    content = proto.tensor_content
+    if content:
+        require(
+            name != "string" and len(content) == size * dtype.itemsize,
+            f"a tensor of the shape {shape} and type {name} has {len(content)} bytes",
         )
+        return np.frombuffer(content, dtype.newbyteorder("<")).astype(dtype).reshape(shape)
+
     values = list(getattr(proto, TYPES[name][1]))
-    if len(values) > size or (size and not values) or size - len(values) > 1 << 20:
-        raise invalid(f"a tensor of the shape {shape} has {len(values)} values")
-    values += values[-1:] * (size - len(values))
+    missing = size - len(values)
+    require(
+        0 <= missing <= MAX_REPEATED and (values or not size),
+        f"a tensor of the shape {shape} has {len(values)} values",
+    )
+    values += values[-1:] * missing
     if name == "half":
         return np.array(values, np.uint16).view(np.float16).reshape(shape)
-    array = np.empty(size, kind)
+
     try:
-        array[:] = values
+        return np.array(values, dtype).reshape(shape)
     except OverflowError:
         raise invalid(f"a tensor of the type {name} has a value beyond it") from None
-    return array.reshape(shape)

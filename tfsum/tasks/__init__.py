@@ -1,33 +1,40 @@
-"""The table of tasks: the name of each, and the module with everything specific to it.
+"""The table of tasks: each recipe kind, and the folder or module with everything particular to it.
 
-A task is a folder (or one module) that is registered here. Recipes, export, load, evaluate, golden answers, `explain`
-and the command line look tasks up in this table and call the same functions of each; nothing else in the package
-depends on the task. A task's module offers:
+A task is a folder of `tfsum/tasks/` (or one module) that is registered here under the [model] kind
+of its recipes. Recipes, export, load, evaluate, golden answers, `explain` and the command line look
+tasks up in this table and call the same functions of each; nothing else in the package depends on a
+task. A task's module offers:
 
-- itself: `MODEL_KIND` ([model] kind of its recipes; `OTHER_KINDS`, where it trains models of other kinds too, has the
-  file with the functions of `train` for each of these), `EXPORT_KIND` (`kind` of its exports; None where there are
-  none), `VERB` (of the command line, that asks an export), `owns(config)` (whether a config.json is of its model) and
-  `load(folder)` (the Python callable of an export);
+- itself: `EXPORT_KIND` (`kind` of its exports; None where there are none), `VERB` (of the command
+  line, that asks an export) and `owns(config)` (whether a config.json is of its model);
+- `settings`: `RecipeSettings`, the class of its recipes;
 - `prepare`: `prepare(corpus, out_dir, vocabulary, **options)`, a corpus as records;
-- `train`: `schema()`, `prepare_data(recipe)`, `build_model(recipe, data)`, `make_run(recipe, data, model)`;
+- `train`: `prepare_data(recipe)`, `build_model(recipe, data)`, `make_run(recipe, data, model)`;
 - `export`: `export_model(folder, destination, **options)`, `ops` among the options;
-- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`, `warmup(description, texts)`; of
-  `ask`'s answers floats are compared within a tolerance, and `tfsum.export.golden` has the others for plain texts;
+- `golden`: `signatures(description)`, `requests(description)`, `ask(model, requests)`,
+  `warmup(description, texts)`; of `ask`'s answers floats are compared within a tolerance, and
+  `tfsum.export.golden` has the others for plain texts;
 - `card`: `WHAT`, `ANSWERS` and `table(description, weights)`, its part of a model card;
 - `evaluate`: `evaluate(answer, corpus, **options)`, the report on a loaded model;
-- `explain`: `explain_page(answer, text, title, **options)`, the page about one answer.
+- `explain`: `explain_page(answer, text, title, **options)`, the page about one answer;
+- `load`: `load(folder)`, the Python callable of an export.
 
-In a folder these are its files; a task in one module has the functions side by side, as in examples/keyword_tagging. A
-part that a task does not have is an error when it is needed.
+In a folder these are its files, or modules of other names that its `SHARED` lists; a task in one
+module has the functions side by side, as in examples/keyword_tagging. A part that a task does not
+have is an error when it is needed.
 """
 
 import dataclasses
-import importlib
+import importlib.util
+import inspect
 import types
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from tfsum.errors import Error, RecipeError
 
 PARTS = {
+    "settings": "RecipeSettings",
     "prepare": "prepare",
     "train": "make_run",
     "export": "export_model",
@@ -35,9 +42,10 @@ PARTS = {
     "card": "table",
     "evaluate": "evaluate",
     "explain": "explain_page",
+    "load": "load",
 }
-"""Part -> the function by which it is known."""
-OFFERED = ("MODEL_KIND", "EXPORT_KIND", "VERB", "owns")
+"""Part -> the function or class by which it is known."""
+OFFERED = ("EXPORT_KIND", "VERB", "owns")
 """What every task's module has itself."""
 
 
@@ -46,12 +54,8 @@ class Task:
     """One row of the table.
 
     Attributes:
-        name: of the task.
-        module: what holds it.
-
-    Example:
-        >>> task("extractive").name
-        'extractive'
+        name: Name of the task, the [model] kind of its recipes.
+        module: Package or module that holds the task.
     """
 
     name: str
@@ -61,60 +65,83 @@ class Task:
         """Whether the task has a part, such as "explain".
 
         Example:
-            >>> task("extractive").has("explain"), task("classification").has("explain")
+            >>> task("bert_sum_ext").has("explain"), task("bert_classifier").has("explain")
             (True, False)
         """
         return hasattr(self._module_of(part), PARTS[part])
 
     def part(self, part: str) -> types.ModuleType:
-        """The module with a part of the task, such as "train".
+        """Returns the module with a part of the task, such as "train".
 
         Raises:
-            Error: the task has no such part, or there is none of this name.
+            Error: The task has no such part, or there is no part of this name.
 
         Example:
-            >>> task("extractive").part("card").ANSWERS
+            >>> task("bert_sum_ext").part("card").ANSWERS
             'sentences with scores and byte offsets'
         """
         module = self._module_of(part)
         if module is None or not hasattr(module, PARTS[part]):
             having = ", ".join(other.name for other in tasks() if other.has(part))
             raise Error(
-                f"the task {self.name!r} has no part {part!r} (no function {PARTS[part]!r}); tasks that have "
-                f"it: {having}"
+                f"the task {self.name!r} has no part {part!r} (no function {PARTS[part]!r});"
+                f" tasks that have it: {having}"
             )
+
         return module
 
+    def call(self, part: str, *arguments: Any, options: Mapping[str, Any]) -> Any:
+        """Calls the function by which a part is known.
+
+        Args:
+            part: Name of the part, such as "evaluate".
+            *arguments: Positional arguments of the function.
+            options: Further arguments by name.
+
+        Raises:
+            Error: The function has no such option.
+        """
+        function: Callable[..., Any] = getattr(self.part(part), PARTS[part])
+        known = list(inspect.signature(function).parameters)[len(arguments) :]
+        if unknown := sorted(options.keys() - set(known)):
+            raise Error(
+                f"{PARTS[part]}: {', '.join(unknown)}: no option of the task {self.name!r}; its"
+                f" options are {', '.join(known)}"
+            )
+
+        return function(*arguments, **options)
+
     def _module_of(self, part: str) -> types.ModuleType | None:
-        """The file of a part, or the one module of a task without files; None where there is none."""
+        """The module of a part, or the one of a task without files; None if it is missing."""
         if part not in PARTS:
             raise Error(f"a task has no part {part!r}; known are {', '.join(PARTS)}")
         if not hasattr(self.module, "__path__"):
             return self.module
-        name = f"{self.module.__name__}.{part}"
-        try:
-            return importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise
+
+        name = getattr(self.module, "SHARED", {}).get(part, f"{self.module.__name__}.{part}")
+        if importlib.util.find_spec(name) is None:
             return None
+        return importlib.import_module(name)
 
 
-_MODULES: dict[str, str | types.ModuleType] = {}
+_MODULES: dict[str, str | types.ModuleType] = {
+    "bert_sum_ext": "tfsum.tasks.bert_sum_ext",
+    "bert_sum_abs": "tfsum.tasks.bert_sum_abs",
+    "transformer": "tfsum.tasks.transformer",
+    "bert_classifier": "tfsum.tasks.bert_classifier",
+    "bert_for_pretraining": "tfsum.tasks.bert_pretraining",
+}
 
 
 def register(name: str, module: str | types.ModuleType) -> None:
     """Adds a task to the table.
 
     Args:
-        name: of the task.
-        module: the module or package that holds it, see above, or its dotted name, which is imported when needed.
+        name: Name of the task, the [model] kind of its recipes.
+        module: Module or package that holds it, or its dotted name, which is imported when needed.
 
     Raises:
-        Error: another module has that name.
-
-    Example:
-        >>> register("extractive", "tfsum.tasks.extractive")  # again: nothing changes
+        Error: Another module has that name.
     """
     if _MODULES.setdefault(name, module) is not module and _MODULES[name] != module:
         raise Error(
@@ -123,126 +150,90 @@ def register(name: str, module: str | types.ModuleType) -> None:
 
 
 def task(name: str) -> Task:
-    """The task of a name.
+    """Returns the task of a name.
 
     Raises:
-        Error: there is none, or its module lacks what every task offers.
+        Error: There is none, or its module lacks what every task offers.
 
     Example:
-        >>> task("classification").module.MODEL_KIND
-        'bert_classifier'
+        >>> task("bert_classifier").module.VERB
+        'classify'
     """
     if name not in _MODULES:
         raise Error(f"no task {name!r}; known are {', '.join(_MODULES)}")
+
     module = _MODULES[name]
-    module = importlib.import_module(module) if isinstance(module, str) else module
+    if isinstance(module, str):
+        module = importlib.import_module(module)
+
     if missing := [offered for offered in OFFERED if not hasattr(module, offered)]:
         raise Error(
-            f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists what a "
-            "task offers"
+            f"the task {name!r} ({module.__name__}) lacks {', '.join(missing)}; `tfsum.tasks` lists"
+            " what a task offers"
         )
+
     return Task(name, module)
 
 
 def tasks() -> list[Task]:
-    """All tasks, in the order of their registration.
+    """Returns all tasks, in the order of their registration.
 
     Example:
-        >>> [task.name for task in tasks()][:4]
-        ['extractive', 'abstractive', 'classification', 'pretraining']
+        >>> [task.name for task in tasks()][:3]
+        ['bert_sum_ext', 'bert_sum_abs', 'transformer']
     """
     return [task(name) for name in _MODULES]
 
 
-def model_kinds() -> dict[str, tuple[Task, str]]:
-    """The [model] kinds of recipes, each with its task and the task's file that trains it.
-
-    Example:
-        >>> found, file = model_kinds()["bert_sum_abs"]
-        >>> found.name, file
-        ('abstractive', 'train_documents')
-    """
-    kinds: dict[str, tuple[Task, str]] = {}
-    for found in tasks():
-        for kind, file in {
-            found.module.MODEL_KIND: "train",
-            **getattr(found.module, "OTHER_KINDS", {}),
-        }.items():
-            kinds.setdefault(kind, (found, file))
-    return kinds
-
-
 def task_of_recipe(kind: str) -> Task:
-    """The task whose recipes have this [model] kind.
-
-    Args:
-        kind: the [model] kind.
+    """Returns the task whose recipes have this [model] kind.
 
     Raises:
-        RecipeError: there is none.
+        RecipeError: There is none.
 
     Example:
         >>> task_of_recipe("transformer").name
-        'abstractive'
+        'transformer'
     """
-    kinds = model_kinds()
-    if kind not in kinds:
-        raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(kinds)}")
-    return kinds[kind][0]
+    if kind not in _MODULES:
+        raise RecipeError(f"[model] kind is {kind!r}; known are {', '.join(_MODULES)}")
 
-
-def training_of_recipe(kind: str) -> types.ModuleType:
-    """The module with the functions of `train` for recipes of this [model] kind.
-
-    Args:
-        kind: the [model] kind.
-
-    Raises:
-        RecipeError: there is none.
-        Error: the task trains no model.
-
-    Example:
-        >>> hasattr(training_of_recipe("bert_sum_ext"), "make_run")
-        True
-    """
-    found, (_, file) = task_of_recipe(kind), model_kinds()[kind]
-    return (
-        found.part("train")
-        if file == "train"
-        else importlib.import_module(f"{found.module.__name__}.{file}")
-    )
+    return task(kind)
 
 
 def task_of_export(description: dict) -> Task | None:
-    """The task of an exported model with this assets.extra/tfsum.json; None where there is none.
+    """Returns the task of an exported model; None where there is none.
 
     Args:
-        description: the content of assets.extra/tfsum.json.
+        description: Content of its assets.extra/tfsum.json.
 
     Example:
-        >>> task_of_export({"kind": "classifier"}).name
-        'classification'
+        >>> config = {"model_type": "transformer"}
+        >>> task_of_export({"kind": "abstractive", "config": config}).name
+        'transformer'
     """
     kind = description.get("kind")
-    return next((found for found in tasks() if kind and kind == found.module.EXPORT_KIND), None)
+    matches = [found for found in tasks() if kind and kind == found.module.EXPORT_KIND]
+
+    # Two tasks write texts: the model's own configuration tells them apart.
+    if len(matches) > 1:
+        matches = [each for each in matches if each.module.owns(description.get("config", {}))]
+
+    return next(iter(matches), None)
 
 
 def task_of_config(config: dict) -> Task | None:
-    """The task of a model folder with this config.json; None where there is none.
+    """Returns the task of a model folder; None where there is none.
 
-    A task whose models are exported precedes one whose are not: a BERT with a head belongs to the task of the head, and
-    what no other task owns is an encoder.
+    A task whose models are exported precedes one whose are not: a BERT with a head belongs to the
+    task of the head, and what no other task owns is an encoder.
 
     Args:
-        config: the content of config.json.
+        config: Content of its config.json.
 
     Example:
         >>> task_of_config({"model_type": "bert"}).name
-        'pretraining'
+        'bert_for_pretraining'
     """
     owners = [found for found in tasks() if found.module.owns(config)]
     return min(owners, key=lambda found: found.module.EXPORT_KIND is None, default=None)
-
-
-for _name in ("extractive", "abstractive", "classification", "pretraining"):
-    register(_name, f"tfsum.tasks.{_name}")

@@ -1,64 +1,70 @@
-"""A model folder of any task to a SavedModel: `tfsum.export_model` and `tfsum export`."""
+"""What the exports of all tasks read from a model folder."""
 
-import inspect
 import pathlib
-from typing import Any
 
 from tfsum.errors import ExportError
-from tfsum.formats.model_folder import read_json
-from tfsum.tasks import task_of_config, tasks
+from tfsum.text.word_piece import WordPiece
 
 
-def export_model(
-    folder: str | pathlib.Path, destination: str | pathlib.Path, **options: Any
-) -> pathlib.Path:
-    """Writes a model folder as a SavedModel that takes raw strings, and verifies it before it gets its name.
+def read_word_piece(source: pathlib.Path, text: dict, ops: str, rows: int) -> WordPiece:
+    """Reads the tokenizer of a model folder.
 
     Args:
-        folder: a model folder, as `save_pretrained` or a training run wrote it.
-        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets the next one.
-        **options: those of the task's own `export_model`, such as `tfsum.tasks.extractive.export.export_model` for a
-            `BertSumExt`, and so in `abstractive` for a `Transformer` and in `classification` for a `BertClassifier`.
-
-    Returns:
-        The folder written.
+        source: The model folder.
+        text: Text settings.
+        ops: Operations of the tokenizer, "core" or "text".
+        rows: Rows of the model's embedding table.
 
     Raises:
-        ExportError: such a model is not exported, or it has no such option; and what the task's function raises.
-        CheckpointError: the model folder cannot be read.
+        ExportError: The vocabulary has more pieces than the table has rows.
+    """
+    file = source / "vocab.txt"
+    case = {name: text[name] for name in ("lowercase", "strip_accents")}
+    word_piece = WordPiece.from_file(file, ops=ops, **case)
+    if len(word_piece.vocabulary) > rows:
+        check_rows(file, len(word_piece.vocabulary), rows)
+    return word_piece
+
+
+def check_rows(path: pathlib.Path, pieces: int, rows: int) -> None:
+    """Checks that a vocabulary has as many pieces as an embedding table has rows.
+
+    Args:
+        path: File of the vocabulary.
+        pieces: Number of its pieces.
+        rows: Number of rows of the model's table.
+
+    Raises:
+        ExportError: The numbers differ.
 
     Example:
-        >>> export_model("runs/news/best", "served/news", storage="small")  # doctest: +SKIP
-        PosixPath('served/news/1')
+        >>> check_rows(pathlib.Path("vocab.txt"), 8, 8)
     """
-    path = pathlib.Path(folder) / "config.json"
-    if not path.is_file() and (path.parent / "best" / "config.json").is_file():
-        raise ExportError(f"{folder}: is the folder of a run; its model is {path.parent / 'best'}")
-    config = read_json(path)
-    task = task_of_config(config)
-    if task is None:
-        known = ", ".join(task.name for task in tasks() if task.has("export"))
+    if pieces != rows:
         raise ExportError(
-            f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks that "
-            f"export ({known})"
+            f"{path}: {pieces} word pieces, and the model has {rows} rows for them; take the"
+            " vocabulary that it was trained with"
         )
-    if task.module.EXPORT_KIND is None:
-        what = ", ".join(config.get("architectures") or ["BertModel"])
-        raise ExportError(
-            f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports; train "
-            "one on it (tfsum train), and give the folder that this writes"
-        )
-    export = task.part("export").export_model
-    names = list(inspect.signature(export).parameters)[2:]
-    if unknown := sorted(options.keys() - set(names)):
-        given, may = (", ".join(map(_option, kind)) for kind in (unknown, names))
-        raise ExportError(
-            f"{folder}: a model of type {config.get('model_type')!r} is not exported with {given}; its "
-            f"options are {may}"
-        )
-    return export(folder, destination, **options)
 
 
-def _option(name: str) -> str:
-    """An option's name; the search is one object here, and several options of `tfsum export`."""
-    return "strategy (--search and its options)" if name == "strategy" else name
+def window_of(source: pathlib.Path, text: dict, longest: int) -> int:
+    """The tokens of a window: those of training, or the most that the model reads.
+
+    Args:
+        source: The model folder, which the message names.
+        text: Text settings.
+        longest: Tokens that the model reads.
+
+    Raises:
+        ExportError: The model does not read as many.
+
+    Example:
+        >>> window_of(pathlib.Path("best"), {"window_length": 128}, 512)
+        128
+    """
+    window = int(text.get("window_length") or longest)
+    if window > longest:
+        raise ExportError(
+            f"{source}/tfsum.json: window_length is {window}; the model reads {longest}"
+        )
+    return window

@@ -1,89 +1,210 @@
-"""`tfsum.load` and `tfsum.verify`: an exported model of any task, called from Python or checked."""
+"""`tfsum.export_model`, `load`, `evaluate` and `verify`: a model folder of any task becomes a
+SavedModel, which is a callable, measured on a corpus, and checked against the day of its export."""
 
-from __future__ import annotations
-
+import contextlib
 import pathlib
-from typing import TYPE_CHECKING, Any
+import tempfile
+from collections.abc import Iterator
+from typing import Any
 
+from tfsum.data.readers import Corpus
 from tfsum.errors import ExportError
+from tfsum.formats.model_folder import read_json
+from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.shipped import shipped_model
-from tfsum.tasks import Task, task_of_export, tasks
+from tfsum.tasks import Task, task_of_config, task_of_export, tasks
 
-if TYPE_CHECKING:
-    from tfsum.export.verification import Report
+SEARCH = ("strategy", "max_length", "max_source_length", "max_windows")
+"""Options of an export, for `evaluate` of a model folder."""
+
+
+def export_model(
+    folder: str | pathlib.Path, destination: str | pathlib.Path, **options: Any
+) -> pathlib.Path:
+    """Writes a model folder as a SavedModel that takes raw strings, and verifies it before it gets
+    its name.
+
+    Args:
+        folder: A model folder, as `save_pretrained` or a training run wrote it.
+        destination: `.../NAME/VERSION`, VERSION an integer not there yet; or `.../NAME`, which gets
+            the next one.
+        **options: Options of the task's own `export_model`, such as
+            `tfsum.tasks.bert_sum_ext.export.export_model` for a `BertSumExt`.
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ExportError: Such a model is not exported, or it has no such option; and what the task's
+            function raises.
+        CheckpointError: Model folder cannot be read.
+
+    Example:
+        >>> export_model("runs/news/best", "served/news", storage="small")  # doctest: +SKIP
+        PosixPath('served/news/1')
+    """
+    if pathlib.Path(folder).is_file():
+        raise ExportError(
+            f"{folder}: is a file, expected a model folder. A .keras file holds no vocabulary;"
+            " write a folder with keras.models.load_model(file).save_pretrained(folder, vocabulary)"
+        )
+
+    path = pathlib.Path(folder) / "config.json"
+    if not path.is_file() and (path.parent / "best" / "config.json").is_file():
+        raise ExportError(f"{folder}: is the folder of a run; its model is {path.parent / 'best'}")
+
+    config = read_json(path)
+    task = task_of_config(config)
+    if task is None:
+        known = ", ".join(task.name for task in tasks() if task.has("export"))
+        raise ExportError(
+            f"{path}: model_type is {config.get('model_type')!r}, which is of none of the tasks"
+            f" that export ({known})"
+        )
+
+    if task.module.EXPORT_KIND is None:
+        what = ", ".join(config.get("architectures") or ["BertModel"])
+        raise ExportError(
+            f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports;"
+            " train one on it (tfsum train), and give the folder that this writes"
+        )
+
+    return task.call("export", folder, destination, options=options)
 
 
 def load(path: str | pathlib.Path | None = None) -> Any:
     """Loads an exported model.
 
     Args:
-        path: its folder `.../NAME/VERSION` or `.../NAME`; the shipped extractive model by default.
+        path: Folder `.../NAME/VERSION` or `.../NAME`; the shipped extractive model by default.
 
     Returns:
-        A callable: a `Summarizer` for an extractive model, a `Generator` for an abstractive one, a `Classifier`, or
-        the callable of a registered task.
+        A callable: a `Summarizer` for an extractive model, a `Generator` for an abstractive one, a
+        `Classifier`, or the callable of a registered task.
 
     Raises:
-        ExportError: the model does not exist or is corrupt.
+        ExportError: The model does not exist or is corrupt.
 
     Example:
         >>> summarize = load()
-        >>> print(
-        ...     summarize(
-        ...         "The bridge was closed on Monday. Engineers found cracks. It rained.",
-        ...         sentences=1,
-        ...     )
-        ... )
+        >>> print(summarize("The bridge was closed on Monday. It rained.", sentences=1))
         The bridge was closed on Monday.
     """
     folder = newest(shipped_model() if path is None else path)
-    return task_of(folder, read_description(folder)).module.load(folder)
+    return task_of(folder, read_description(folder)).part("load").load(folder)
 
 
-def verify(path: str | pathlib.Path) -> Report:
-    """Checks an exported model: its signatures, operations and weights, and its answers of the day of export.
+def task_of(folder: pathlib.Path, description: dict) -> Task:
+    """Returns the task of an exported model.
 
     Args:
-        path: its folder `.../NAME/VERSION` or `.../NAME`.
+        folder: Folder of the model, which messages name.
+        description: Content of its assets.extra/tfsum.json.
+
+    Raises:
+        ExportError: No task has models of this kind.
+    """
+    task = task_of_export(description)
+    if task is None:
+        kinds = dict.fromkeys(task.module.EXPORT_KIND for task in tasks())
+        raise ExportError(
+            f"{folder}: its kind is {description.get('kind')!r}; this tfsum knows"
+            f" {', '.join(filter(None, kinds))}: take a newer tfsum, or fetch or export the model"
+            " again"
+        )
+
+    return task
+
+
+@contextlib.contextmanager
+def open_model(
+    model: ExportedModel | str | pathlib.Path, search: dict[str, Any] | None = None
+) -> Iterator[Any]:
+    """Loads a model in any form; a model folder is exported for the duration of the block.
+
+    Args:
+        model: Result of `load`, folder of an exported model, or model folder.
+        search: Options for the export of a model folder.
+
+    Yields:
+        The Python callable.
+
+    Raises:
+        ExportError: The model cannot be read or exported, or `search` is given for an exported one.
+    """
+    path = model.path if isinstance(model, ExportedModel) else pathlib.Path(model)
+    if isinstance(model, ExportedModel) or not (path / "config.json").is_file():
+        if search:
+            raise ExportError(
+                f"{path}: was exported with its own decoding strategy; leave out"
+                f" {', '.join(sorted(search))}, or give the model folder"
+            )
+
+        yield model if isinstance(model, ExportedModel) else load(model)
+        return
+
+    with tempfile.TemporaryDirectory() as folder:
+        # TF Text's operations give the same bytes faster, and this process has them.
+        destination = pathlib.Path(folder) / "model" / "1"
+        yield load(export_model(path, destination, ops="text", **(search or {})))
+
+
+def evaluate(model: ExportedModel | str | pathlib.Path, corpus: Corpus, **options: Any) -> Any:
+    """Measures a model on a corpus.
+
+    Args:
+        model: A result of `tfsum.load`, an exported model's folder, or a model folder, which is
+            exported temporarily.
+        corpus: A corpus file, or its rows in memory: dicts with the columns of the file.
+        **options: Options of the task's own `evaluate`, such as
+            `tfsum.tasks.bert_sum_ext.evaluate.evaluate`; for a model folder of an abstractive model
+            also `strategy`, `max_length`, `max_source_length` and `max_windows`, see
+            `tfsum.tasks.transformer.export.export_model`.
+
+    Returns:
+        A report that `tfsum evaluate` prints, with `to_text()` and `to_json()`.
+
+    Raises:
+        Error: Task has no such option.
+        DataError: Corpus cannot be read.
+        ExportError: Model cannot be read, or exported.
+
+    Example:
+        >>> rows = [
+        ...     {"text": "It rained. The bridge was closed.", "summary": "The bridge was closed."}
+        ... ]
+        >>> import tfsum
+        >>> report = evaluate(tfsum.load(), rows, sentences=1)
+        >>> sorted(report.systems)
+        ['lead', 'model', 'oracle', 'random']
+    """
+    search = {name: options.pop(name) for name in SEARCH if name in options}
+    with open_model(model, search) as answer:
+        task = task_of(answer.path, answer.description)
+        return task.call("evaluate", answer, corpus, options=options)
+
+
+def verify(path: str | pathlib.Path) -> dict[str, Any]:
+    """Checks an exported model: signatures, operations, weights, and recorded answers.
+
+    Args:
+        path: Folder `.../NAME/VERSION` or `.../NAME`.
 
     Returns:
         The report, a dict that prints as lines.
 
     Raises:
-        ExportError: the first difference found.
+        ExportError: The first difference found.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
         >>> verify(shipped_model())["kind"]
         'extractive'
     """
+    # In here: who calls a model does without the export engine.
     from tfsum.export.verification import verify_export
 
     folder = newest(path)
     description = read_description(folder)
     return verify_export(folder, description, task_of(folder, description).part("golden"))
-
-
-def task_of(folder: pathlib.Path, description: dict) -> Task:
-    """The task of an exported model.
-
-    Raises:
-        ExportError: no task has models of this kind.
-
-    Args:
-        folder: of the model, for messages.
-        description: the content of its assets.extra/tfsum.json.
-
-    Example:
-        >>> task_of(pathlib.Path("a_model"), {"kind": "extractive"}).name
-        'extractive'
-    """
-    found = task_of_export(description)
-    if found is None:
-        known = ", ".join(task.module.EXPORT_KIND for task in tasks() if task.module.EXPORT_KIND)
-        raise ExportError(
-            f"{folder}: its kind is {description.get('kind')!r}; this tfsum knows {known}: take a newer "
-            "tfsum, or fetch or export the model again"
-        )
-    return found

@@ -1,123 +1,168 @@
-"""From a recipe to a trained model: `tfsum.train` and `tfsum train RECIPE`."""
+"""From a recipe to a trained model: `tfsum.train`; a corpus as records: `tfsum.prepare`."""
 
 import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from tfsum.tasks import model_kinds, training_of_recipe
-from tfsum.training.recipe_file import Key, read_recipe
-from tfsum.training.train import train_task
+from tfsum.tasks import task, task_of_recipe, tasks
+from tfsum.training.recipe_file import check_recipe, mistakes_error, read_recipe, recipe_keys
+from tfsum.training.settings import Recipe
 
 DEFAULT = "bert_sum_ext"
+"""Kind of a recipe without [model] kind."""
 
 
-def schema(kind: str = DEFAULT) -> dict[str, dict[str, Key]]:
-    """The schema of a recipe: section -> key -> `Key`.
+def recipe_class(kind: str) -> type[Recipe]:
+    """Returns the class of the recipes of a kind, whose fields are the sections and their keys.
 
     Args:
-        kind: the [model] kind of a task.
+        kind: [model] kind of a task.
 
     Raises:
-        RecipeError: no task has it.
+        RecipeError: No task has it.
 
     Example:
-        >>> list(schema("bert_classifier"))
-        ['data', 'text', 'model', 'train']
+        >>> recipe_class("transformer").model_fields["train"].annotation.__name__
+        'TrainSettings'
     """
-    sections = training_of_recipe(kind).schema()
-    return {**sections, "model": {"kind": _kind_key(), **sections["model"]}}
+    return task_of_recipe(kind).part("settings").RecipeSettings
 
 
 def load_recipe(
-    path: str | pathlib.Path, overrides: Iterable[str] = ()
-) -> dict[str, dict[str, Any]]:
-    """Reads a recipe, applies overrides and fills in the defaults.
+    source: str | pathlib.Path | Mapping[str, Any], overrides: Iterable[str] = ()
+) -> Recipe:
+    """Reads a recipe, applies overrides, checks it and fills in the defaults.
 
     Args:
-        path: the TOML file.
-        overrides: texts `section.key=VALUE`; without a VALUE the key is reset to its default.
+        source: TOML file, or a mapping of sections.
+        overrides: Texts `section.key=VALUE`; without a VALUE the key is reset to its default.
 
     Returns:
-        section -> key -> value, with every key.
+        The recipe of its model's class: `load_recipe(...).train.learning_rate`.
 
     Raises:
-        RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
+        RecipeError: The file cannot be read, keys are unknown or missing, or values are wrong; all
+            mistakes are in one message.
 
     Example:
-        >>> recipe = load_recipe(
-        ...     "training/bert_sum_ext_news.toml", ["train.steps=50"]
-        ... )  # doctest: +SKIP
+        >>> mine = {"folder": "runs/mine", "steps": 100}
+        >>> files = {"train": "a.jsonl", "validation": "b.jsonl", "records": "records"}
+        >>> model = {"kind": "bert_sum_ext", "encoder": "a_bert"}
+        >>> load_recipe({"data": files, "model": model, "train": mine}).train.learning_rate
+        0.001
     """
-    return read_recipe(path, _schema_of, overrides)
+    values, mistakes = read_recipe(source, overrides)
+    name = "recipe" if isinstance(source, Mapping) else str(source)
+    kind, kinds = _kind(values), [task.name for task in tasks()]
+    if kind not in kinds:
+        *first, last = map(repr, kinds)
+        found = f"{type(kind).__name__} {kind!r}"
+        mistakes.append(f"[model] kind: expected {', '.join(first)} or {last}, found {found}")
+        raise mistakes_error(name, mistakes)
+    return check_recipe(recipe_class(kind), values, mistakes, name)
+
+
+def describe_keys(recipe: str) -> str:
+    """Lists every key of a kind of recipe with its default and its meaning.
+
+    Args:
+        recipe: TOML file of this kind, or the [model] kind itself.
+
+    Raises:
+        RecipeError: The file cannot be read, or no task has its kind.
+
+    Example:
+        >>> for line in describe_keys("bert_classifier").splitlines()[:3]:
+        ...     print(line)
+        [data]
+        train  (required)
+            Training texts with labels, a .jsonl, .csv or .tsv file.
+    """
+    if recipe in [task.name for task in tasks()]:
+        return recipe_keys(recipe_class(recipe))
+    values, _ = read_recipe(recipe)
+    return recipe_keys(recipe_class(_kind(values)))
+
+
+def _kind(values: Mapping[str, Any]) -> Any:
+    """The [model] kind of a recipe that is not checked yet."""
+    model = values.get("model")
+    return model.get("kind", DEFAULT) if isinstance(model, Mapping) else DEFAULT
 
 
 def train(
-    recipe: str | pathlib.Path | Mapping[str, Mapping[str, Any]], overrides: Iterable[str] = ()
+    recipe: str | pathlib.Path | Mapping[str, Any] | Recipe, overrides: Iterable[str] = ()
 ) -> pathlib.Path:
     """Prepares the data of a recipe unless that is done, and trains; resumes a stopped run.
 
     Args:
-        recipe: a TOML file, or what `load_recipe` gave.
-        overrides: see `load_recipe`; only for a file.
+        recipe: TOML file, mapping of sections, or recipe that `load_recipe` returned.
+        overrides: Texts `section.key=VALUE`, for a file or a mapping.
 
     Returns:
         The folder of the best model.
 
     Raises:
-        Stopped: a signal asked the run to stop, and its state is saved.
-        RecipeError: the recipe cannot be read, or keys or values are wrong.
-        Error: the data, the model's files or the run folder do not fit.
-
-    Example:
-        >>> tfsum.train("training/bert_sum_ext_news.toml", ["train.steps=50"])  # doctest: +SKIP
-        PosixPath('runs/bert_sum_ext_news/best')
+        Stopped: A signal asked the run to stop, and its state is saved.
+        RecipeError: The recipe cannot be read, or keys or values are wrong.
+        Error: The data, the model's files or the run folder do not fit.
     """
-    if not isinstance(recipe, Mapping):
+    # In here: it loads TensorFlow, which a wrong recipe need not wait for.
+    from tfsum.training.train import train_task
+
+    if not isinstance(recipe, Recipe):
         recipe = load_recipe(recipe, overrides)
-    return train_task(recipe, training_of_recipe(recipe["model"]["kind"]))
+    return train_task(recipe, task_of_recipe(recipe.model.kind).part("train"))
 
 
 def prepare_recipe(
-    recipe: str | pathlib.Path, overrides: Iterable[str] = ()
+    recipe: str | pathlib.Path | Mapping[str, Any], overrides: Iterable[str] = ()
 ) -> pathlib.Path | None:
-    """Does the first stage of `train` alone: learns the vocabularies of a recipe and prepares its records.
+    """Does the first stage of `train` alone: learns vocabularies and prepares records.
 
     Args:
-        recipe: a TOML file.
-        overrides: see `load_recipe`.
+        recipe: TOML file or mapping of sections.
+        overrides: Texts `section.key=VALUE`.
 
     Returns:
         The folder of the records; None for a task that reads its texts at training.
 
     Raises:
-        RecipeError: the recipe cannot be read, or keys or values are wrong.
-        Error: the data or the model's files do not fit.
-
-    Example:
-        >>> prepare_recipe("training/bert_sum_ext_news.toml")  # doctest: +SKIP
-        PosixPath('records/news')
+        RecipeError: The recipe cannot be read, or keys or values are wrong.
+        Error: The data or the model's files do not fit.
     """
     loaded = load_recipe(recipe, overrides)
-    training_of_recipe(loaded["model"]["kind"]).prepare_data(loaded)
-    records = loaded["data"].get("records")
+    task_of_recipe(loaded.model.kind).part("train").prepare_data(loaded)
+    records = getattr(loaded.data, "records", None)
     return None if records is None else pathlib.Path(records)
 
 
-def _kind_key() -> Key:
-    return Key((str,), DEFAULT, tuple(model_kinds()))
+def prepare(
+    corpus: str | pathlib.Path,
+    out_dir: str | pathlib.Path,
+    vocabulary: str | pathlib.Path,
+    task_name: str = "bert_sum_ext",
+    **options: Any,
+) -> dict[str, int]:
+    """Writes a corpus as records for training; a second call continues where the first stopped.
 
+    Args:
+        corpus: Corpus file.
+        out_dir: Folder of the shards and of `manifest.json`, one folder for each corpus.
+        vocabulary: A vocab.txt, or the folder that holds one.
+        task_name: "bert_sum_ext", "bert_sum_abs", "transformer" or "bert_for_pretraining"; a
+            classifier reads its texts at training.
+        **options: Options of the task's own `prepare`, such as
+            `tfsum.data.documents.prepare.prepare`.
 
-def _schema_of(given: Mapping[str, Any]) -> dict[str, dict[str, Key]]:
-    """The schema of a parsed recipe's kind; for an unknown kind, a schema in which this is the only error."""
-    model = given.get("model")
-    kind = model.get("kind", DEFAULT) if isinstance(model, dict) else DEFAULT
-    if isinstance(kind, str) and kind in model_kinds():
-        return schema(kind)
-    return {
-        section: {
-            **dict.fromkeys(table, Key()),
-            **({"kind": _kind_key()} if section == "model" else {}),
-        }
-        for section, table in given.items()
-        if isinstance(table, dict)
-    }
+    Returns:
+        The counts of what was written, cut and left out.
+
+    Raises:
+        DataError: The corpus or the vocabulary cannot be read.
+        Error: An option is unknown or invalid, or `out_dir` was prepared with other settings.
+    """
+    if options.get("legacy"):
+        import tfsum.papers  # noqa: F401  (adds its writers)
+
+    return task(task_name).call("prepare", corpus, out_dir, vocabulary, options=options)

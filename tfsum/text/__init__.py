@@ -1,1 +1,1 @@
-"""Text in the graph: sentences, word pieces, packing, selection. Import each from its own module."""
+"""Text in the graph: sentences, word pieces, packing, selection; each from its own module."""

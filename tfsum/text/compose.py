@@ -1,4 +1,4 @@
-"""Letters and accents written apart brought together (the composing half of NFC), core operations alone."""
+"""Composes letters and accents that are written apart (half of NFC), by core operations alone."""
 
 import functools
 import unicodedata
@@ -7,15 +7,15 @@ import tensorflow as tf
 
 from tfsum.text.repeat import row_ids
 
-_HANGUL, _LEADS, _VOWELS, _TAILS = 0xAC00, 0x1100, 0x1161, 0x11A7  # Unicode Standard, section 3.12
 _SHIFT = 1 << 21  # above the last code point
 
 
 class Compose(tf.Module):
-    """Replaces neighbouring code points by the one character that NFC has for them, until none is left.
+    """Replaces neighbouring code points by the one character that NFC has for them.
 
-    Text in NFC stays as it is; decomposed text (NFD, as some systems name files and type Korean) becomes it. Not
-    done: putting accents in order, and replacing characters that NFC never keeps, such as the Kelvin sign.
+    Text in NFC stays as it is; decomposed text (NFD, as some systems name files and type Korean)
+    becomes it. Not done: putting accents in order, and replacing characters that NFC never keeps,
+    such as the Kelvin sign.
 
     Example:
         >>> compose = Compose()
@@ -36,11 +36,19 @@ class Compose(tf.Module):
         self._composites = tf.lookup.StaticHashTable(table, default_value=-1)
 
     def __call__(self, codes: tf.Tensor, row: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """Composes code points (C,) int32 of texts `row` (C,); returns those left and their texts."""
+        """Composes code points, until no pair is left.
+
+        Args:
+            codes: Code points of all texts, (C,) int32.
+            row: Text of each code point, (C,) int64.
+
+        Returns:
+            The code points that are left, and their texts.
+        """
 
         def turn(codes: tf.Tensor, row: tf.Tensor, composite: tf.Tensor) -> tuple[tf.Tensor, ...]:
-            found = composite >= 0
-            first = found & ~_moved(found)  # of two pairs that share a code point, the first
+            has_pair = composite >= 0
+            first = has_pair & ~_moved(has_pair)  # of two pairs that share a code point, the first
             codes = tf.where(first, composite, codes)
             codes, row = (tf.boolean_mask(values, ~_moved(first)) for values in (codes, row))
             return codes, row, self._with_next(codes, row)
@@ -58,7 +66,7 @@ class Compose(tf.Module):
         """Composes texts.
 
         Args:
-            strings: (N,) string; bytes that are not UTF-8 are lost.
+            strings: Texts, (N,) string; bytes that are not UTF-8 are lost.
 
         Returns:
             (N,) string in UTF-8.
@@ -70,9 +78,8 @@ class Compose(tf.Module):
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self(decoded.flat_values, row_ids(decoded))
         lengths = tf.math.unsorted_segment_sum(tf.ones_like(row), row, decoded.nrows())
-        return tf.strings.unicode_encode(
-            tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False), "UTF-8"
-        )
+        composed = tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False)
+        return tf.strings.unicode_encode(composed, "UTF-8")
 
     def _with_next(self, codes: tf.Tensor, row: tf.Tensor) -> tf.Tensor:
         """What each code point and the next one of its text compose to (C,), -1 for nothing."""
@@ -97,13 +104,8 @@ def canonical_pairs() -> dict[tuple[int, int], int]:
     """
     pairs = {}
     for point in range(0x110000):
-        parts = unicodedata.decomposition(chr(point)).split()
-        if len(parts) == 2 and "<" not in parts[0] and unicodedata.is_normalized("NFC", chr(point)):
-            pairs[int(parts[0], 16), int(parts[1], 16)] = point
-    for number in range(19 * 21 * 28):
-        syllable, tail = _HANGUL + number, number % 28
-        if tail:
-            pairs[syllable - tail, _TAILS + tail] = syllable
-        else:
-            pairs[_LEADS + number // 588, _VOWELS + number % 588 // 28] = syllable
+        character = chr(point)
+        parts = unicodedata.normalize("NFD", character)
+        if len(parts) > 1 and unicodedata.is_normalized("NFC", character):
+            pairs[ord(unicodedata.normalize("NFC", parts[:-1])), ord(parts[-1])] = point
     return pairs

@@ -1,184 +1,140 @@
 """WordPiece of TensorFlow's core operations alone, for hosts that link no op library of TF Text."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.text.normalizer import CodePointMap
-from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.normalizer import equal_pages, load_code_point_map, pooled
+from tfsum.text.repeat import row_ids, rows_and_places
 
 _SPACE = 0x20
-_SAME, _BETWEEN_SPACES = (
-    -1,
-    -2,
-)  # entries of code points that stay: as they are, or as a word of their own
+# entries of code points that stay: as they are, or as a word of their own
+_SAME, _BETWEEN_SPACES = -1, -2
 
 
 class CoreWordPiece(tf.Module):
     """Texts to word piece ids by table look-ups: the normalizer's pages, then longest match first.
 
-    Everything is worked on once: texts are cut at spaces and equal parts put together, then equal words of
-    the normalized parts; only what is left is looked up prefix by prefix.
+    Everything is worked on once: texts are cut at spaces and equal parts put together, then equal
+    words of the normalized parts; only what is left is looked up prefix by prefix.
 
     Args:
         vocabulary: The word pieces in the order of their ids.
         unk_id: Id of the unknown token.
-        mapping: The normalizer.
+        lowercase: Whether letters are lowered.
+        strip_accents: Whether accents are dropped.
         max_characters: Words with more characters become the unknown token.
 
     Example:
-        >>> from tfsum.text.normalizer import load_code_point_map
         >>> vocabulary = ["[PAD]", "[UNK]", "rain", "##ed"]
-        >>> pieces = CoreWordPiece(vocabulary, 1, load_code_point_map(), max_characters=100)
+        >>> pieces = CoreWordPiece(vocabulary, 1, True, True, max_characters=100)
         >>> pieces.tokenize(tf.constant(["Rained rain", "snow"])).to_list()
         [[2, 3, 2], [1]]
     """
 
     def __init__(
-        self, vocabulary: Sequence[str], unk_id: int, mapping: CodePointMap, max_characters: int
+        self,
+        vocabulary: Sequence[str],
+        unk_id: int,
+        lowercase: bool,
+        strip_accents: bool,
+        max_characters: int,
     ) -> None:
         super().__init__(name="core_word_piece")
         self._unk_id, self._max_characters = unk_id, max_characters
-        self._page_of, self._pages, self._pool = (tf.constant(array) for array in _pages(mapping))
-        inner = {word[2:]: i for i, word in enumerate(vocabulary) if word.startswith("##")}
-        self._first = _table(vocabulary, range(len(vocabulary)))
-        self._inner = (
-            _table(*zip(*inner.items())) if inner else _table([""], [-1])
-        )  # a table needs a key
+        self._page_of, self._pages, self._pool = map(tf.constant, _pages(lowercase, strip_accents))
+        ids = tf.range(len(vocabulary))
+        table = tf.lookup.KeyValueTensorInitializer(tf.constant(vocabulary), ids)
+        self._ids = tf.lookup.StaticHashTable(table, default_value=-1)
         self._longest = min(max_characters, max(map(len, vocabulary)))
 
     def tokenize(self, strings: tf.Tensor) -> tf.RaggedTensor:
         """Turns texts into the ids of their word pieces.
 
         Args:
-            strings: (N,) string; bytes that are not UTF-8 are dropped.
+            strings: Texts, (N,) string; bytes that are not UTF-8 are dropped.
 
         Returns:
             (N, P) int32, ragged; row_splits are int64.
         """
-        parts = tf.strings.split(
-            strings, " "
-        )  # a space always ends a word, whatever bytes are beside it
+        # a space always ends a word, whatever bytes are around it
+        parts = tf.strings.split(strings, " ")
         distinct, of_part = tf.unique(parts.flat_values)
-        codes, in_part = self._normalize(distinct)
-        words, of_word = tf.unique(tf.strings.unicode_encode(codes, "UTF-8"))
-        example = tf.math.unsorted_segment_max(tf.range(tf.size(of_word)), of_word, tf.size(words))
-        pieces = self._split(words, tf.gather(codes, example))
-        pieces = _merge(tf.gather(pieces, of_word), in_part)
-        return _merge(tf.gather(pieces, of_part), parts.row_splits)
+        words = tf.strings.split(self._normalize(distinct))
+        distinct, of_word = tf.unique(words.flat_values)
 
-    def _normalize(self, strings: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-        """Turns strings (U,) into their words' code points (W, C) and the row splits of words in strings."""
+        pieces = tf.gather(self._split(distinct), of_word)
+        pieces = tf.gather(_merge(pieces, words.row_splits), of_part)
+        return _merge(pieces, parts.row_splits)
+
+    def _normalize(self, strings: tf.Tensor) -> tf.Tensor:
+        """Normalizes strings (U,), so that only spaces part words."""
+        # (C,) for each code point of the strings its entry, and how many code points it becomes
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes = decoded.flat_values
         entry = tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256)
         lengths = tf.where(entry == _BETWEEN_SPACES, 3, tf.where(entry == _SAME, 1, entry % 64))
-        origin = repeat(tf.range(tf.size(codes)), lengths)
-        entry, place = tf.gather(entry, origin), tf.range(tf.size(origin))
-        place -= tf.gather(tf.cumsum(lengths, exclusive=True), origin)
+
+        # (M,) for each code point to be written the one it comes from, and its place in the value
+        origin, place = rows_and_places(lengths)
+        entry, codes = tf.gather(entry, origin), tf.gather(codes, origin)
         changed = tf.gather(self._pool, tf.where(entry < 0, 0, entry // 64 + place))
         around = (entry == _BETWEEN_SPACES) & (place != 1)
-        codes = tf.where(entry < 0, tf.where(around, _SPACE, tf.gather(codes, origin)), changed)
-        return _words(codes, tf.gather(row_ids(decoded), origin), decoded.nrows())
+        codes = tf.where(entry < 0, tf.where(around, _SPACE, codes), changed)
 
-    def _split(self, words: tf.Tensor, codes: tf.RaggedTensor) -> tf.RaggedTensor:
-        """Splits distinct words (U,) with their code points (U, C) into ids (U, P), all words at once."""
-        too_long = codes.row_lengths() > self._max_characters
-        whole = tf.where(too_long, self._unk_id, self._first.lookup(words))
-        known, word = tf.where(whole >= 0)[:, 0], tf.where(whole < 0)[:, 0]
-        prefixes = _Prefixes(words, codes, self._longest)
-        ids, at, on = prefixes.match(self._first, word, tf.gather(codes.row_starts(), word))
-        found = _Found().add(
-            0, tf.concat([known, word], 0), tf.concat([tf.gather(whole, known), ids], 0)
-        )
+        lengths = tf.math.unsorted_segment_sum(lengths, row_ids(decoded), decoded.nrows())
+        normalized = tf.RaggedTensor.from_row_lengths(codes, lengths, validate=False)
+        return tf.strings.unicode_encode(normalized, "UTF-8")
+
+    def _split(self, words: tf.Tensor) -> tf.RaggedTensor:
+        """Splits distinct words (U,) into ids (U, P), all words at once."""
+        lengths = tf.strings.length(words, "UTF8_CHAR")
 
         def turn(
-            number: tf.Tensor, word: tf.Tensor, at: tf.Tensor, *arrays: tf.TensorArray
-        ) -> tuple:
-            ids, following, on = prefixes.match(self._inner, word, at)
-            arrays = _Found(*arrays).add(number, word, ids).arrays
-            return number + 1, tf.boolean_mask(word, on), tf.boolean_mask(following, on), *arrays
+            word: tf.Tensor, at: tf.Tensor, words_met: tf.Tensor, ids_met: tf.Tensor
+        ) -> tuple[tf.Tensor, ...]:
+            """Gives words (A,) the longest piece from characters (A,) on, -1 for none."""
+            # (R,) rows: every prefix of what is left of each word
+            counts = tf.minimum(tf.gather(lengths, word) - at, self._longest)
+            row, place = rows_and_places(counts)
+            begin = tf.gather(at, row)
+            left = tf.gather(words, tf.gather(word, row))
+            prefixes = tf.strings.substr(left, begin, place + 1, unit="UTF8_CHAR")
+            ids = self._ids.lookup(tf.strings.join([tf.where(begin > 0, "##", ""), prefixes]))
 
-        start = (1, tf.boolean_mask(word, on), tf.boolean_mask(at, on), *found.arrays)
-        _, _, _, *arrays = tf.while_loop(lambda number, word, *_: tf.size(word) > 0, turn, start)
-        return _Found(*arrays).rows(tf.size(words, tf.int64), self._unk_id)
+            last = tf.math.unsorted_segment_max(tf.where(ids >= 0, place, -1), row, tf.size(word))
+            best = tf.cumsum(counts, exclusive=True) + tf.maximum(last, 0)
+            words_met = tf.concat([words_met, word], 0)
+            ids_met = tf.concat([ids_met, tf.where(last < 0, -1, tf.gather(ids, best))], 0)
 
+            goes_on = (last >= 0) & (at + last + 1 < tf.gather(lengths, word))
+            word, at = (tf.boolean_mask(values, goes_on) for values in (word, at + last + 1))
+            return word, at, words_met, ids_met
 
-class _Prefixes:
-    """The prefixes of what is left of words, looked up all at once."""
-
-    def __init__(self, words: tf.Tensor, codes: tf.RaggedTensor, longest: int):
-        self._words, self._longest, self._ends = words, longest, codes.row_limits()
-        c = codes.flat_values
-        width = tf.where(
-            c < 0x80, 1, tf.where(c < 0x800, 2, tf.where(c < 0x10000, 3, 4))
-        )  # bytes of UTF-8
-        self._byte_at = tf.concat([[0], tf.cumsum(width)], 0)
-        self._first_byte = tf.gather(self._byte_at, codes.row_starts())
-
-    def match(self, table: tf.lookup.StaticHashTable, word: tf.Tensor, at: tf.Tensor) -> tuple:
-        """Finds the longest pieces of words (A,) from characters (A,) on: ids or -1, next place, goes on."""
-        end = tf.gather(self._ends, word)
-        count = tf.minimum(end - at, self._longest)
-        start = tf.cumsum(count, exclusive=True)
-        row = repeat(tf.range(tf.size(word)), count)
-        size = tf.range(tf.size(row, tf.int64)) - tf.gather(start, row) + 1
-        first_byte = tf.gather(self._byte_at, at)
-        length = tf.gather(self._byte_at, tf.gather(at, row) + size) - tf.gather(first_byte, row)
-        begin = tf.gather(first_byte - tf.gather(self._first_byte, word), row)
-        ids = table.lookup(
-            tf.strings.substr(tf.gather(self._words, tf.gather(word, row)), begin, length)
+        # words that are one piece; each turn gives every other word its next one
+        too_long = lengths > self._max_characters
+        ids = tf.where(too_long, -1, self._ids.lookup(words))
+        is_done = too_long | (ids >= 0)
+        done, word = (tf.where(flags)[:, 0] for flags in (is_done, ~is_done))
+        _, _, word, ids = tf.while_loop(
+            lambda word, *_: tf.size(word) > 0,
+            turn,
+            (word, tf.zeros_like(word, tf.int32), done, tf.gather(ids, done)),
+            shape_invariants=(tf.TensorShape([None]),) * 4,
         )
-        best = tf.math.unsorted_segment_max(tf.where(ids >= 0, size, 0), row, tf.size(word))
-        ids = tf.where(best > 0, tf.gather(ids, start + tf.maximum(best - 1, 0)), -1)
-        return ids, at + best, (best > 0) & (at + best < end)
 
-
-class _Found:
-    """Pieces found so far; a word finds one in each turn until it ends, so that the turn is its place."""
-
-    def __init__(self, *arrays: tf.TensorArray):
-        def empty(dtype: tf.DType) -> tf.TensorArray:
-            return tf.TensorArray(
-                dtype, 0, dynamic_size=True, infer_shape=False, element_shape=[None]
-            )
-
-        self.arrays = arrays or (empty(tf.int64), empty(tf.int32), empty(tf.int64))
-
-    def add(self, turn: tf.Tensor, word: tf.Tensor, ids: tf.Tensor) -> "_Found":
-        values = (word, ids, tf.fill(tf.shape(word), tf.cast(turn, tf.int64)))
-        return _Found(*(array.write(turn, value) for array, value in zip(self.arrays, values)))
-
-    def rows(self, words: tf.Tensor, unk_id: int) -> tf.RaggedTensor:
-        """The ids of each word (U, P); one that met a turn without a piece is the unknown token."""
-        word, ids, turn = (array.concat() for array in self.arrays)
-        failed = tf.math.unsorted_segment_max(tf.cast(ids < 0, tf.int32), word, words) > 0
-        found = tf.math.unsorted_segment_sum(tf.ones_like(word), word, words)
-        lengths = tf.where(failed, tf.ones_like(found), found)
-        start = tf.cumsum(lengths, exclusive=True)
-        kept = ~tf.gather(failed, word) | (turn == 0)
-        ids = tf.where(tf.gather(failed, word), unk_id, ids)
-        place = tf.boolean_mask(tf.gather(start, word) + turn, kept)
-        flat = tf.scatter_nd(
-            place[:, None], tf.boolean_mask(ids, kept), tf.reduce_sum(lengths)[None]
+        # a word with a turn that found no piece is the unknown token
+        missed = tf.cast(ids < 0, tf.int32)
+        is_unknown = tf.math.unsorted_segment_max(missed, word, tf.size(words)) > 0
+        kept = ~tf.gather(is_unknown, word) | (ids < 0)
+        word, ids = (tf.boolean_mask(values, kept) for values in (word, ids))
+        order = tf.argsort(word, stable=True)
+        ids = tf.gather(tf.where(ids < 0, self._unk_id, ids), order)
+        return tf.RaggedTensor.from_value_rowids(
+            ids, tf.gather(word, order), tf.size(words, tf.int64), validate=False
         )
-        return tf.RaggedTensor.from_row_lengths(flat, lengths, validate=False)
-
-
-def _words(codes: tf.Tensor, row: tf.Tensor, rows: tf.Tensor) -> tuple[tf.RaggedTensor, tf.Tensor]:
-    """Cuts code points (M,) of rows at spaces: words (W, C) and the row splits of words in rows (R + 1,)."""
-    solid = codes != _SPACE
-    after_space = tf.concat([[_SPACE], codes], 0)[:-1] == _SPACE
-    after_row = tf.concat([[-1], row], 0)[:-1] != row
-    opens = tf.cast(solid & (after_space | after_row), tf.int64)
-    word = tf.boolean_mask(tf.cumsum(opens) - 1, solid)
-    lengths = tf.math.unsorted_segment_sum(tf.ones_like(word), word, tf.reduce_sum(opens))
-    splits = tf.concat([[0], tf.cumsum(tf.math.unsorted_segment_sum(opens, row, rows))], 0)
-    return tf.RaggedTensor.from_row_lengths(
-        tf.boolean_mask(codes, solid), lengths, validate=False
-    ), splits
 
 
 def _merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
@@ -187,30 +143,20 @@ def _merge(pieces: tf.RaggedTensor, splits: tf.Tensor) -> tf.RaggedTensor:
     return tf.RaggedTensor.from_row_splits(pieces.flat_values, splits, validate=False)
 
 
-def _table(keys: Iterable[str], ids: Iterable[int]) -> tf.lookup.StaticHashTable:
-    keys, ids = tf.constant(list(keys), tf.string), tf.constant(list(ids), tf.int32)
-    return tf.lookup.StaticHashTable(
-        tf.lookup.KeyValueTensorInitializer(keys, ids), default_value=-1
-    )
-
-
 @functools.cache
-def _pages(mapping: CodePointMap) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The map as pages of 256 code points, equal ones once: page of c // 256; entries; pool of replacements.
+def _pages(lowercase: bool, strip_accents: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The map as pages of 256 code points: page of c // 256, entries, pool of replacements.
 
-    An entry is the offset in the pool times 64 plus the length, or one of the two marks for what stays: the 80,000
-    Chinese characters that become words of their own need neither pages nor a pool.
+    An entry is the offset in the pool times 64 plus the length, or one of the two marks for what
+    stays: the 80,000 Chinese characters that become words of their own need neither pages nor a
+    pool.
     """
-    pool, where, entries = [0], {}, np.full(0x110000, _SAME, np.int32)
-    ends = np.cumsum(mapping.lengths)
-    for point, start, end in zip(mapping.points.tolist(), ends - mapping.lengths, ends):
-        value = tuple(mapping.values[start:end].tolist())
-        if value == (_SPACE, point, _SPACE):
-            entries[point] = _BETWEEN_SPACES
-            continue
-        if value not in where:
-            where[value] = len(pool)
-            pool.extend(value)
-        entries[point] = where[value] << 6 | len(value)
-    pages, page_of = np.unique(entries.reshape(-1, 256), axis=0, return_inverse=True)
-    return page_of.reshape(-1).astype(np.int32), pages.reshape(-1), np.array(pool, np.int32)
+    mapping = load_code_point_map(lowercase, strip_accents)
+    replaced = {point: text for point, text in mapping.items() if text != f" {chr(point)} "}
+    pool, spans = pooled(replaced.values(), lambda text: [ord(character) for character in text])
+
+    entries = np.full(0x110000, _SAME, np.int32)
+    entries[list(mapping)] = _BETWEEN_SPACES
+    entries[list(replaced)] = [spans[text] for text in replaced.values()]
+    pages, page_of = equal_pages(entries)
+    return page_of, pages, np.array(pool, np.int32)

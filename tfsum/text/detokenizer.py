@@ -1,7 +1,7 @@
 """From word piece ids to text in the graph, core operations alone.
 
-Ids of escaped texts (`tfsum.text.escape`) give the text back byte for byte. Those of a plain BERT vocabulary do
-not hold the spaces; rules of English and of scripts without spaces restore them.
+Ids of escaped texts (`tfsum.text.escape`) give the text back byte for byte. Those of a plain BERT
+vocabulary do not hold the spaces; rules of English and of scripts without spaces restore them.
 """
 
 import re
@@ -92,7 +92,8 @@ class Detokenizer(tf.Module):
 
 
 def bytes_said(vocabulary: Sequence[str]) -> list[int]:
-    """Counts the bytes of text in each word piece, without white space; an unknown word counts as one.
+    """Counts the bytes of text in each word piece, without white space; an unknown word counts as
+    one.
 
     Args:
         vocabulary: V word pieces in the order of their ids.
@@ -120,7 +121,8 @@ def bytes_said(vocabulary: Sequence[str]) -> list[int]:
 
 
 def _escaped_text(piece: str) -> bytes:
-    """What a piece of an escaped text says: bytes of a character, or characters with marks read as spaces."""
+    """What a piece of an escaped text says: bytes of a character, or characters with marks read as
+    spaces."""
     if piece in BYTE_PIECES:
         return bytes([BYTE_PIECES[piece]])
     return "".join(
@@ -129,6 +131,7 @@ def _escaped_text(piece: str) -> bytes:
 
 
 def _plain_text(piece: str) -> bytes:
-    """What a piece of a plain vocabulary says: the rest of a word, or a word with a space before it."""
+    """What a piece of a plain vocabulary says: the rest of a word, or a word with a space before
+    it."""
     inside = piece.startswith("##") and len(piece) > 2
     return (piece[2:] if inside else f" {piece}").encode()

@@ -1,16 +1,16 @@
-"""Texts written so that BERT's splitting loses nothing: a piece knows whether a space stood before it.
+"""Writes texts so that BERT's splitting loses nothing: a piece knows whether a space precedes it.
 
-WordPiece forgets white space, drops what it cleans away and gives [UNK] for letters it never saw, so that its
-ids cannot be turned into the text again. Here every word of letters begins with one of two marks, U+2581 after
-a space and U+2323 after anything else; other white space has a symbol of its own, and a character outside the
-alphabet becomes the bytes of its UTF-8, written as Braille patterns (U+2800 + byte). Marks, symbols and
-patterns are letters to BERT, which leaves them alone:
+WordPiece forgets white space, drops what it cleans away and gives [UNK] for letters it never saw,
+so that its ids cannot be turned into the text again. Here every word of letters begins with one of
+two marks, U+2581 after a space and U+2323 after anything else; other white space has a symbol of
+its own, and a character outside the alphabet becomes the bytes of its UTF-8, written as Braille
+patterns (U+2800 + byte). Marks, symbols and patterns are letters to BERT, which leaves them alone:
 
     l'été, 3 m² !   ->   ▁l ' ⌣été , ▁3 ▁m ⣂ ⢲ ⍽ !
 
-Since the marks carry the spaces, the spaces of the written text only part words, and each letter needs one
-piece, the one inside words. The idea of the mark is SentencePiece's, that of bytes its byte fallback.
-Source: Kudo and Richardson, "SentencePiece", 2018, section 3.2.
+Since the marks carry the spaces, the spaces of the written text only part words, and each letter
+needs one piece, the one inside words. The idea of the mark is SentencePiece's, that of bytes its
+byte fallback. Source: Kudo and Richardson, "SentencePiece", 2018, section 3.2.
 """
 
 from collections.abc import Collection
@@ -19,8 +19,8 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.compose import Compose
-from tfsum.text.normalizer import CodePointMap, load_code_point_map
-from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.normalizer import equal_pages, load_code_point_map
+from tfsum.text.repeat import row_ids, rows_and_places
 
 SPACE_MARK, JOIN_MARK = "\u2581", "\u2323"
 # Characters that BERT's cleaning turns into a plain space or drops, but that texts are made of.
@@ -37,7 +37,8 @@ BYTE_PIECES = {chr(0x2800 + byte): byte for byte in (*range(0x80, 0xC0), *range(
 PIECES = (SPACE_MARK, JOIN_MARK, *SYMBOLS.values(), *BYTE_PIECES)
 
 _SPACE, _MARK, _JOIN = 0x20, ord(SPACE_MARK), ord(JOIN_MARK)
-# What a character is: dropped, the plain space, a letter, a word of its own, none of them (bytes); symbols follow.
+# What a character is: dropped, the plain space, a letter, a word of its own, none of them (bytes);
+# symbols follow.
 _DROPPED, _BLANK, _LETTER, _ALONE, _UNKNOWN, _FIRST_SYMBOL = range(6)
 
 
@@ -57,15 +58,15 @@ def is_reversible(vocabulary: Collection[str]) -> bool:
 class Escape(tf.Module):
     """Writes texts as WordPiece can read and give back; core operations alone.
 
-    Letters and accents written apart are composed, as in NFC. Only control characters (but tab and new line), what
-    `lowercase` and `strip_accents` change and bytes that are not UTF-8 are lost.
+    Letters and accents written apart are composed, as in NFC. Only control characters (but tab and
+    new line), what `lowercase` and `strip_accents` change and bytes that are not UTF-8 are lost.
 
     Args:
-        vocabulary: the word pieces, `PIECES` among them; its alphabet are those of one character, "##" before
-            letters, and holds printable ASCII (the only characters without byte pieces).
-        lowercase: whether WordPiece lowers letters.
-        strip_accents: whether it drops accents.
-        max_characters: words with more characters would be unknown; they are split.
+        vocabulary: Word pieces, `PIECES` among them; its alphabet are those of one character, "##"
+            before letters, and holds printable ASCII (the only characters without byte pieces).
+        lowercase: Whether WordPiece lowers letters.
+        strip_accents: Whether it drops accents.
+        max_characters: Characters of a word at most; longer words are split.
 
     Example:
         >>> letters = [f"##{chr(code)}" for code in range(0x61, 0x7B)]
@@ -85,52 +86,48 @@ class Escape(tf.Module):
         letters = {piece[2:] for piece in vocabulary if piece.startswith("##") and len(piece) == 3}
         alone = {piece for piece in vocabulary if len(piece) == 1} - set(PIECES)
         self._compose = Compose()
-        mapping = load_code_point_map(lowercase, strip_accents)
-        kinds, longest = _kinds(letters, alone, mapping)
+        kinds, longest = _kinds(letters, alone, load_code_point_map(lowercase, strip_accents))
         self._word_length = max(1, (max_characters - 1) // longest)
-        # Equal pages once; as bytes, since np.unique over rows takes a hundred times as long.
-        rows = [page.tobytes() for page in kinds.reshape(-1, 256)]
-        pages = {page: number for number, page in enumerate(sorted(set(rows)))}
-        self._pages = tf.constant(np.frombuffer(b"".join(pages), kinds.dtype))
-        self._page_of = tf.constant([pages[page] for page in rows], tf.int32)
+        self._pages, self._page_of = map(tf.constant, equal_pages(kinds))
         self._symbols = tf.constant([ord(symbol) for symbol in SYMBOLS.values()])
 
     def __call__(self, strings: tf.Tensor) -> tf.Tensor:
         """Escapes texts (N,) string; returns (N,) string, which `Detokenizer` reads back."""
         decoded = tf.strings.unicode_decode(strings, "UTF-8", errors="ignore")
         codes, row = self._compose(decoded.flat_values, row_ids(decoded))
-        kind = tf.cast(
-            tf.gather(self._pages, tf.gather(self._page_of, codes // 256) * 256 + codes % 256),
-            tf.int32,
-        )
+
+        # (C,) the kind of each character; dropped ones are left out
+        entry = tf.gather(self._page_of, codes // 256) * 256 + codes % 256
+        kind = tf.cast(tf.gather(self._pages, entry), tf.int32)
         kept = kind != _DROPPED
         codes, row, kind = (tf.boolean_mask(values, kept) for values in (codes, row, kind))
+
         lead, lengths = self._lead(kind, row, codes)
         written = _written(codes, kind, lead, lengths, self._symbols)
         rows = tf.math.unsorted_segment_sum(lengths, row, decoded.nrows())
-        return tf.strings.unicode_encode(
-            tf.RaggedTensor.from_row_lengths(written, rows, validate=False), "UTF-8"
-        )
+        escaped = tf.RaggedTensor.from_row_lengths(written, rows, validate=False)
+        return tf.strings.unicode_encode(escaped, "UTF-8")
 
     def _lead(
         self, kind: tf.Tensor, row: tf.Tensor, codes: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        """The mark before each character (C,), 0 for none, and how many code points it is written with (C,).
+        """The mark before each character, 0 for none, and its length when written, (C,) each.
 
-        A letter that begins a word has a space and a mark before it. A plain space is the mark of the letter after
-        it, and a mark of its own where none follows. A text that begins with a letter or a space begins as if a
-        space stood before it.
+        A letter that begins a word has a space and a mark before it. A plain space is the mark of
+        the letter after it, and a mark of its own where none follows. A text that begins with a
+        letter or a space begins as if a space stood before it.
         """
         first = tf.concat([[-1], row], 0)[:-1] != row
         before = tf.where(first, _BLANK, tf.concat([[_BLANK], kind], 0)[:-1])
         letter_after = tf.concat([(kind == _LETTER) & ~first, [False]], 0)[1:]
         letter, blank = kind == _LETTER, kind == _BLANK
+
         opens = letter & (before != _LETTER)
         opens |= letter & (_place_in_run(opens | ~letter) % self._word_length == 0)
         lead = tf.where(opens, tf.where(before == _BLANK, _MARK, _JOIN), 0)
+
         marks = tf.where(letter_after, 0, 2) + tf.where(first, 2, 0)  # a space and the mark, each
-        lengths = tf.where(opens, 3, 1)
-        lengths = tf.where(blank, marks, lengths)
+        lengths = tf.where(blank, marks, tf.where(opens, 3, 1))
         lengths = tf.where(kind >= _FIRST_SYMBOL, 3, lengths)
         return lead, tf.where(kind == _UNKNOWN, 2 * _width(codes) + 1, lengths)
 
@@ -151,15 +148,16 @@ def _written(
     codes: tf.Tensor, kind: tf.Tensor, lead: tf.Tensor, lengths: tf.Tensor, symbols: tf.Tensor
 ) -> tf.Tensor:
     """The code points of all characters written out, `lengths` of each: (sum of lengths,)."""
-    origin = repeat(tf.range(tf.size(codes)), lengths)
-    place = tf.range(tf.size(origin)) - tf.gather(tf.cumsum(lengths, exclusive=True), origin)
+    origin, place = rows_and_places(lengths)
     codes, kind, lead = (tf.gather(values, origin) for values in (codes, kind, lead))
-    letter = tf.where(
-        lead > 0, tf.where(place == 0, _SPACE, tf.where(place == 1, lead, codes)), codes
-    )
+
+    # what is written at each place, for each kind of character
+    opening = tf.where(place == 0, _SPACE, tf.where(place == 1, lead, codes))
+    letter = tf.where(lead > 0, opening, codes)
     blank = tf.where(place % 2 == 0, _SPACE, _MARK)
     symbol = tf.where(place == 1, tf.gather(symbols, tf.maximum(kind - _FIRST_SYMBOL, 0)), _SPACE)
     unknown = tf.where(place % 2 == 0, _SPACE, 0x2800 + _byte(codes, place // 2))
+
     written = tf.where(kind == _BLANK, blank, letter)
     written = tf.where(kind >= _FIRST_SYMBOL, symbol, written)
     return tf.where(kind == _UNKNOWN, unknown, written)
@@ -174,14 +172,13 @@ def _byte(codes: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
     return tf.where(number < width, byte, 0)
 
 
-def _kinds(letters: set[str], alone: set[str], mapping: CodePointMap) -> tuple[np.ndarray, int]:
+def _kinds(letters: set[str], alone: set[str], changed: dict[int, str]) -> tuple[np.ndarray, int]:
     """What each code point is, (0x110000,) int8, and the longest that a letter becomes."""
-    changed, cleaned = mapping.strings, load_code_point_map(False, False).strings
+    cleaned = load_code_point_map(False, False)
     kinds, longest = np.full(0x110000, _UNKNOWN, np.int8), 1
     kinds[:0x20] = kinds[0x7F] = _DROPPED
-    for character in letters - set(PIECES):
-        if ord(character) not in changed:
-            kinds[ord(character)] = _LETTER
+    unchanged = set(map(ord, letters - set(PIECES))) - changed.keys()
+    kinds[list(unchanged)] = _LETTER
     for point, text in changed.items():
         if not text:
             # An accent goes as was asked for; what only the cleaning drops is kept as bytes.
@@ -191,6 +188,5 @@ def _kinds(letters: set[str], alone: set[str], mapping: CodePointMap) -> tuple[n
         elif set(text) <= letters - set(PIECES):
             kinds[point], longest = _LETTER, max(longest, len(text))
     kinds[_SPACE] = _BLANK
-    for number, character in enumerate(SYMBOLS):
-        kinds[ord(character)] = _FIRST_SYMBOL + number
+    kinds[list(map(ord, SYMBOLS))] = _FIRST_SYMBOL + np.arange(len(SYMBOLS))
     return kinds, longest

@@ -1,74 +1,83 @@
-r"""Hard-wrapped text recognized in the graph: which new lines only break a line, told from the widths of the lines.
+r"""What new lines mean: recognizes hard-wrapped texts in the graph by the widths of their lines.
 
-A program that wraps text ends a line where the next word does not fit. So in wrapped text every line, but the last of
-a paragraph, would be too long with the first word of the line that follows it; of lines that are sentences, items or
-verses few are. The widest line says how long is too long; a line's indentation counts, since programs wrap at a column.
-Who wraps by hand leaves more room: there most lines are nearly as wide as the widest, end in no sentence's end, and the
-next one begins with a small letter.
+A program that wraps text ends a line where the next word does not fit. So in wrapped text every
+line, but the last of a paragraph, would be too long with the first word of the line that follows
+it; of lines that are sentences, items or verses few are. The widest line says how long is too long;
+a line's indentation counts, since programs wrap at a column. Who wraps by hand leaves more room:
+there most lines are nearly as wide as the widest, end in no sentence's end, and the next one begins
+with a small letter.
 """
+
+import re
+from collections.abc import Sequence
 
 import tensorflow as tf
 
+from tfsum.errors import Error
 from tfsum.text.repeat import row_ids
 
-IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"  # a line may end after each
+# a line may end after each
+IDEOGRAPH = r"[\p{Han}\p{Hiragana}\p{Katakana}\x{3000}-\x{303F}\x{FF00}-\x{FF60}]"
 WIDE = rf"(?:{IDEOGRAPH}|\p{{Hangul}})"  # two columns each
-NARROWEST, WIDEST = (
-    40,
-    120,
-)  # columns of a line; what is wider was not wrapped for a screen or for mail
+# columns of a line; what is wider was not wrapped for a screen or for mail
+NARROWEST, WIDEST = 40, 120
 FULL = 0.7  # share of the lines, the widest aside, that must be full
 OPEN_ENDED = 0.5  # share of the lines that must not end a sentence
 NARROW = 0.8  # share of the lines that must be no wider than WIDEST
-SHORT = 0.5  # of the widest line: what ends a paragraph, such as a greeting, is no evidence if another follows
+# of the widest line: what ends a paragraph, such as a greeting, is no evidence if another follows
+SHORT = 0.5
 EVIDENCE = 0.5  # share of the lines that must be left then
 BY_HAND = 0.7  # of the widest line: what may be wrapped by hand
 GOES_ON = 0.4  # share of the lines that must be followed by a small letter then
 OUTLIERS = 20  # one in so many lines may be wider than the wrap
 TAB = 8  # columns
 _END = r"(?s:.*)[.!?…。！？][\"'”’»)\]」』]*\s*"
-_ITEM = r"\s*(?:(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s|--?[A-Za-z])(?s:.*)"  # or an option
+# or an option
+_ITEM = r"\s*(?:(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s|--?[A-Za-z])(?s:.*)"
 _FIELD = r"[A-Z][A-Za-z-]{1,15}:\s(?s:.*)"  # of a mail's header
 _FIRST_WORD = rf"^({IDEOGRAPH}|[^\s]+)(?s:.*)$"
+
+MEANINGS = ("auto", "sentence", "paragraph", "space")
+_BREAKS = re.compile(rb"[\n\r\x0b\f]|\xc2\x85|\xe2\x80[\xa8\xa9]")
+_IN_A_PARAGRAPH = re.compile(rb"(?<=[^\s])([ \t]*)(\r\n|\r|\n)(?=[ \t]*[^\s])")
 
 
 def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
     r"""Replaces the new lines that only break a line by spaces.
 
     Args:
-        text: (B,) string, UTF-8.
+        text: Texts in UTF-8, (B,) string.
 
     Returns:
-        The texts (B,), each with as many bytes as before, and bool (B,): which of them are hard-wrapped. The others
-        are unchanged. In a hard-wrapped text the last line of a paragraph, short lines (headings, signatures) and
-        those before an item of a list keep their new lines.
+        The texts (B,), each with as many bytes as before, and bool (B,): which of them are
+        hard-wrapped. The others are unchanged. In a hard-wrapped text the last line of a paragraph,
+        short lines (headings, signatures) and those before an item of a list keep their new lines.
 
     Example:
-        >>> words = "The bridge was closed on Monday, since engineers had found cracks in it, the city said. It rained."
+        >>> words = "The bridge was closed on Monday, since engineers found cracks in it."
         >>> import textwrap
-        >>> joined, wrapped = join_hard_wraps(
-        ...     tf.constant([textwrap.fill(words, 44), "One line.\nAnother line."])
-        ... )
+        >>> texts = [textwrap.fill(words, 60), "One line.\nAnother line."]
+        >>> joined, wrapped = join_hard_wraps(tf.constant(texts))
         >>> wrapped.numpy().tolist(), joined[0].numpy().decode() == words
         ([True, False], True)
     """
+    # (L,) of all lines: text, text without white space around it, whether it is the text's last
     lines = tf.strings.split(text, "\n")
-    owner, bare = row_ids(lines), tf.strings.regex_replace(lines.flat_values, r"^\s+|\s+$", "")
+    line, owner = lines.flat_values, row_ids(lines)
+    bare = tf.strings.regex_replace(line, r"^\s+|\s+$", "")
     last = tf.concat([owner[1:] != owner[:-1], [True]], 0)[: tf.size(bare)]
-    word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
-    shown = tf.strings.regex_replace(
-        tf.strings.regex_replace(lines.flat_values, r"\s+$", ""), r"\t", " " * TAB
-    )
-    full, wrapped = _full_lines(lines, bare, last, _characters(shown), _characters(word))
+
     # Most programs count characters, some the columns of a screen.
+    word = tf.strings.regex_replace(bare, _FIRST_WORD, r"\1")
+    shown = tf.strings.regex_replace(line, r"\s+$", "")
+    shown = tf.strings.regex_replace(shown, r"\t", " " * TAB)
+    full, wrapped = _full_lines(lines, bare, last, _characters(shown), _characters(word))
     full_columns, wrapped_columns = _full_lines(lines, bare, last, _columns(shown), _columns(word))
-    joined = tf.where(
-        tf.gather(wrapped, owner), full, full_columns & tf.gather(wrapped_columns, owner)
-    )
+    full_columns &= tf.gather(wrapped_columns, owner)
+    joined = tf.where(tf.gather(wrapped, owner), full, full_columns)
     wrapped |= wrapped_columns
-    parts = tf.where(
-        joined, tf.strings.regex_replace(lines.flat_values, r"\r$", " "), lines.flat_values
-    )
+
+    parts = tf.where(joined, tf.strings.regex_replace(line, r"\r$", " "), line)
     ends = tf.where(joined, " ", tf.where(last, "", "\n"))
     whole = tf.strings.reduce_join(lines.with_flat_values(tf.strings.join([parts, ends])), axis=-1)
     return tf.where(wrapped, whole, text), wrapped
@@ -85,44 +94,49 @@ def _columns(text: tf.Tensor) -> tf.Tensor:
 def _full_lines(
     lines: tf.RaggedTensor, bare: tf.Tensor, last: tf.Tensor, width: tf.Tensor, word: tf.Tensor
 ) -> tuple[tf.Tensor, tf.Tensor]:
-    """Which lines would be too long with the next word, bool (L,), and which texts are hard-wrapped, bool (B,).
+    """Tells the lines that would be too long with the next word, and the hard-wrapped texts.
 
     Args:
-        lines: (B, L) string.
-        bare: (L,) the lines without white space at their ends.
-        last: (L,) bool, the last line of each text.
-        width, word: (L,) int32, the widths of the line with its indentation and of its first word.
+        lines: Lines of the texts, (B, L) string.
+        bare: Lines without white space around them, (N,) string, N the lines of all texts.
+        last: Whether a line is the last of its text, (N,) bool.
+        width: Width of each line with its indentation, (N,) int32.
+        word: Width of the first word of each line, (N,) int32.
+
+    Returns:
+        bool (N,) and bool (B,).
     """
     owner, documents = row_ids(lines), lines.nrows()
 
     def of_next(values: tf.Tensor) -> tf.Tensor:
         return tf.concat([values[1:], tf.zeros_like(values[:1])], 0)
 
-    begins = tf.strings.regex_full_match(bare, _ITEM) | tf.strings.regex_full_match(bare, _FIELD)
-    followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(begins)
-    inner = (
-        followed
-        & (width <= WIDEST)
-        & tf.strings.regex_full_match(bare, rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
-    )
-    open_ended = inner & ~tf.strings.regex_full_match(bare, _END)
-
     def count(flags: tf.Tensor) -> tf.Tensor:
         return tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents)
 
+    def matches(pattern: str) -> tf.Tensor:
+        return tf.strings.regex_full_match(bare, pattern)
+
+    # (N,) lines that a wrap may have ended
+    begins = matches(_ITEM) | matches(_FIELD)
+    followed = ~last & (width > 0) & (of_next(word) > 0) & ~of_next(begins)
+    inner = followed & (width <= WIDEST) & matches(rf"(?s:.*)(?:\s|{WIDE})(?s:.*)")
+    open_ended = inner & ~matches(_END)
+
+    # (N,) those that are full, and how wide they are beside the widest
     lengths = count(inner)
     widest = _widest(tf.where(inner, width, 0), lines, lengths)
     full = inner & (width + 1 + of_next(word) > tf.gather(widest, owner))
-    goes_on = of_next(tf.strings.regex_full_match(bare, r"\p{Ll}(?s:.*)"))
-    share = tf.cast(width, tf.float32) / tf.maximum(
-        tf.cast(tf.gather(widest, owner), tf.float32), 1.0
-    )
+    goes_on = of_next(matches(r"\p{Ll}(?s:.*)"))
+    widest_line = tf.maximum(tf.cast(tf.gather(widest, owner), tf.float32), 1.0)
+    share = tf.cast(width, tf.float32) / widest_line
+
+    # (N,) lines that are evidence; (B,) texts wrapped by a program, or by hand
     judged = inner & ((share >= SHORT) | goes_on)
     judged &= tf.gather(count(judged) >= EVIDENCE * lengths, owner)
     number = count(judged)
-    many = (count(full & judged) - 1.0 >= FULL * (number - 1.0)) & (
-        count(open_ended & judged) >= OPEN_ENDED * number
-    )
+    by_program = count(full & judged) - 1.0 >= FULL * (number - 1.0)
+    by_program &= count(open_ended & judged) >= OPEN_ENDED * number
     nearly = judged & (share >= BY_HAND)
     by_hand = (
         (number > 2.5)
@@ -130,10 +144,11 @@ def _full_lines(
         & (count(open_ended & goes_on) >= GOES_ON * number)
         & (count(open_ended & judged) >= FULL * number)
     )
+
     alone = count(open_ended & goes_on) > 0  # where one line is all there is to judge by
     narrow = (lengths >= NARROW * count(followed)) & (widest >= NARROWEST)
     joined = full | (nearly & open_ended & tf.gather(by_hand, owner))
-    return joined, narrow & tf.where(number > 1.5, many | by_hand, alone)
+    return joined, narrow & tf.where(number > 1.5, by_program | by_hand, alone)
 
 
 def _widest(width: tf.Tensor, lines: tf.RaggedTensor, lengths: tf.Tensor) -> tf.Tensor:
@@ -142,3 +157,52 @@ def _widest(width: tf.Tensor, lines: tf.RaggedTensor, lengths: tf.Tensor) -> tf.
     widths = rows - tf.sort(rows - tf.cast(width, tf.int64))  # of each text the widest first
     place = lines.row_splits[:-1] + tf.cast(lengths, tf.int64) // OUTLIERS
     return tf.cast(tf.gather(widths, place), tf.int32)
+
+
+def rewrite_newlines(
+    texts: Sequence[bytes], newline: str, exported: str
+) -> tuple[list[bytes], list[str]]:
+    r"""Rewrites the new lines of texts, so that an exported model takes them as they are meant.
+
+    Args:
+        texts: Texts in UTF-8.
+        newline: Meaning of a new line: "sentence", "paragraph" or "space", as of
+            `SentenceSplitter`, or "auto".
+        exported: Meaning that the export gives it.
+
+    Returns:
+        The texts, each of as many bytes as before, and what a new line was taken for in each:
+        "sentence", "paragraph" or "space".
+
+    Raises:
+        Error: `newline` is none of these, or the export cannot end a sentence there.
+
+    Example:
+        >>> rewrite_newlines([b"A bridge\nwas closed.\n\nIt rained."], "paragraph", "sentence")
+        ([b'A bridge was closed.\n\nIt rained.'], ['paragraph'])
+    """
+    if newline not in MEANINGS:
+        raise Error(f"newline is {newline!r}; expected one of {', '.join(map(repr, MEANINGS))}")
+    if exported == "line":
+        raise Error(
+            f"newline is {newline!r}, and the model was exported with 'line', for texts with a"
+            ' sentence a line; leave it out, or export the model with newline "auto"'
+        )
+    order = ("sentence", "auto", "paragraph", "space")
+    if order.index(newline) < order.index(exported) and exported != "auto":
+        raise Error(
+            f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new"
+            ' line does not end a sentence; leave it out, or export the model with newline "auto"'
+        )
+
+    if newline == "auto":
+        joined, wrapped = join_hard_wraps(tf.constant(list(texts), tf.string))
+        meanings = ["paragraph" if flag else "sentence" for flag in wrapped.numpy()]
+        return joined.numpy().tolist(), meanings
+    breaks = {"space": _BREAKS, "paragraph": _IN_A_PARAGRAPH}.get(newline)
+    if breaks is not None:
+        texts = [breaks.sub(lambda match: b" " * len(match[0]), text) for text in texts]
+    elif exported == "auto":
+        # ends a sentence and is no line of a wrapped text
+        texts = [text.replace(b"\n", b"\f") for text in texts]
+    return list(texts), [newline] * len(texts)

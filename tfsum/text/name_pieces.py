@@ -18,7 +18,7 @@ def number_pieces(vocabulary: Sequence[str]) -> np.ndarray:
     """The pieces with a digit.
 
     Args:
-        vocabulary: the word pieces.
+        vocabulary: Word pieces.
 
     Returns:
         bool (V,).
@@ -33,13 +33,14 @@ def number_pieces(vocabulary: Sequence[str]) -> np.ndarray:
 
 
 def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
-    """The pieces of words that a corpus mostly capitalizes within sentences, those of none of its words, and numbers.
+    """The pieces of names: of words that a corpus mostly capitalizes within sentences, and numbers.
 
-    In a script without case no word is capitalized, and only the pieces of words that the corpus lacks are found.
+    Pieces of none of its words count as such, too. In a script without case no word is capitalized,
+    and only the pieces of words that the corpus lacks are found.
 
     Args:
-        sentences: of the corpus; the first word of each does not count.
-        word_piece: the tokenizer.
+        sentences: Sentences of the corpus; the first word of each does not count.
+        word_piece: Tokenizer.
 
     Returns:
         bool (V,).
@@ -48,19 +49,21 @@ def name_pieces(sentences: Iterable[str], word_piece: WordPiece) -> np.ndarray:
         >>> pieces = WordPiece(
         ...     ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "it", "rains", "in", "paris", "."]
         ... )
-        >>> found = name_pieces(["It rains in Paris.", "Now it rains."], pieces)
-        >>> [word for word, name in zip(pieces.vocabulary, found) if name]
+        >>> names = name_pieces(["It rains in Paris.", "Now it rains."], pieces)
+        >>> [word for word, is_name in zip(pieces.vocabulary, names) if is_name]
         ['paris']
     """
     counts: Counter[str] = Counter()
     for sentence in sentences:
         counts.update(_WORD.findall(sentence)[1:])
+
     words = list(counts)
     as_name, as_word = np.zeros(len(word_piece.vocabulary)), np.zeros(len(word_piece.vocabulary))
     for first in range(0, len(words), _AT_ONCE):
         some = words[first : first + _AT_ONCE]
         for word, ids in zip(some, word_piece.tokenize(some).to_list()):
             (as_name if word[0].isupper() else as_word)[ids] += counts[word]
+
     letters = np.array(
         [
             not _SPECIAL.fullmatch(piece) and any(map(str.isalpha, piece))
@@ -84,11 +87,11 @@ def unpack_flags(text: str, size: int) -> np.ndarray:
     """Reads what `pack_flags` wrote.
 
     Args:
-        text: as written.
-        size: V.
+        text: Flags in base64.
+        size: Number V of flags.
 
     Raises:
-        ValueError: it is no base64, or of another size.
+        ValueError: The text is no base64, or of another size.
 
     Example:
         >>> unpack_flags("oA==", 3).tolist()

@@ -4,7 +4,12 @@ import re
 
 
 def one_line(sentence: str) -> str:
-    """A sentence of a hard-wrapped text in one line; a word that a line parts after its hyphen is one again.
+    """Writes a sentence of a hard-wrapped text in one line.
+
+    A word that was parted after its hyphen becomes one again.
+
+    Args:
+        sentence: Sentence, of one line or several.
 
     Example:
         >>> one_line("The well-\\nknown bridge\\nwas closed.")

@@ -1,7 +1,7 @@
 """`tf.repeat` in memory that grows with its result.
 
-TensorFlow's own (and `RaggedTensor.value_rowids`, which uses it) makes a mask of (values, largest count) first: one
-document of a million characters beside 100,000 short ones would ask for 100 GB.
+TensorFlow's own (and `RaggedTensor.value_rowids`, which uses it) makes a mask of (values, largest
+count) first: one document of a million characters beside 100,000 short ones would ask for 100 GB.
 """
 
 import tensorflow as tf
@@ -11,8 +11,8 @@ def repeat(values: tf.Tensor, counts: tf.Tensor) -> tf.Tensor:
     """Repeats values.
 
     Args:
-        values: (N, ...) values.
-        counts: (N,) integers, how often each is repeated.
+        values: Values, (N, ...).
+        counts: Number of times that each is repeated, (N,) integers.
 
     Returns:
         (sum of counts, ...) of the type of `values`.
@@ -29,7 +29,7 @@ def row_ids(ragged: tf.RaggedTensor) -> tf.Tensor:
     """Returns the row of each value of a ragged tensor, int64, as `value_rowids` does.
 
     Args:
-        ragged: (N, P) with M values in all.
+        ragged: Ragged tensor (N, P) with M values in all.
 
     Returns:
         (M,) int64.
@@ -39,5 +39,22 @@ def row_ids(ragged: tf.RaggedTensor) -> tf.Tensor:
         [0, 0, 2]
     """
     splits = tf.cast(ragged.row_splits, tf.int64)
-    every = tf.range(splits[-1])
-    return tf.searchsorted(splits[1:], every, side="right", out_type=tf.int64)
+    return tf.searchsorted(splits[1:], tf.range(splits[-1]), side="right", out_type=tf.int64)
+
+
+def rows_and_places(counts: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    """Row, and place in the row, of each value of ragged rows.
+
+    Args:
+        counts: Values of each row, (N,) integers that sum to M.
+
+    Returns:
+        (M,) each, of the type of `counts`.
+
+    Example:
+        >>> [array.numpy().tolist() for array in rows_and_places(tf.constant([2, 0, 1]))]
+        [[0, 0, 2], [0, 1, 0]]
+    """
+    rows = repeat(tf.range(tf.size(counts, counts.dtype)), counts)
+    starts = tf.cumsum(counts, exclusive=True)
+    return rows, tf.range(tf.size(rows, counts.dtype)) - tf.gather(starts, rows)

@@ -1,6 +1,7 @@
 """Character classes and word lists of the rules that split sentences, as RE2 patterns.
 
-In RE2 `\\b \\w \\s` know only ASCII, hence `SPACE`; `[^\\P{Han}x]` is a Chinese character other than x.
+In RE2 `\\b \\w \\s` know only ASCII, hence `SPACE`; `[^\\P{Han}x]` is a Chinese character other
+than x.
 """
 
 BEGIN, MAYBE = "\x01", "\x02"  # marks: a sentence begins here; one may begin here
@@ -23,15 +24,10 @@ TITLES = (  # never the end of a sentence
     r"Gov|Govs|Pres|Supt|Det|Insp|Rev|Fr|Hon|Amb|Atty|Asst|Assoc|Mt|Ft|Sra|Srta|Dra|Mme|Mlle|vs|v|cf|viz|"
     r"[ei]\.[eg]|z\.B|d\.h|bzw"
 )
-OTHER_TITLES = (
-    r"[\p{Cyrillic}\p{Greek}\p{Arabic}]|डॉ|प्रो|श्री"  # initials and titles of other scripts
-)
 NUMBERED = (
     r"[Nn]os?|N°|[Pp]{1,2}|[Ff]igs?|[Vv]ols?|[Cc]h|[Cc]hap|[Aa]rts?|[Ss]ecs?|[Pp]ts?|[Ee]q|[Nn]r|c|ca|"
     r"approx|[Tt]el|[Ee]xt"
 )
-ROMAN_NUMBERED = r"[Pp]p?|[Ff]ig|[Vv]ol|[Cc]h|[Cc]hap|[Aa]rt|[Ss]ec|[Pp]t|[Bb]k"
-UNITS = r"ft|in|lbs?|oz|min|hrs?|h|sec|sq|km|cm|kg"
 MONTH_ABBREVIATIONS = r"Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 COMPANIES_AND_PLACES = r"Co|Inc|Corp|Ltd|Bros|Cos|Jr|Sr|Esq|St|Ste|Ave|Blvd|Rd|Dept|Univ|Assn|Mfg"
 AMBIGUOUS = (  # the end of a sentence only before a frequent first word
@@ -39,7 +35,6 @@ AMBIGUOUS = (  # the end of a sentence only before a frequent first word
     r"Colo|Conn|Del|Fla|Ga|Ill|Ind|Kan|Ky|La|Mass|Md|Mich|Minn|Miss|Mo|Mont|Neb|Nev|Okla|Ore|Pa|Penn|Tenn|Tex|"
     r"Va|Vt|Wash|Wis|Wyo|Ph\.D|Ed\.D|[MB]\.Sc|[A-Z]|(?:[A-Za-z]\.)+[A-Za-z]"
 )
-NAMES_WITH_MARK = r"Yahoo|Jeopardy|E"  # the exclamation mark is part of the name
 LETTERED = (  # what a single letter names, so that it is no initial
     r"[Vv]itamin|[Hh]epatitis|[Pp]lan|[Tt]ype|[Cc]lass|[Gg]rade|[Gg]roup|[Ss]chedule|[Aa]ppendix|[Ee]xhibit|War"
 )
@@ -53,17 +48,13 @@ FREQUENT = (  # first words that hardly ever continue a name
     r"Everyone|Everybody|Someone|Something|Several|Few|Again|Perhaps|Maybe|Yes|Today|Yesterday|Tomorrow|Too|"
     r"Thus|Therefore|Moreover|Furthermore|Additionally|Back|Well"
 )
-FREQUENT_NEXT = rf"{OPEN}*(?:{FREQUENT})(?:[,'’]|{SPACE}|$)"
-GERMAN_MONTHS = (
-    r"Januar|Februar|März|April|Mai|Juni|Juli|August|September|Oktober|November|Dezember"
-)
-BEFORE_HOUR = r"At|By|On|Around|About|Before|After|From|Until|Since"
 AFTER_HOUR = (
     r"[A-Z]{2,5}\b|Eastern|Central|Pacific|Mountain|Greenwich|Local|Mon|Tue|Wed|Thu|Fri|Sat|Sun|May|June|July|"
     + MONTH_ABBREVIATIONS
 )
 
-# Japanese. After a closing quote a particle continues the sentence; でも, だから, もう, とうとう begin one.
+# Japanese. After a closing quote a particle continues the sentence; でも, だから, もう,
+# とうとう begin one.
 JAPANESE_PARTICLES = (
     r"と(?:[^てこにきりうもっ]|う[^と]|こ[^ろ]|に[^か]|き[^どにお]|も[^かあに]|っ[^さく])|って|という|を|が[^、]|の|"
     r"は[^いっじ]|も[^うしっちと]|に[^わ]|で[^もはす]|です|だった|だけ[^どれ]|だ[^がかっけ]|や[^がっは]|"
@@ -78,9 +69,9 @@ JAPANESE_OPENERS = (
     r"さあ|まさか|本当|今|明日|突然"
 )
 
-# Chinese, simplified and traditional. What reports a quote is a subject without a negation or a copula, a verb of
-# speech, and a comma or full stop; anything may precede an adverb (不高兴地, 忍不住). 知道, 小说 are not verbs of
-# speech.
+# Chinese, simplified and traditional. What reports a quote is a subject without a negation or a
+# copula, a verb of speech, and a comma or full stop; anything may precede an adverb (不高兴地,
+# 忍不住). 知道, 小说 are not verbs of speech.
 _OTHER = r"\s\x01，。！？、：；…“”‘’「」『』（"
 _NEGATION = "没沒不未无無非别別拒等难難忘是有"
 SPEECH_VERBS = (
@@ -95,7 +86,8 @@ CHINESE_REPORT = (
     rf"[^{_OTHER}{_NEGATION}]{{0,14}}(?:[说說][着著完]|，[说說问問答喊叫笑]道?[。！]))"
 )
 CHINESE_CONTINUES = (  # words after a quote that is a part of the sentence
-    r"的|是[^的啊呀吗嗎，。！]|等(?:[，。、]|口[号號]|[标標][语語]|字[样樣]|[问問][题題]|[说說]法|[词詞]|[话話])|[和与與及]|以及|"
+    r"的|是[^的啊呀吗嗎，。！]|等(?:[，。、"
+    r"]|口[号號]|[标標][语語]|字[样樣]|[问問][题題]|[说說]法|[词詞]|[话話])|[和与與及]|以及|"
     r"[这這](?:[句番段]|一?[个個种種](?:[问問][题題]|[说說]法|字|[词詞]|口[号號])|[样樣]的|一[句点點问問])|成[了为為]|"
     r"一(?:[句词詞语語声聲书書文类類题題说說问問曲诗詩案幕])|之(?:[类類声聲说說语語词詞])|[二两兩三四五六七八九十几幾][个個]大?字"
 )

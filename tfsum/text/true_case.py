@@ -14,15 +14,16 @@ _PRIME = 1_000_003
 
 
 class TrueCase(tf.Module):
-    """Writes each word of an answer as the text has it, and the first letter of each line as a capital.
+    """Writes each word of an answer as the text has it.
 
-    Words are equal if their pieces are. Of the forms of a word in the text, the first within a sentence counts, since
-    at the beginning of one every word is capitalized. A word that the text has only there is capitalized if it is a
-    name. A word that the text lacks stays as it was written.
+    The first letter of each line becomes a capital. Words are equal if their pieces are. Of the
+    forms of a word in the text, the first within a sentence counts, since at the beginning of one
+    every word is capitalized. A word that the text has only there is capitalized if it is a name. A
+    word that the text lacks stays as it was written.
 
     Args:
-        word_piece: the tokenizer of the model, which lower-cases.
-        names: bool (V,), the pieces of names, see `name_pieces`; None takes any word for one.
+        word_piece: Tokenizer of the model, which lower-cases.
+        names: Pieces of names, bool (V,), see `name_pieces`; None takes any word for one.
 
     Example:
         >>> words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain", "in", "paris", "."]
@@ -36,12 +37,20 @@ class TrueCase(tf.Module):
     def __init__(self, word_piece: WordPiece, names: np.ndarray | None = None) -> None:
         super().__init__(name="true_case")
         self._word_piece = word_piece
-        self._names = tf.constant(
-            np.ones(len(word_piece.vocabulary), bool) if names is None else names
-        )
+        if names is None:
+            names = np.ones(len(word_piece.vocabulary), bool)
+        self._names = tf.constant(names)
 
     def restore(self, answers: tf.Tensor, texts: tf.Tensor) -> tf.Tensor:
-        """Restores the case of answers (B,) from the texts (B,) that they answer."""
+        """Restores the case of answers.
+
+        Args:
+            answers: Answers, (B,) string.
+            texts: Texts that they answer, (B,) string.
+
+        Returns:
+            (B,) string.
+        """
         written, forms = self._parts(answers), self._parts(texts)
         shown = tf.map_fn(
             lambda row: self._shown(written[row], forms[row]),
@@ -51,18 +60,20 @@ class TrueCase(tf.Module):
         return tf.reshape(shown, tf.shape(answers))
 
     def _parts(self, texts: tf.Tensor) -> tf.RaggedTensor:
-        """Texts (B,) in parts (B, P): what stands before the first word, a word, what stands after it, a word..."""
-        marked = tf.strings.regex_replace(
-            tf.strings.regex_replace(texts, _MARK, " "), _WORD, rf"{_MARK}\1{_MARK}"
+        """Texts (B,) in parts (B, P), words at odd places and what stands between them at even."""
+        marked = tf.strings.regex_replace(texts, _MARK, " ")
+        return tf.strings.split(
+            tf.strings.regex_replace(marked, _WORD, rf"{_MARK}\1{_MARK}"), sep=_MARK
         )
-        return tf.strings.split(marked, sep=_MARK)
 
     def _shown(self, written: tf.Tensor, forms: tf.Tensor) -> tf.Tensor:
-        """The parts (P,) of an answer, each word as it is among the parts (Q,) of the text: one string."""
+        """Joins the parts (P,) of an answer, each word as it is among those (Q,) of the text."""
         words, before = written[1::2], written[:-1:2]
         of_text, before_it = forms[1::2][:_WORDS_READ], forms[:-1:2][:_WORDS_READ]
         within = tf.strings.regex_full_match(before_it, _WITHIN)
         (keys, name), (keys_of_text, _) = self._keys(words), self._keys(of_text)
+
+        # (words of the answer, words of the text + 1): 2 within a sentence, 1 for a name, else 0
         same = keys[:, tf.newaxis] == keys_of_text
         rank = tf.where(same, tf.where(within, 2, tf.cast(name, tf.int32)[:, tf.newaxis]), 0)
         # A last column of 0 for texts without words.
@@ -70,23 +81,22 @@ class TrueCase(tf.Module):
         best = tf.argmax(rank, axis=1, output_type=tf.int32)
         form = tf.gather(tf.concat([of_text, [""]], 0), best)
         words = tf.where(tf.reduce_max(rank, axis=1) > 0, form, words)
+
         first = tf.strings.regex_full_match(before, r"(?s).*\n.*") | (tf.range(tf.size(words)) == 0)
         words = tf.where(first, _capitalized(words), words)
         pairs = tf.reshape(tf.stack([before, words], axis=1), [-1])
         return tf.strings.reduce_join(tf.concat([pairs, written[-1:]], 0))
 
     def _keys(self, words: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """A number for the pieces of each word (N,), int64, and whether one of them is of names, bool."""
+        """A number for the pieces of each word, int64 (N,), and whether one is a name's, bool."""
         pieces = self._word_piece.tokenize(words)
         ids, rows = tf.cast(pieces.flat_values, tf.int64), row_ids(pieces)
         place = tf.range(tf.size(ids)) - tf.gather(tf.cast(pieces.row_starts(), tf.int32), rows)
         weight = tf.cast(place, tf.int64) * _PRIME + 1
-        names = tf.math.unsorted_segment_sum(
-            tf.cast(tf.gather(self._names, ids), tf.int32), rows, tf.size(words)
-        )
-        return tf.math.unsorted_segment_sum(
-            (ids + 1) * weight * weight, rows, tf.size(words)
-        ), names > 0
+        keys = tf.math.unsorted_segment_sum((ids + 1) * weight * weight, rows, tf.size(words))
+
+        names = tf.cast(tf.gather(self._names, ids), tf.int32)
+        return keys, tf.math.unsorted_segment_sum(names, rows, tf.size(words)) > 0
 
 
 def _capitalized(words: tf.Tensor) -> tf.Tensor:

@@ -1,8 +1,9 @@
-"""Learning a WordPiece vocabulary from texts of any language; needs the library `tokenizers` (extra `vocab`).
+"""Learning a WordPiece vocabulary from texts of any language; needs the library `tokenizers` (extra
+`vocab`).
 
-`tokenizers` and not TensorFlow Text's `bert_vocab`: it merges pairs in compiled code, in seconds where the other
-counts all parts of words in Python, in minutes. Only its merging is used: texts come to it as words between
-spaces, split by the tables that split them in the graph.
+`tokenizers` and not TensorFlow Text's `bert_vocab`: it merges pairs in compiled code, in seconds
+where the other counts all parts of words in Python, in minutes. Only its merging is used: texts
+come to it as words between spaces, split by the tables that split them in the graph.
 """
 
 import collections
@@ -14,7 +15,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import Error
+from tfsum.errors import Error, install_extra
+from tfsum.formats.text_settings import tokenizer_config
 from tfsum.text.escape import PIECES, Escape
 from tfsum.text.normalizer import load_code_point_map
 
@@ -37,23 +39,24 @@ def learn_vocabulary(
     [CLS] and [SEP] serve as start and end tokens of generated texts.
 
     Args:
-        texts: they are read twice, so give a list or an object that starts again with each loop.
-        size: pieces of the vocabulary, special tokens and alphabet included; fewer where the texts hold no more.
-        lowercase: whether letters are lowered.
-        strip_accents: whether accents are dropped; None means as `lowercase`.
-        reversible: whether ids shall give back the text (`tfsum.text.escape`); False makes a plain BERT
-            vocabulary, as other people's tools read it.
-        character_coverage: share of the texts' characters in the alphabet, the most frequent first; others are
-            bytes, or unknown in a plain vocabulary. Printable ASCII is always in it.
-        min_frequency: how often a pair of pieces must occur to become one.
+        texts: They are read twice, so give a list or an object that starts again with each loop.
+        size: Pieces of the vocabulary, special tokens and alphabet included; fewer where the texts
+            hold no more.
+        lowercase: Whether letters are lowered.
+        strip_accents: Whether accents are dropped; None means as `lowercase`.
+        reversible: Whether ids shall give back the text (`tfsum.text.escape`); False makes a plain
+            BERT vocabulary, as other people's tools read it.
+        character_coverage: Share of the texts' characters in the alphabet, the most frequent first;
+            others are bytes, or unknown in a plain vocabulary. Printable ASCII is always in it.
+        min_frequency: How often a pair of pieces must occur to become one.
 
     Returns:
-        The pieces in the order of their ids: special tokens, marks and bytes, the alphabet, then what was
-        learned, the most frequent first.
+        The pieces in the order of their ids: special tokens, marks and bytes, the alphabet, then
+        what was learned, the most frequent first.
 
     Raises:
-        tfsum.Error: `tokenizers` is not installed, an argument is impossible, there is no text, or `size` cannot hold
-            the alphabet.
+        tfsum.Error: `tokenizers` is not installed, an argument is impossible, there is no text, or
+            `size` cannot hold the alphabet.
 
     Example:
         >>> pieces = learn_vocabulary(
@@ -64,16 +67,20 @@ def learn_vocabulary(
     """
     if iter(texts) is texts:
         raise Error(
-            "learn_vocabulary: texts can be read only once; give a list or an object that starts again "
-            "with each loop"
+            "learn_vocabulary: texts can be read only once; give a list or an object that starts"
+            " again with each loop"
         )
-    if not 0 < character_coverage <= 1 or min_frequency < 1:
+    if not 0 < character_coverage <= 1:
         raise Error(
-            f"learn_vocabulary: character_coverage is {character_coverage} and min_frequency "
-            f"{min_frequency}; expected more than 0 and at most 1, and 1 or more"
+            f"learn_vocabulary: character_coverage is {character_coverage}; expected a number above"
+            " 0 and at most 1"
         )
-    strip_accents = lowercase if strip_accents is None else strip_accents
-    normal = load_code_point_map(lowercase, strip_accents).strings
+    if min_frequency < 1:
+        raise Error(f"learn_vocabulary: min_frequency is {min_frequency}; expected 1 or more")
+
+    if strip_accents is None:
+        strip_accents = lowercase
+    normal = load_code_point_map(lowercase, strip_accents)
     alphabet, others = _alphabet(_characters(texts, normal), character_coverage)
     alphabet = sorted({*alphabet, *_normalized(map(chr, range(0x21, 0x7F)), normal)})
     alone = [character for character in alphabet if normal.get(ord(character), "").startswith(" ")]
@@ -81,7 +88,8 @@ def learn_vocabulary(
     inner = [f"##{letter}" for letter in letters]
     if reversible:  # every word begins with a mark: letters are only inside words
         pieces = [*SPECIAL_TOKENS, *PIECES, *alone, *inner]
-        # The library merges only letters that it knows outside of words too; those are dropped at the end.
+        # The library merges only letters that it knows outside of words too; those are dropped at
+        # the end.
         escape, spare = Escape(pieces, lowercase, strip_accents), letters
     else:
         pieces, escape, spare = [*SPECIAL_TOKENS, *alphabet, *inner], None, []
@@ -89,21 +97,25 @@ def learn_vocabulary(
         normal = {point: text.translate(gone) for point, text in normal.items()} | gone
     if size < len(pieces):
         raise Error(
-            f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are {len(pieces)} "
-            "pieces; take that size or more, or texts of fewer characters"
+            f"learn_vocabulary: size is {size}, and special tokens and the alphabet alone are"
+            f" {len(pieces)} pieces; take that size or more, or texts of fewer characters"
         )
     learned = _train(
-        _Words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency
+        _words(texts, escape, normal), [*pieces, *spare], size + len(spare), min_frequency
     )
     return pieces + learned[len(pieces) + len(spare) :]
 
 
-def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
+def write_vocabulary(
+    pieces: Sequence[str], path: str | pathlib.Path, case: dict[str, bool | None] | None = None
+) -> None:
     """Writes a vocab.txt, one piece a line, under a temporary name first.
 
     Args:
         pieces: The word pieces in the order of their ids.
         path: The file; its folder is made if there is none.
+        case: `lowercase` and `strip_accents` of the tokenizer, for a tokenizer_config.json in the
+            same folder, which `WordPiece.from_file` reads; None writes none.
 
     Raises:
         tfsum.Error: The file cannot be written.
@@ -119,19 +131,20 @@ def write_vocabulary(pieces: Sequence[str], path: str | pathlib.Path) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, "".join(f"{piece}\n" for piece in pieces))
+        if case is not None:
+            write_atomically(path.with_name("tokenizer_config.json"), tokenizer_config(case))
     except OSError as error:
         raise Error(
-            f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may be "
-            "written to"
+            f"{path}: the vocabulary cannot be written ({error.strerror}); choose a place that may"
+            " be written to"
         ) from error
 
 
 def _characters(texts: Iterable[str], normal: dict[int, str]) -> collections.Counter:
     """How often each character occurs in the texts, as WordPiece sees them."""
-    raw: collections.Counter[str] = collections.Counter()
+    composed = (unicodedata.normalize("NFC", text) for text in texts)
+    raw = collections.Counter(itertools.chain.from_iterable(composed))
     counts: collections.Counter[str] = collections.Counter()
-    for text in texts:
-        raw.update(unicodedata.normalize("NFC", text))
     for character, count in raw.items():
         for changed in _normalized(character, normal):
             counts[changed] += count
@@ -156,36 +169,32 @@ def _alphabet(counts: collections.Counter, coverage: float) -> tuple[list[str], 
     return sorted(covered - set(PIECES)), sorted(set(counts) - covered)
 
 
-class _Words:
-    """Texts as words between spaces, many at once, from the first one in each loop."""
-
-    def __init__(self, texts: Iterable[str], escape: Escape | None, normal: dict[int, str]):
-        self._texts, self._normal, self._escape = texts, normal, None
+def _words(
+    texts: Iterable[str], escape: Escape | None, normal: dict[int, str]
+) -> Iterator[list[str]]:
+    """Texts as words between spaces, many at once."""
+    if escape is not None:
+        escape = tf.function(
+            escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
+        )
+    composed = (unicodedata.normalize("NFC", text) for text in texts)
+    while batch := list(itertools.islice(composed, _TOGETHER)):
         if escape is not None:
-            self._escape = tf.function(
-                escape.__call__, input_signature=[tf.TensorSpec([None], tf.string)], autograph=False
-            )
-
-    def __iter__(self) -> Iterator[list[str]]:
-        texts = iter(self._texts)
-        while batch := [
-            unicodedata.normalize("NFC", text) for text in itertools.islice(texts, _TOGETHER)
-        ]:
-            if self._escape is not None:
-                batch = [text.decode() for text in self._escape(tf.constant(batch)).numpy()]
-            yield [text.translate(self._normal) for text in batch]
+            batch = [text.decode() for text in escape(tf.constant(batch)).numpy()]
+        yield [text.translate(normal) for text in batch]
 
 
 def _train(
     words: Iterable[list[str]], first: list[str], size: int, min_frequency: int
 ) -> list[str]:
-    """Merges the most frequent pairs of pieces into new ones, after the pieces that come `first`."""
+    """Merges the most frequent pairs of pieces into new ones, after the pieces that come
+    `first`."""
     try:
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     except ImportError as error:
         raise Error(
-            f"learning a vocabulary needs the library tokenizers ({error}); run pip install "
-            "'tfsum[vocab]'"
+            f"learning a vocabulary needs the library tokenizers ({error}); run"
+            f" {install_extra('vocab')}"
         ) from error
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -195,4 +204,4 @@ def _train(
     )
     tokenizer.train_from_iterator(words, trainer)
     ids = tokenizer.get_vocab()
-    return sorted(ids, key=lambda piece: ids[piece])
+    return sorted(ids, key=ids.__getitem__)

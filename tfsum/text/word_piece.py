@@ -1,4 +1,5 @@
-"""WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer gives."""
+"""WordPiece in the graph: raw strings to the ids that Hugging Face's BertWordPieceTokenizer
+gives."""
 
 import importlib.util
 import os
@@ -9,25 +10,24 @@ from typing import Any
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.formats.hugging_face import PACKAGE, local_folder
-from tfsum.formats.piece_file import piece_file, read_pieces
+from tfsum.formats import hugging_face, model_folder, text_settings
 from tfsum.text.core_word_piece import CoreWordPiece
 from tfsum.text.escape import Escape, is_reversible
-from tfsum.text.normalizer import fast_bert_model, load_code_point_map
+from tfsum.text.normalizer import fast_bert_model
 
 
 class Vocabulary:
     """A checked list of word pieces and the ids of the special ones.
 
     Args:
-        words: The pieces in the order of their ids, with [PAD] at 0, [CLS], [SEP] and the unknown token;
-            [MASK] may be missing (`mask_id` is None then).
+        words: The pieces in the order of their ids, with [PAD] at 0, [CLS], [SEP] and the unknown
+            token; [MASK] may be missing (`mask_id` is None then).
         unknown_token: The piece of a word with no pieces.
         source: What a message calls the list, for example the file it came from.
 
     Raises:
-        tfsum.Error: It is a file's name, is empty, a piece is empty or twice in it, or a special token is missing or
-            misplaced.
+        tfsum.Error: It is a file's name, is empty, a piece is empty or twice in it, or a special
+            token is missing or misplaced.
 
     Example:
         >>> vocabulary = Vocabulary(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"])
@@ -40,16 +40,15 @@ class Vocabulary:
     ) -> None:
         if isinstance(words, str | os.PathLike):
             raise Error(
-                f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is read by "
-                f"WordPiece.from_file({str(words)!r})"
+                f"{source}: found {str(words)!r}, expected a list of word pieces; a file of them is"
+                f" read by WordPiece.from_file({str(words)!r})"
             )
         self.words, self._source = list(words), source
         self._id_of = {word: i for i, word in enumerate(self.words)}
         self._check()
-        self.pad_id = self._special("[PAD]")
-        self.unk_id = self._special(unknown_token)
-        self.cls_id = self._special("[CLS]")
-        self.sep_id = self._special("[SEP]")
+        self.pad_id, self.unk_id, self.cls_id, self.sep_id = map(
+            self._special, ("[PAD]", unknown_token, "[CLS]", "[SEP]")
+        )
         self.mask_id = self._id_of.get("[MASK]")
         if self.pad_id != 0:
             raise Error(
@@ -95,27 +94,30 @@ class Vocabulary:
         Raises:
             tfsum.Error: The file cannot be read, or see the class.
         """
-        return cls(read_pieces(path), unknown_token, source=str(piece_file(path)))
+        pieces, source = model_folder.read_pieces(path), str(model_folder.piece_file(path))
+        return cls(pieces, unknown_token, source=source)
 
 
 class WordPiece(tf.Module):
-    """BERT's tokenizer as graph operations: cleaning, lowering, splitting, longest match.  (Devlin 2019)
+    """BERT's tokenizer as graph operations: cleaning, lowering, splitting, longest match.  (Devlin
+    2019)
 
-    Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a "[SEP]"
-    written in a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in an exported
-    `tf.Module`. With a vocabulary made for it (`tfsum vocab`; `reversible` is True then) texts are written by
-    `Escape` first, so that `Detokenizer` gives them back from their ids.
+    Ids equal those of Hugging Face `BertWordPieceTokenizer` without special tokens in raw text: a
+    "[SEP]" written in a document is plain text. Invalid UTF-8 is dropped. Tables are stored once in
+    an exported `tf.Module`. With a vocabulary made for it (`tfsum vocab`; `reversible` is True
+    then) texts are written by `Escape` first, so that `Detokenizer` gives them back from their ids.
 
     Args:
         vocabulary: The word pieces in the order of their ids; [PAD] is the first.
         lowercase: Whether letters are lowered.
-        strip_accents: Whether text is decomposed and accents dropped; None means "as `lowercase`", as in
-            BERT.
+        strip_accents: Whether text is decomposed and accents dropped; None means "as `lowercase`",
+            as in BERT.
         unknown_token: The piece of a word that cannot be built from pieces.
-        max_characters: Words with more characters become the unknown token. Hugging Face's limit is 100;
-            google-research/bert (tokenization.py) has 200.
-        ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which any host
-            has. None is "text" where TF Text is installed (there is none for Windows), else "core".
+        max_characters: Words with more characters become the unknown token. Hugging Face's limit is
+            100; google-research/bert (tokenization.py) has 200.
+        ops: "text" uses TF Text's kernels, some 8 times faster; "core" only TensorFlow's own, which
+            any host has. None is "text" where TF Text is installed (there is none for Windows),
+            else "core".
 
     Raises:
         tfsum.Error: The vocabulary or an option is not as expected.
@@ -140,8 +142,8 @@ class WordPiece(tf.Module):
         ops = ops or ("text" if installed else "core")
         if ops == "text" and not installed:
             raise Error(
-                'WordPiece: found ops="text", and TF Text is not installed; pip install tensorflow-text, or '
-                'use ops="core"'
+                'WordPiece: found ops="text", and TF Text is not installed; pip install'
+                ' tensorflow-text, or use ops="core"'
             )
         if ops not in ("text", "core"):
             raise Error(
@@ -149,16 +151,17 @@ class WordPiece(tf.Module):
             )
         if not isinstance(vocabulary, Vocabulary):
             vocabulary = Vocabulary(vocabulary, unknown_token)
-        strip_accents = lowercase if strip_accents is None else strip_accents
+        if strip_accents is None:
+            strip_accents = lowercase
         self.lowercase, self.strip_accents, self.ops = bool(lowercase), bool(strip_accents), ops
         self.unknown_token, self.max_characters = unknown_token, max_characters
         self._words = vocabulary
-        self.pad_id, self.unk_id, self.mask_id = (
-            vocabulary.pad_id,
-            vocabulary.unk_id,
+        self.pad_id, self.unk_id = vocabulary.pad_id, vocabulary.unk_id
+        self.cls_id, self.sep_id, self.mask_id = (
+            vocabulary.cls_id,
+            vocabulary.sep_id,
             vocabulary.mask_id,
         )
-        self.cls_id, self.sep_id = vocabulary.cls_id, vocabulary.sep_id
         self.reversible = is_reversible(vocabulary.words)
         with tf.init_scope():
             options = (self.lowercase, self.strip_accents, max_characters)
@@ -166,25 +169,38 @@ class WordPiece(tf.Module):
             if ops == "text":
                 self._tokenizer = _TextOps(self)
             else:
-                mapping = load_code_point_map(self.lowercase, self.strip_accents)
-                self._tokenizer = CoreWordPiece(
-                    vocabulary.words, self.unk_id, mapping, max_characters
-                )
+                self._tokenizer = CoreWordPiece(vocabulary.words, self.unk_id, *options)
 
     @classmethod
     def from_file(cls, path: str | os.PathLike, **options: Any) -> "WordPiece":
         """Makes the tokenizer of a vocab.txt.
 
+        Whether letters are lowered and accents dropped is read from the folder of the file
+        (tokenizer_config.json, which `tfsum vocab` and Hugging Face write, or tfsum.json), or
+        inferred from the pieces: those of a cased vocabulary have capitals.
+
         Args:
-            path: The file (`read_pieces`), or "package:NAME/FOLDER" for a model folder inside an installed package.
-            **options: The options of the class.
+            path: Path of the file (`read_pieces`), or "package:NAME/FOLDER" for a model folder
+                inside an installed package.
+            **options: Options of the class. `lowercase` replaces both recorded settings.
 
         Raises:
             tfsum.Error: The file cannot be read, or an option is not as expected.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> folder = pathlib.Path(tempfile.mkdtemp())
+            >>> _ = (folder / "vocab.txt").write_text("[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\nÀ\\ntrès\\n")
+            >>> words = WordPiece.from_file(folder / "vocab.txt", ops="core")
+            >>> words.lowercase, words.encode(["À très"]).to_list()
+            (False, [[2, 4, 5, 3]])
         """
-        if str(path).startswith(PACKAGE):
-            path = local_folder(path) / "vocab.txt"
-        return cls(Vocabulary.from_file(path, options.get("unknown_token", "[UNK]")), **options)
+        if str(path).startswith(hugging_face.PACKAGE):
+            path = hugging_face.local_folder(path) / "vocab.txt"
+        vocabulary = Vocabulary.from_file(path, options.get("unknown_token", "[UNK]"))
+        if "lowercase" not in options:
+            options = text_settings.read_text_settings(path) | options
+        return cls(vocabulary, **options)
 
     @property
     def vocabulary(self) -> list[str]:
@@ -225,7 +241,8 @@ def _text_is_installed() -> bool:
 
 
 class _TextOps(tf.Module):
-    """The way through three op libraries of TF Text: FastBertNormalize, white space, FastWordpiece."""
+    """The way through three op libraries of TF Text: FastBertNormalize, white space,
+    FastWordpiece."""
 
     def __init__(self, settings: WordPiece):
         super().__init__(name="text_ops")
@@ -238,8 +255,8 @@ class _TextOps(tf.Module):
             vocab=settings.vocabulary,
             unknown_token=settings.unknown_token,
             token_out_type=tf.int32,
-            max_bytes_per_word=4
-            * settings.max_characters,  # never met: BERT counts characters, before this
+            # never met: BERT counts characters, before this
+            max_bytes_per_word=4 * settings.max_characters,
             no_pretokenization=True,
         )
         self._unknown, self._max_characters = settings.unknown_token, settings.max_characters

@@ -50,12 +50,12 @@ def joined_words(text: str) -> list[str]:
     """Words as BertSum's oracle sees them: punctuation is deleted (`well-known` -> `wellknown`).
 
     Args:
-        text: any text.
+        text: Any text.
 
     Returns:
-        Lower-cased words; characters of scripts without spaces (Han, Kana, Thai...) one by one, Hangul by
-        words. English as `_get_word_ngrams` of the original (lower-cased); letters that are not ASCII stay,
-        there they vanish.
+        Lower-cased words; characters of scripts without spaces (Han, Kana, Thai...) one by one,
+        Hangul by words. English as `_get_word_ngrams` of the original (lower-cased); letters that
+        are not ASCII stay, there they vanish.
 
     Example:
         >>> joined_words("A well-known rule.")
@@ -68,10 +68,11 @@ def split_words(text: str) -> list[str]:
     """Words as ROUGE sees them: punctuation separates (`well-known` -> `well`, `known`).
 
     Args:
-        text: any text.
+        text: Any text.
 
     Returns:
-        Lower-cased words of every script; characters of scripts without spaces one by one, Hangul by words.
+        Lower-cased words of every script; characters of scripts without spaces one by one, Hangul
+        by words.
 
     Example:
         >>> split_words("A well-known rule.")

@@ -1,9 +1,9 @@
-"""Checkpoints of a run: weights, optimizer, dropout seeds and average, written atomically and restored by path.
+"""Checkpoints of a run: weights, optimizer, dropout seeds and average.
 
-Keras's own callbacks leave out the seeds and write in place. Here a checkpoint is TensorFlow's files and a JSON file
-that names them with their checksums. It is written last, so a killed run always finds a complete checkpoint, and a
-damaged one is recognized. Training waits until the variables are copied, and goes on while the copies are checked and
-written.
+Keras's own callbacks leave out the seeds and write in place. Here a checkpoint is TensorFlow's
+files and a JSON file that names them with their checksums. The JSON file is written last, so a
+killed run always finds a complete checkpoint, and a damaged one is recognized. Training waits until
+the variables are copied, and goes on while the copies are checked and written.
 """
 
 import contextlib
@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import pathlib
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -21,27 +20,29 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tfsum.atomic_files import write_atomically
+from tfsum.atomic_files import to_disk, write_atomically
 from tfsum.errors import CheckpointError, Error
 from tfsum.training.log import log
+from tfsum.training.run_list import steps_in
 
 SEED = "__step_seed_generator"  # Keras's name of the first generator of dropout in a process
 Copies = dict[str, dict[str, np.ndarray]]
-FORMAT = 2  # 1 had no checksums: the JSON file was the state alone, and TensorFlow's file `checkpoint` named the newest
+FORMAT = 2
 
 
 class Checkpoints:
     """The newest checkpoints of a run, in one folder.
 
     Args:
-        folder: path.
-        groups: name -> list of Keras variables; each variable is stored under its path, seeds by order.
-        keep: checkpoints in the folder.
-        check: called in the writer's thread before anything is written, with the step and the copies, name -> path ->
-            array; where it raises an `Error`, nothing is written, and `wait` raises it.
+        folder: Path of the folder.
+        groups: Name of a group -> its Keras variables. A variable is stored under its path; seeds
+            of dropout in their order, since Keras numbers them through the whole process.
+        keep: Number of checkpoints to keep.
+        check: Function of the step and the copies (group -> path -> array), called in the writer's
+            thread. If it raises an `Error`, nothing is written and `wait` raises the error.
 
     Raises:
-        CheckpointError: two variables of a group share a path.
+        CheckpointError: Two variables of a group share a path.
 
     Example:
         >>> import keras, tempfile
@@ -65,51 +66,59 @@ class Checkpoints:
         check: Callable[[int, Copies], None] = lambda step, copies: None,
     ) -> None:
         self.folder, self._keep, self._check = pathlib.Path(folder), keep, check
-        tables = {}
-        for name, variables in groups.items():
-            tables[name] = _by_path(variables)
-            if len(tables[name]) != len(variables):
-                raise CheckpointError(
-                    f"{folder}: two variables of {name} share a path; name the layers apart"
-                )
-        self._tables, self._checkpoint = tables, tf.train.Checkpoint(**tables)
+        self._tables = {name: _by_path(variables) for name, variables in groups.items()}
+        if shared := [name for name in groups if len(self._tables[name]) < len(groups[name])]:
+            raise CheckpointError(
+                f"{folder}: two variables of {shared[0]} share a path; name the layers apart"
+            )
+        self._checkpoint = tf.train.Checkpoint(**self._tables)
         self._writer = ThreadPoolExecutor(1, "checkpoint")
         self._written: Future | None = None  # of the last `save`
 
     def restore(self) -> dict | None:
-        """Restores the newest checkpoint that is whole; a damaged one is reported.
+        """Restores the newest checkpoint that is whole, and sets newer ones, all damaged, aside.
+
+        A damaged checkpoint is logged, and its files are renamed to `damaged-ckpt-STEP...`: they
+        are neither counted nor removed when older checkpoints are.
 
         Returns:
-            The `state` of `save`, or None if there is no checkpoint.
+            State given to `save`, or None if there is no checkpoint.
 
         Raises:
-            CheckpointError: it was written by a run of another model or by a later tfsum, or all are damaged.
+            CheckpointError: The checkpoint is of another model or format, or all are damaged.
         """
-        damaged = []
+        damaged: dict[int, _DamagedError] = {}
+
         for step in sorted(steps_in(self.folder), reverse=True):
             try:
-                return self._read(self.folder / f"ckpt-{step}")
-            except _Damaged as error:
-                damaged.append(f"ckpt-{step}: {error}")
-                log(f"{self.folder}/ckpt-{step} is damaged ({error}); the one before it is used")
-            except _Unfinished:
-                pass
+                state = self._read(self.folder / f"ckpt-{step}")
+            except _DamagedError as error:
+                damaged[step] = error
+                continue
+            for other, reason in damaged.items():
+                _set_aside(self.folder, other)
+                log(
+                    f"{self.folder}/ckpt-{other} is damaged ({reason}) and is now called"
+                    f" damaged-ckpt-{other}; ckpt-{step} is used"
+                )
+            return state
         if damaged:
+            reasons = "; ".join(f"ckpt-{step}: {error}" for step, error in damaged.items())
             raise CheckpointError(
-                f"{self.folder}: no checkpoint is whole ({'; '.join(damaged)}); bring one back from "
-                "a copy, or remove the run folder to start over"
+                f"{self.folder}: no checkpoint is whole ({reasons}); bring one back from a copy, or"
+                " remove the run folder to start over"
             )
         return None
 
     def save(self, step: int, state: dict) -> None:
-        """Copies the variables, and begins to write a checkpoint of this step; waits for the one before it.
+        """Copies the variables and begins to write them; waits for the checkpoint before.
 
         Args:
-            step: number of optimizer steps done.
-            state: further state, JSON-serializable.
+            step: Number of optimizer steps done.
+            state: Further state, JSON-serializable.
 
         Raises:
-            Error: the one before it could not be written.
+            Error: The checkpoint before could not be written.
         """
         self.wait()
         copies = {
@@ -122,7 +131,7 @@ class Checkpoints:
         """Waits until the last checkpoint is on the disk.
 
         Raises:
-            Error: it could not be written; the checkpoint before it is kept. Once for each checkpoint.
+            Error: The checkpoint could not be written (raised once); the one before is kept.
         """
         written, self._written = self._written, None
         if written is not None:
@@ -135,96 +144,88 @@ class Checkpoints:
 
     @property
     def failed(self) -> bool:
-        """Whether the last checkpoint could not be written, which `wait` and the next `save` will raise."""
-        return (
-            self._written is not None
-            and self._written.done()
-            and self._written.exception() is not None
-        )
+        """Whether the last checkpoint could not be written; the next `wait` or `save` raises."""
+        written = self._written
+        return written is not None and written.done() and written.exception() is not None
 
     def _write(self, step: int, state: str, copies: Copies) -> None:
         """Checks and writes the copies; its thread is the only one that changes the folder."""
         self._check(step, copies)
         writing = self.folder / f"writing-{step}"
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for left in self.folder.glob("writing-*"):  # of a killed process
-                shutil.rmtree(left)
-            tf.train.Checkpoint(**_as_variables(copies)).write(str(writing / f"ckpt-{step}"))
-            files = {}
-            for file in sorted(writing.iterdir()):
-                files[file.name] = _checksum(file)
-                _to_disk(file)
-            for name in files:
-                os.replace(writing / name, self.folder / name)
-            writing.rmdir()
-            _to_disk(self.folder)
-            described = {"format": FORMAT, "state": json.loads(state), "files": files}
-            write_atomically(self.folder / f"ckpt-{step}.json", json.dumps(described))
-            _to_disk(self.folder / f"ckpt-{step}.json")  # before an older checkpoint is removed
-            _to_disk(self.folder)
+            self._write_files(step, state, copies, writing)
         except (OSError, tf.errors.OpError) as error:
             shutil.rmtree(writing, ignore_errors=True)
             with contextlib.suppress(OSError):
                 _remove(self.folder, step)
             reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
             raise Error(
-                f"{self.folder}: the checkpoint of step {step} cannot be written ({reason}); the one before it "
-                "is kept. Make room, and run the command again to resume"
+                f"{self.folder}: the checkpoint of step {step} cannot be written ({reason}); the"
+                " one before it is kept. Make room, and run the command again to resume"
             ) from None
-        with contextlib.suppress(
-            OSError
-        ):  # this checkpoint is whole, even where an older one cannot be removed
-            (self.folder / "checkpoint").unlink(missing_ok=True)  # format 1's
-            kept = sorted(steps_in(self.folder))[-self._keep :]
-            for old in {
-                int(found[1]) for file in self.folder.iterdir() if (found := _NAME.match(file.name))
-            } - {*kept}:
+
+        # This checkpoint is whole, even if an older one cannot be removed.
+        with contextlib.suppress(OSError):
+            others = sorted(steps_in(self.folder) - {step}, reverse=True)
+            for old in steps_in(self.folder, "ckpt-*") - {step, *others[: self._keep - 1]}:
                 _remove(self.folder, old)
+
+    def _write_files(self, step: int, state: str, copies: Copies, writing: pathlib.Path) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for unfinished in self.folder.glob("writing-*"):  # by a killed process
+            shutil.rmtree(unfinished)
+
+        tf.train.Checkpoint(**_as_variables(copies)).write(str(writing / f"ckpt-{step}"))
+        files = {}
+        for file in sorted(writing.iterdir()):
+            files[file.name] = _checksum(file)
+            to_disk(file)
+        for name in files:
+            os.replace(writing / name, self.folder / name)
+        writing.rmdir()
+        to_disk(self.folder)
+
+        # On the disk before an older checkpoint is removed.
+        write_atomically(
+            self.folder / f"ckpt-{step}.json",
+            json.dumps({"format": FORMAT, "state": json.loads(state), "files": files}),
+        )
 
     def _read(self, prefix: pathlib.Path) -> dict:
         """Restores a checkpoint and returns its state."""
         try:
-            described = json.loads(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
+            content = json.loads(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise _Damaged(f"its JSON file cannot be read: {error}") from None
-        if not isinstance(described, dict):
-            raise _Damaged(f"its JSON file holds a {type(described).__name__}")
-        number, state = (
-            (described["format"], described.get("state"))
-            if "format" in described
-            else (1, described)
-        )
-        if (
-            number == 1 and not pathlib.Path(f"{prefix}.index").is_file()
-        ):  # which was written after the JSON file
-            raise _Unfinished
-        if number not in (1, FORMAT):
+            raise _DamagedError(f"its JSON file cannot be read: {error}") from None
+        if not isinstance(content, dict):
+            raise _DamagedError(f"its JSON file holds a {type(content).__name__}")
+        if content.get("format") != FORMAT:
             raise CheckpointError(
-                f"{prefix}: its format is {number!r}, and this tfsum reads 1 and {FORMAT}: take a "
-                "newer tfsum to resume this run"
+                f"{prefix}: its format is {content.get('format')!r}, and this tfsum reads "
+                f"{FORMAT}: resume this run with the tfsum that wrote it"
             )
-        for name, expected in described.get("files", {}).items() if number == FORMAT else ():
+
+        for name, checksum in content.get("files", {}).items():
             file = self.folder / name
-            if not file.is_file() or _checksum(file) != expected:
-                raise _Damaged(f"{name} is {'changed' if file.is_file() else 'missing'}")
+            if not file.is_file():
+                raise _DamagedError(f"{name} is missing")
+            if _checksum(file) != checksum:
+                raise _DamagedError(f"{name} is changed")
+
         try:
-            if number == 1:  # with a counter of TensorFlow's manager
-                tf.train.Checkpoint(**self._tables).restore(str(prefix)).assert_consumed()
-            else:
-                self._checkpoint.read(str(prefix)).assert_consumed()
+            self._checkpoint.read(str(prefix)).assert_consumed()
         except (AssertionError, ValueError) as error:
             raise CheckpointError(
                 f"{prefix}: does not fit this recipe's model ({str(error).splitlines()[0]}); "
                 "choose another run folder, or use the recipe that started this one"
             ) from None
         except (IndexError, OSError, tf.errors.OpError) as error:
-            raise _Damaged(str(error).splitlines()[0]) from None
-        return state if isinstance(state, dict) else {}
+            raise _DamagedError(str(error).splitlines()[0]) from None
+        return content.get("state", {})
 
 
 def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
-    """The copies, which are taken out of their tables, as what TensorFlow writes, in the processors' memory."""
+    """Makes variables of the copies in the processors' memory, and drops the copies."""
     with tf.device("CPU:0"):
         return {
             name: {path: tf.Variable(table.pop(path), trainable=False) for path in list(table)}
@@ -232,34 +233,22 @@ def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
         }
 
 
-class _Damaged(Exception):
+class _DamagedError(Exception):
     """A checkpoint that is not whole."""
 
 
-class _Unfinished(Exception):
-    """A checkpoint of format 1 that was not written to its end."""
-
-
-_NAME = re.compile(r"ckpt-(\d+)\.")
-
-
-def steps_in(folder: pathlib.Path) -> list[int]:
-    """The steps of the checkpoints in a folder, without a look into them.
-
-    Example:
-        >>> steps_in(pathlib.Path("no_such_folder"))
-        []
-    """
-    return [
-        int(found[1]) for file in folder.glob("ckpt-*.json") if (found := _NAME.match(file.name))
-    ]
-
-
 def _remove(folder: pathlib.Path, step: int) -> None:
-    """Removes a checkpoint, its JSON file first, without which the rest is none."""
+    """Removes a checkpoint, its JSON file first: without it, the other files do not count."""
     (folder / f"ckpt-{step}.json").unlink(missing_ok=True)
     for file in folder.glob(f"ckpt-{step}.*"):
         file.unlink(missing_ok=True)
+
+
+def _set_aside(folder: pathlib.Path, step: int) -> None:
+    """Renames a checkpoint, where another process of the run has not done so."""
+    for file in folder.glob(f"ckpt-{step}.*"):
+        with contextlib.suppress(FileNotFoundError):
+            file.rename(file.with_name(f"damaged-{file.name}"))
 
 
 def _checksum(file: pathlib.Path) -> str:
@@ -267,24 +256,13 @@ def _checksum(file: pathlib.Path) -> str:
         return hashlib.file_digest(content, "blake2b").hexdigest()[:32]
 
 
-def _to_disk(path: pathlib.Path) -> None:
-    """Waits until a file, or the names in a folder, are on the disk."""
-    number = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
-
-
 def _by_path(variables: Sequence[keras.Variable]) -> dict[str, Any]:
-    """The variables by their path; seeds by their order, since Keras numbers them through the whole process."""
     table, seeds = {}, 0
     for variable in variables:
         path = variable.path
         if path.endswith("/seed_generator_state"):
-            path = (
-                f"{SEED}_{seeds}/seed_generator_state" if seeds else f"{SEED}/seed_generator_state"
-            )
+            number = f"_{seeds}" if seeds else ""
+            path = f"{SEED}{number}/seed_generator_state"
             seeds += 1
         table[path] = variable.value
     return table

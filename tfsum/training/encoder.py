@@ -5,20 +5,17 @@ import pathlib
 from tfsum.errors import RecipeError
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.models import Bert
-from tfsum.training.recipe_file import Key
-
-CASE_KEYS = {name: Key((bool, type(None)), None) for name in ("lowercase", "strip_accents")}
-"""The recipe keys of case and accents; unset, the encoder's folder or the vocabulary decides."""
 
 
 def text_settings(
     folder: pathlib.Path, lowercase: bool | None, strip_accents: bool | None
 ) -> dict[str, bool | None]:
-    """The text settings of a run: the recipe's, and for unset keys those of the encoder's folder.
+    """Takes the text settings of a recipe, or those of the encoder's folder for unset keys.
 
     Args:
-        folder: the encoder's, or the file of a vocabulary.
-        lowercase, strip_accents: the recipe's keys; None if unset.
+        folder: Folder of the encoder, or file of a vocabulary.
+        lowercase: Key of the recipe; None if unset.
+        strip_accents: Key of the recipe; None if unset.
 
     Returns:
         `lowercase` and `strip_accents`, the arguments of `WordPiece`.
@@ -28,10 +25,12 @@ def text_settings(
         {'lowercase': False, 'strip_accents': None}
     """
     settings = read_text_settings(folder)
+
     if lowercase is not None:
         settings = {"lowercase": lowercase, "strip_accents": None}
     if strip_accents is not None:
         settings["strip_accents"] = strip_accents
+
     return settings
 
 
@@ -39,11 +38,11 @@ def check_segments(config: dict, what: str) -> None:
     """Checks that an encoder has two segments.
 
     Args:
-        config: the arguments of the `Bert`.
-        what: the input that needs them, for the message.
+        config: Arguments of the `Bert`.
+        what: Input that needs two segments, for the message.
 
     Raises:
-        RecipeError: it has one.
+        RecipeError: The encoder has one segment.
 
     Example:
         >>> check_segments({"type_vocab_size": 2}, "a pair of texts")
@@ -59,8 +58,8 @@ def freeze(bert: Bert, layers: int) -> None:
     """Freezes the lowest encoder layers, and with at least one of them the embeddings.
 
     Args:
-        bert: a built `Bert`.
-        layers: number of frozen encoder layers; 0 freezes nothing.
+        bert: Built model.
+        layers: Number of frozen encoder layers; 0 freezes nothing.
 
     Example:
         >>> bert = Bert(10, 8, 2, 2, 16)
@@ -70,6 +69,7 @@ def freeze(bert: Bert, layers: int) -> None:
         (False, True)
     """
     frozen = bert.encoder.encoder_layers[:layers]
+
     if layers:
         frozen += [
             bert.word_embeddings,
@@ -77,5 +77,6 @@ def freeze(bert: Bert, layers: int) -> None:
             bert.segment_embeddings,
             bert.embedding_norm,
         ]
+
     for layer in frozen:
         layer.trainable = False

@@ -1,87 +1,149 @@
-"""Global settings that must be made before any layer is built: the strategy, the precision and the seed."""
+"""Global settings that are made before any layer is built: strategy, precision and seed; and where
+the workers of a training are announced."""
 
-from typing import Any, Literal, get_args
+import json
+import os
+from typing import Any
 
 import keras
 import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
-from tfsum.training.cluster import cluster_resolver
 from tfsum.training.log import log
 
-Strategy = Literal["auto", "one", "mirrored", "multi_worker"]
-STRATEGIES = get_args(Strategy)
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
 
 
 def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
-    """The strategy of a recipe.
+    """Makes the strategy of a recipe.
 
     Args:
-        name: "one" device; "mirrored" over all GPUs of this machine (all logical CPUs where there is no GPU);
-            "multi_worker" over all GPUs of several machines, which TF_CONFIG or SLURM announce, see
-            `tfsum.training.cluster`; "auto", which is the first of these three that uses all there is: one for a
-            machine with no more than a GPU.
-        worker_timeout: seconds after which the other workers notice at the latest that one does not answer.
+        name: "one" device; "mirrored" over all GPUs of this machine (all logical CPUs if there is
+            no GPU); "multi_worker" over all GPUs of the machines that TF_CONFIG or SLURM announce
+            (`cluster_resolver`); "auto" for the one of these that uses all devices.
+        worker_timeout: Seconds after which the workers notice that one does not answer.
 
     Raises:
-        RecipeError: the name is unknown, or it does not fit the workers that are announced.
-        Error: the workers cannot be joined: TensorFlow has been used before in this process.
+        RecipeError: The name does not fit the workers that are announced.
+        Error: The workers cannot be joined: TensorFlow was used before in this process.
 
     Example:
         >>> strategy_of("one").num_replicas_in_sync
         1
     """
-    if name not in STRATEGIES:
-        raise RecipeError(
-            f"[train] strategy is {name!r}; expected one of {', '.join(STRATEGIES)}; TPUs and parameter "
-            "servers are not supported"
-        )
     resolver = cluster_resolver()
     workers = 1 if resolver is None else sum(map(len, resolver.cluster_spec().as_dict().values()))
     if name == "auto":
-        several = len(tf.config.list_physical_devices("GPU")) > 1
-        name = "multi_worker" if workers > 1 else "mirrored" if several else "one"
-    if (workers > 1) != (name == "multi_worker"):
-        found = (
-            f"{workers} workers are announced (TF_CONFIG, SLURM)"
-            if workers > 1
-            else "no other worker is announced"
-        )
+        name = "multi_worker" if workers > 1 else "one"
+        if workers == 1 and len(tf.config.list_physical_devices("GPU")) > 1:
+            name = "mirrored"
+
+    if workers > 1 and name != "multi_worker":
         raise RecipeError(
-            f"[train] strategy is {name!r}, and {found}; "
-            + (
-                "each would train a model of its own: set it to 'auto' or 'multi_worker', or unset TF_CONFIG"
-                if workers > 1
-                else "set TF_CONFIG on each worker, start them by srun, or give `tfsum train --local-workers 2`"
-            )
+            f"[train] strategy is {name!r}, and {workers} workers are announced (TF_CONFIG, SLURM);"
+            " each would train a model of its own: set it to 'auto' or 'multi_worker', or unset"
+            " TF_CONFIG"
         )
+    if workers == 1 and name == "multi_worker":
+        raise RecipeError(
+            f"[train] strategy is {name!r}, and no other worker is announced; set TF_CONFIG on each"
+            " worker, start them by srun, or give `tfsum train --local-workers 2`"
+        )
+
     if name == "multi_worker":
         return _join_workers(resolver, worker_timeout)
     if name == "one":
         return tf.distribute.get_strategy()
+
     devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
     return tf.distribute.MirroredStrategy([device.name for device in devices])
 
 
 def _join_workers(resolver: Any, timeout: int) -> tf.distribute.Strategy:
-    # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up at the third try.
+    # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up
+    # at the third try.
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
-    extended._check_health_interval, extended._check_health_timeout = (
-        timeout / 2,
-        max(1, timeout // 6),
-    )
+    extended._check_health_interval = timeout / 2
+    extended._check_health_timeout = max(1, timeout // 6)
+
     addresses = [address for job in resolver.cluster_spec().as_dict().values() for address in job]
     log(
         f"{resolver.task_type} {resolver.task_id}: waiting for all workers ({', '.join(addresses)})"
     )
+
     try:
         return tf.distribute.MultiWorkerMirroredStrategy(resolver)
     except RuntimeError as error:
         raise Error(
-            f"the workers cannot be joined ({error}); train in a process that has not used TensorFlow before"
+            f"the workers cannot be joined ({error}); train in a process that has not used"
+            " TensorFlow before"
         ) from None
+
+
+def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
+    """Finds the cluster that this process is a worker of.
+
+    Returns:
+        TensorFlow's resolver for TF_CONFIG, or for SLURM if `srun` started several tasks; None if
+        there is no cluster.
+
+    Raises:
+        RecipeError: TF_CONFIG is not JSON, or has jobs that are not supported.
+
+    Example:
+        >>> cluster_resolver() is None
+        True
+    """
+    config = os.environ.get("TF_CONFIG", "")
+    if config.strip():
+        try:
+            cluster = json.loads(config).get("cluster", {})
+            workers = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
+        except (ValueError, AttributeError, TypeError):
+            raise RecipeError(
+                f'TF_CONFIG is {config[:80]!r}; expected JSON with a "cluster", or no TF_CONFIG'
+            ) from None
+
+        if others := sorted({*cluster} - {"chief", "worker"}):
+            raise RecipeError(
+                f'TF_CONFIG has the job {others[0]!r}; expected "worker" (and "chief") alone: '
+                "parameter servers, evaluators and TPUs are not supported"
+            )
+        if workers > 1:
+            return tf.distribute.cluster_resolver.TFConfigClusterResolver()
+        return None
+
+    os.environ.pop("TF_CONFIG", None)  # TensorFlow's strategies take a blank one for broken JSON
+    if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
+        return _slurm()
+    return None
+
+
+def _slurm() -> tf.distribute.cluster_resolver.ClusterResolver:
+    # TensorFlow's resolver for SLURM counts GPUs by nvidia-smi, and fails if there is none. So it
+    # is told that there are enough, and only asked for names.
+    slurm = tf.distribute.cluster_resolver.SlurmClusterResolver(
+        gpus_per_node=1 << 20, gpus_per_task=1, auto_set_gpu=False
+    )
+    cluster = slurm.cluster_spec()  # which also finds out which task this process is
+    hosts = [address.rpartition(":")[0] for address in cluster.job_tasks(slurm.task_type)]
+    neighbours = [task for task, host in enumerate(hosts) if host == hosts[slurm.task_id]]
+
+    # Each task of a host takes its own share of the GPUs, unless SLURM has given it one.
+    gpus = tf.config.list_physical_devices("GPU")
+    if len(gpus) >= len(neighbours) > 1 and "SLURM_GPUS_PER_TASK" not in os.environ:
+        share, own = len(gpus) // len(neighbours), neighbours.index(slurm.task_id)
+        gpus = gpus[own * share : (own + 1) * share]
+        tf.config.set_visible_devices(gpus, "GPU")
+
+    return tf.distribute.cluster_resolver.SimpleClusterResolver(
+        cluster,
+        task_type=slurm.task_type,
+        task_id=slurm.task_id,
+        rpc_layer="grpc",
+        num_accelerators={"GPU": len(gpus)} if gpus else {},
+    )
 
 
 def set_precision_and_seed(
@@ -90,21 +152,17 @@ def set_precision_and_seed(
     """Sets Keras's dtype policy and random seed for layers built afterwards.
 
     Args:
-        precision: "float32", "bfloat16" or "float16": of products and activations; weights stay float32.
-        seed: of new weights and of dropout.
-        deterministic: whether TensorFlow uses only operations that give the same bits each time, for the rest of the
-            process. On CPUs a training does so anyway; on GPUs this is slower.
-
-    Raises:
-        RecipeError: the name is unknown.
+        precision: Type of products and activations: "float32", "bfloat16" or "float16"; weights
+            stay float32.
+        seed: Seed of new weights and of dropout.
+        deterministic: Whether TensorFlow uses only operations that give the same bits each time,
+            for the rest of the process. On CPUs a training does so anyway; on GPUs this is slower.
 
     Example:
         >>> set_precision_and_seed("float32", seed=0)
         >>> keras.config.dtype_policy().name
         'float32'
     """
-    if precision not in POLICIES:
-        raise RecipeError(f"[train] precision is {precision!r}; expected {', '.join(POLICIES)}")
     keras.utils.set_random_seed(seed)
     if deterministic:
         tf.config.experimental.enable_op_determinism()

@@ -6,114 +6,90 @@ import pathlib
 import socket
 import time
 from collections.abc import Iterator
-from typing import IO
+
+from filelock import FileLock, Timeout
 
 from tfsum.errors import Error
 
-try:
-    import fcntl
-except ImportError:  # Windows, where a folder is not locked
-    fcntl = None  # type: ignore[assignment]
-
 NAME = "lock"
-PATIENCE = 0.5  # seconds: who only asks whether it is held (`is_locked`) holds it for a moment
+PATIENCE = 0.5  # seconds: `is_locked` holds a free lock for a moment
 
 
 @contextlib.contextmanager
 def locked(folder: str | pathlib.Path) -> Iterator[None]:
-    """Holds the lock of a run folder inside the block; the system releases that of a process that was killed.
+    """Holds the lock of a run folder inside the block; the system frees that of a killed process.
 
     Args:
-        folder: the run folder, made if there is none; one that is still empty after the block is removed.
+        folder: Run folder, made if it does not exist, and removed if it is empty after the block.
 
     Raises:
-        Error: another process holds the lock (its host and number are named), or the folder cannot be written.
+        Error: Another process holds the lock (the error names its number and host), or the folder
+            cannot be written.
 
     Example:
         >>> import tempfile
-        >>> with locked(tempfile.mkdtemp()):
-        ...     pass
+        >>> folder = tempfile.mkdtemp()
+        >>> with locked(folder):
+        ...     is_locked(folder)
+        True
     """
     folder = pathlib.Path(folder)
+    path, lock = folder / NAME, FileLock(folder / NAME)
+
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = _lock(folder / NAME)
+        lock.acquire(timeout=PATIENCE)
+        path.write_text(
+            f"process {os.getpid()} on {socket.gethostname()},"
+            f" since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
+        )
     except FileExistsError:
         raise Error(
             f"{folder}: is a file, expected a run folder; choose another [train] folder"
         ) from None
-    except BlockingIOError:
+    except Timeout:
         raise Error(
-            f"{folder}: is in use by {_holder(folder / NAME)}; wait until that run ends or stop it, or choose "
-            "another [train] folder"
+            f"{folder}: is in use by {_holder(path)}; wait until that run ends or stop it, or"
+            " choose another [train] folder"
         ) from None
     except OSError as error:
         raise Error(
-            f"{folder}: the run folder cannot be written ({error.strerror}); choose another [train] folder"
+            f"{folder}: the run folder cannot be written ({error.strerror}); choose another [train]"
+            " folder"
         ) from None
+
     try:
         yield
     finally:
         with contextlib.suppress(OSError):
-            (folder / NAME).unlink()
-        file.close()
-        with contextlib.suppress(OSError):  # it holds something
+            path.unlink()  # before the release, so that the file is not another process's
+        lock.release()
+        with contextlib.suppress(OSError):  # the folder holds something
             folder.rmdir()
 
 
 def is_locked(folder: str | pathlib.Path) -> bool:
-    """Whether a process holds the lock of a run folder; a file that a killed process left does not count.
+    """Whether a process holds the lock of a run folder; a killed process may leave its file.
+
+    Args:
+        folder: Run folder.
 
     Example:
         >>> is_locked("no_such_folder")
         False
     """
     path = pathlib.Path(folder) / NAME
+    if not path.exists():
+        return False
+
     try:
-        with path.open("rb") as file:
-            if fcntl is None:
-                return True
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
+        with FileLock(path).acquire(blocking=False):
+            return False
+    except (Timeout, PermissionError):  # of another user's run, only the file is known
         return True
-    except OSError:  # there is none
-        pass
-    return False
-
-
-def _lock(path: pathlib.Path) -> IO[str]:
-    """The open file that holds the lock, with the name of this process in it."""
-    while True:
-        file = path.open("a+", encoding="utf-8")
-        try:
-            _take(file)
-            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
-                break
-        except BaseException:
-            file.close()
-            raise
-        file.close()  # whoever held the lock has removed the file meanwhile
-    file.truncate(0)
-    file.write(
-        f"process {os.getpid()} on {socket.gethostname()}, since {time.strftime('%Y-%m-%d %H:%M:%S')}\n"
-    )
-    file.flush()
-    return file
-
-
-def _take(file: IO[str]) -> None:
-    until = time.monotonic() + PATIENCE
-    while fcntl is not None:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise
-            time.sleep(0.05)
 
 
 def _holder(path: pathlib.Path) -> str:
-    try:
+    with contextlib.suppress(OSError):
         return path.read_text(encoding="utf-8").strip() or "another process"
-    except OSError:
-        return "another process"
+    return "another process"

@@ -13,7 +13,7 @@ def log(line: str) -> None:
     """Writes a line of the log.
 
     Args:
-        line: without its line end.
+        line: Text without line end.
 
     Example:
         >>> log("step 100")
@@ -25,7 +25,10 @@ def log(line: str) -> None:
 
 @contextlib.contextmanager
 def muted(mute: bool) -> Iterator[None]:
-    """Inside the block `log` is silent, as on all workers but the first, if `mute` is true.
+    """Silences `log` inside the block, as on all workers but the first.
+
+    Args:
+        mute: Whether `log` is silent.
 
     Example:
         >>> with muted(True):
@@ -40,7 +43,10 @@ def muted(mute: bool) -> Iterator[None]:
 
 
 def format_scores(scores: Mapping[str, float]) -> str:
-    """Scores as a line of the log shows them.
+    """Formats scores for a line of the log.
+
+    Args:
+        scores: Name -> score.
 
     Example:
         >>> format_scores({"rouge1": 35.263, "rouge2": 12})
@@ -50,7 +56,10 @@ def format_scores(scores: Mapping[str, float]) -> str:
 
 
 def format_counts(counts: Mapping[str, int]) -> str:
-    """Counts as a line of the log shows them.
+    """Formats counts for a line of the log.
+
+    Args:
+        counts: Name -> count.
 
     Example:
         >>> format_counts({"documents": 10, "dropped": 2})

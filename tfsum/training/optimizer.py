@@ -1,4 +1,4 @@
-"""The papers' optimizer: Adam in torch's form, the Transformer's warm-up schedule, learning rates by group."""
+"""The papers' optimizers: Adam as in torch, warm-up schedules, learning rates by group."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,65 +7,62 @@ import keras
 from keras import ops
 
 from tfsum.errors import Error
+from tfsum.training.settings import OptimizerSettings
 
 NOT_DECAYED = ("bias", "gamma", "beta")
-"""Names of the weights that BERT's weight decay excludes: biases and normalizations (google-research/bert,
-optimization.py)."""
+"""Names of the weights that BERT does not decay: biases and normalizations.
+
+Source: google-research/bert, optimization.py.
+"""
 
 
-def check_rate(learning_rate: float) -> None:
-    """Checks a peak learning rate.
+class PeakSchedule(keras.optimizers.schedules.LearningRateSchedule):
+    """Base class of the schedules that grow to a peak rate.
 
-    Raises:
-        Error: it is not above 0.
-
-    Example:
-        >>> check_rate(1e-4)
-    """
-    if not learning_rate > 0:
-        raise Error(f"learning_rate is {learning_rate}; expected more than 0")
-
-
-def encoder_factor(encoder_learning_rate: float, learning_rate: float) -> float:
-    """The factor of an encoder's own learning rate (which may be 0) in `Adam`.
+    Args:
+        peak: Learning rate at the end of the growth, above 0.
+        warmup_steps: Number of steps of growth.
+        total_steps: Step at which the rate is 0.
 
     Raises:
-        Error: a rate is not positive (the encoder's: negative).
-
-    Example:
-        >>> round(encoder_factor(5e-5, 1e-3), 3)
-        0.05
+        Error: The peak is not above 0.
     """
-    check_rate(learning_rate)
-    if not encoder_learning_rate >= 0:
-        raise Error(f"encoder_learning_rate is {encoder_learning_rate}; expected 0 or more")
-    return encoder_learning_rate / learning_rate
+
+    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None) -> None:
+        if not peak > 0:
+            raise Error(f"learning_rate is {peak}; expected more than 0")
+        self.peak, self.warmup_steps, self.total_steps = peak, warmup_steps, total_steps
+
+    def get_config(self) -> dict:
+        """Returns the arguments of the schedule."""
+        return {
+            "peak": self.peak,
+            "warmup_steps": self.warmup_steps,
+            "total_steps": self.total_steps,
+        }
 
 
 @keras.saving.register_keras_serializable("tfsum")
-class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear warm-up, then decay with the inverse square root of the step (Vaswani et al. 2017, section 5.3).
+class WarmUp(PeakSchedule):
+    """Linear warm-up, then a linear fall to 0, or decay with the inverse square root of the step.
 
-    lr(t) = peak * min(t / warmup, sqrt(warmup / t)) with t counted from 1. BertSum writes the same curve as
-    lr0 * min(t^-0.5, t * warmup^-1.5): its peak is lr0 / sqrt(warmup).
+    Source: Vaswani et al. 2017, section 5.3, for the inverse square root.
+
+    Without `total_steps`, lr(t) = peak * min(t / warmup, sqrt(warmup / t)) with t counted from 1.
+    BertSum writes the same curve as lr0 * min(t^-0.5, t * warmup^-1.5): its peak is lr0 /
+    sqrt(warmup).
 
     Args:
-        peak: the learning rate at t = `warmup_steps`.
-        warmup_steps: number of steps of linear growth, at least 1.
-        total_steps: where given, the rate also falls linearly to 0 at this step, instead of with
-            the square root.
+        peak: Learning rate at t = `warmup_steps`.
+        warmup_steps: Number of steps of linear growth, at least 1.
+        total_steps: Step at which the rate has fallen to 0 linearly; None for the inverse square
+            root.
 
     Example:
         >>> schedule = WarmUp(1e-3, warmup_steps=100)
         >>> [round(float(schedule(step)), 5) for step in (0, 99, 399)]
         [1e-05, 0.001, 0.0005]
     """
-
-    def __init__(self, peak: float, warmup_steps: int, total_steps: int | None = None) -> None:
-        check_rate(peak)
-        self.peak = peak
-        self.warmup_steps = warmup_steps
-        self.total_steps = total_steps
 
     def __call__(self, step: Any) -> Any:
         t = ops.cast(step, "float32") + 1.0
@@ -78,26 +75,19 @@ class WarmUp(keras.optimizers.schedules.LearningRateSchedule):
             )
         return self.peak * ops.minimum(t / warmup, later)
 
-    def get_config(self) -> dict:
-        """Returns the arguments of the schedule."""
-        return {
-            "peak": self.peak,
-            "warmup_steps": self.warmup_steps,
-            "total_steps": self.total_steps,
-        }
-
 
 @keras.saving.register_keras_serializable("tfsum")
-class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
-    """Linear decay to 0, with linear growth in its first steps (google-research/bert, optimization.py).
+class BertWarmUp(PeakSchedule):
+    """Linear decay to 0, with linear growth in its first steps (google-research/bert,
+    optimization.py).
 
-    With s steps done: peak * s / warmup before the warm-up ends, so that the first step changes nothing; then
-    peak * (1 - s / total), which begins below the peak.
+    With s steps done: peak * s / warmup before the warm-up ends, so that the first step changes
+    nothing; then peak * (1 - s / total), which begins below the peak.
 
     Args:
-        peak: the target rate of the growth.
-        warmup_steps: number of steps of growth; 0 for none.
-        total_steps: the step at which the rate is 0.
+        peak: Target rate of the growth.
+        warmup_steps: Number of steps of growth; 0 for none.
+        total_steps: Step at which the rate is 0.
 
     Example:
         >>> schedule = BertWarmUp(1e-3, warmup_steps=10, total_steps=100)
@@ -105,45 +95,35 @@ class BertWarmUp(keras.optimizers.schedules.LearningRateSchedule):
         [0.0, 0.0005, 0.0005, 0.0]
     """
 
-    def __init__(self, peak: float, warmup_steps: int, total_steps: int) -> None:
-        check_rate(peak)
-        self.peak = peak
-        self.warmup_steps = warmup_steps
-        self.total_steps = total_steps
-
     def __call__(self, step: Any) -> Any:
         s = ops.cast(step, "float32")
         growth, decay = s / max(1, self.warmup_steps), ops.maximum(0.0, 1.0 - s / self.total_steps)
         return self.peak * ops.where(s < self.warmup_steps, growth, decay)
-
-    def get_config(self) -> dict:
-        """Returns the arguments of the schedule."""
-        return {
-            "peak": self.peak,
-            "warmup_steps": self.warmup_steps,
-            "total_steps": self.total_steps,
-        }
 
 
 @keras.saving.register_keras_serializable("tfsum")
 class Adam(keras.optimizers.Adam):
     """Adam (Kingma and Ba 2015, algorithm 1) with learning rates by layer.
 
-    Epsilon is added to the bias-corrected root, as in the paper and in torch; Keras's own adds it before the
-    correction, which differs for weights with tiny gradients.
+    Epsilon is added to the bias-corrected root, as in the paper and in torch; Keras's own adds it
+    before the correction, which differs for weights with tiny gradients.
 
     Args:
-        learning_rate: float or schedule.
-        factors: maps a component of a weight's path (such as "head") to a factor of its learning rate and
-            so of its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019, algorithm 2); the
-            innermost component with a factor wins.
-        groups: maps a component of a weight's path (such as "bert") to a learning rate, or a schedule, in the place of
-            `learning_rate`; the weights of a group are clipped by the norm of their own gradients, so that each group
-            is trained as by an optimizer of its own (nlpyang/PreSumm, train_abstractive.py, `sep_optim`).
-        bias_correction: False omits the correction of the moments, as google-research/bert does (optimization.py); with
-            epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
-            `exclude_from_weight_decay(var_names=NOT_DECAYED)` it is the original's optimizer.
-        weight_decay, global_clipnorm, beta_1, beta_2, epsilon: as in `keras.optimizers.Adam`.
+        learning_rate: Rate or schedule.
+        factors: Component of a weight's path (such as "head") -> factor of its learning rate, and
+            so of its decay, which is the rate times `weight_decay` (Loshchilov and Hutter 2019,
+            algorithm 2). The innermost component with a factor counts.
+        epsilon: Small number added to the root.
+        bias_correction: Whether the moments are corrected. google-research/bert does not
+            (optimization.py); with epsilon 1e-6, weight_decay 0.01, global_clipnorm 1.0 and
+            `exclude_from_weight_decay(var_names=NOT_DECAYED)` this is its optimizer.
+        groups: Component of a weight's path (such as "bert") -> learning rate or schedule in the
+            place of `learning_rate`. The weights of a group are clipped by the norm of their own
+            gradients, as if each group had an optimizer of its own (nlpyang/PreSumm,
+            train_abstractive.py, `sep_optim`).
+        name: Name of the optimizer. It is fixed: Keras would number it in a process, and
+            checkpoints would not match.
+        **kwargs: Other arguments of `keras.optimizers.Adam`.
 
     Example:
         >>> optimizer = Adam(1e-3, factors={"bert": 0.05}, weight_decay=0.01)
@@ -160,7 +140,6 @@ class Adam(keras.optimizers.Adam):
         name: str = "adam",
         **kwargs: Any,
     ) -> None:
-        # A fixed name: Keras would number it per process, and checkpoints would not match.
         super().__init__(learning_rate=learning_rate, epsilon=epsilon, name=name, **kwargs)
         self.factors = dict(factors or {})
         self.groups = {
@@ -178,6 +157,7 @@ class Adam(keras.optimizers.Adam):
         ]
         names = {part: part for part in self.groups}
         self._group_of = [self._innermost(names, variable.path, "") for variable in variables]
+
         self._decay_of = [
             self.weight_decay if self.weight_decay and self._use_weight_decay(v) else 0.0
             for v in variables
@@ -188,35 +168,33 @@ class Adam(keras.optimizers.Adam):
         return next((values[part] for part in reversed(path.split("/")) if part in values), default)
 
     def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
-        """Keras's, which is private, for each group by itself; tests/training pins it."""
+        """Clips each group by itself. The method is private in Keras; tests/training pins it."""
         clipped = list(gradients)
         for group in ("", *self.groups):
-            here = [i for i, other in enumerate(self._groups_now) if other == group]
-            for i, gradient in zip(
-                here, super()._clip_gradients([gradients[i] for i in here]), strict=True
-            ):
+            indices = [i for i, other in enumerate(self._groups_now) if other == group]
+            clipped_group = super()._clip_gradients([gradients[i] for i in indices])
+            for i, gradient in zip(indices, clipped_group, strict=True):
                 clipped[i] = gradient
         return clipped
 
     def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
-        """Does nothing: Keras 3.15 (where it is private) decays all by one rate; `update_step` decays instead."""
+        """Does nothing: Keras 3.15 decays all weights by one rate; `update_step` decays instead."""
 
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None
     ) -> None:
-        """Applies gradients; what is the same for all variables of a type is computed once, not for each."""
+        """Applies gradients; computes once what is the same for all variables of a type."""
         variables = trainable_variables or self._trainable_variables
         self._groups_now = [
             self._group_of[self._get_variable_index(variable)]
             for gradient, variable in zip(grads, variables)
             if gradient is not None
         ]
+
+        # The bias corrections of each dtype, and the rate of each group.
         self._corrections: dict[str, tuple[Any, Any]] = {}
         if self.bias_correction:
-            for kind in {
-                keras.backend.standardize_dtype(v.dtype)
-                for v in trainable_variables or self._momentums
-            }:
+            for kind in {keras.backend.standardize_dtype(v.dtype) for v in variables}:
                 step = ops.cast(self.iterations + 1, kind)
                 self._corrections[kind] = (
                     1 - ops.power(ops.cast(self.beta_1, kind), step),
@@ -231,15 +209,17 @@ class Adam(keras.optimizers.Adam):
     def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
         """Updates one variable by its gradient and its decay."""
         index = self._get_variable_index(variable)
+        m, v = self._momentums[index], self._velocities[index]
         rate = self._rates.get(self._group_of[index], learning_rate)
         rate = ops.cast(rate, variable.dtype) * self._factor_of[index]
         gradient = ops.cast(gradient, variable.dtype)
-        m, v = self._momentums[index], self._velocities[index]
+
         self.assign_add(m, (gradient - m) * (1 - self.beta_1))
         self.assign_add(v, (ops.square(gradient) - v) * (1 - self.beta_2))
         if self.bias_correction:
             first, second = self._corrections[keras.backend.standardize_dtype(variable.dtype)]
             m, v = m / first, v / second
+
         change = rate * m / (ops.sqrt(v) + self.epsilon)
         if self._decay_of[index]:
             change = change + rate * self._decay_of[index] * variable
@@ -257,3 +237,23 @@ class Adam(keras.optimizers.Adam):
             "bias_correction": self.bias_correction,
             "groups": groups,
         }
+
+
+def make_adam(
+    model: keras.Model, settings: OptimizerSettings, learning_rate: Any, **options: Any
+) -> Adam:
+    """Makes the optimizer of a recipe, whose variables are where those of the model are.
+
+    Args:
+        model: Model to train.
+        settings: Section [train] of the recipe.
+        learning_rate: Rate or schedule.
+        **options: Further arguments of `Adam`.
+    """
+    with model.distribute_strategy.scope():
+        return Adam(
+            learning_rate,
+            global_clipnorm=settings.clip_norm or None,
+            weight_decay=settings.weight_decay or None,
+            **options,
+        )

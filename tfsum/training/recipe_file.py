@@ -1,250 +1,133 @@
-"""Recipes: TOML files whose keys are the keyword arguments of the functions and classes they configure.
+"""Recipes: TOML files of settings, with overrides, and all their mistakes in one message.
 
-A recipe is checked against a schema, section by section, and all errors are reported at once:
-
-    schema = {"train": keys_of(train, "model", "dataset"), "export": {"ops": Key((str,), "core")}}
-    recipe = read_recipe("training/news.toml", lambda given: schema, overrides=["train.learning_rate=1e-4"])
+A run keeps its resolved recipe in its folder, with which a resumed run is compared.
 """
 
-import dataclasses
 import difflib
-import inspect
 import pathlib
+import textwrap
 import tomllib
-import types
-import typing
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar, get_args
 
+import pydantic
+import tomli_w
+from pydantic.fields import FieldInfo
+
+from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
+from tfsum.training.settings import Recipe
 
-REQUIRED = inspect.Parameter.empty
-
-
-@dataclasses.dataclass(frozen=True)
-class Key:
-    """The allowed values of one key of a recipe.
-
-    Attributes:
-        types: the Python types allowed; empty for any. `type(None)` among them means that it may stay unset.
-        default: the value of an unset key, or `REQUIRED`.
-        choices: the only values allowed; empty for any.
-
-    Example:
-        >>> Key((float,), 1e-3).accept(1)
-        1.0
-        >>> Key((str,), "one", ("one", "mirrored")).wants()
-        "'one' or 'mirrored'"
-    """
-
-    types: tuple[type, ...] = ()
-    default: Any = REQUIRED
-    choices: tuple = ()
-
-    def wants(self) -> str:
-        """The allowed values in words."""
-        if self.choices:
-            return " or ".join(repr(choice) for choice in self.choices)
-        names = [kind.__name__ for kind in self.types if kind is not type(None)]
-        return " or ".join(dict.fromkeys(names))
-
-    def accept(self, value: Any) -> Any:
-        """Converts a value to the type of the key (an int to a float if only floats are allowed).
-
-        Raises:
-            ValueError: the value is not allowed.
-        """
-        if self.choices and value not in self.choices:
-            raise ValueError
-        if not self.types or type(value) in self.types:
-            return value
-        if type(value) is int and float in self.types:
-            return float(value)
-        raise ValueError
-
-
-Schema = Mapping[str, Mapping[str, Key]]
-
-
-def keys_of(function: Callable, *without: str) -> dict[str, Key]:
-    """The keys that a recipe may set for a function or class: its keyword arguments.
-
-    Args:
-        function: the function or class that the section configures.
-        without: arguments that a recipe may not set.
-
-    Returns:
-        A dict of argument name -> `Key`, in the order of the signature.
-
-    Example:
-        >>> def train(model, learning_rate: float = 1e-3, patience: int | None = None): ...
-        >>> keys_of(train, "model")["learning_rate"]
-        Key(types=(<class 'float'>,), default=0.001, choices=())
-    """
-    target = function.__init__ if inspect.isclass(function) else function
-    hints = typing.get_type_hints(target)
-    keys = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        if name in without or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        kinds, choices = _allowed(hints.get(name, Any))
-        if parameter.default is None and kinds:
-            kinds += (type(None),)
-        keys[name] = Key(tuple(dict.fromkeys(kinds)), parameter.default, choices)
-    return keys
+AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
+EXPECTED = {
+    "string_type": "str",
+    "int_type": "int",
+    "float_type": "float",
+    "bool_type": "bool",
+    "list_type": "list",
+    "literal_error": "{expected}",
+    "greater_than": "more than {gt:g}",
+    "greater_than_equal": "{ge:g} or more",
+    "less_than": "less than {lt:g}",
+    "less_than_equal": "{le:g} or less",
+    "finite_number": "a finite number",
+}
+"""Kind of a pydantic error -> what the key expects."""
+FIXED = ("data", "text", "model")
+"""Sections that a run keeps from its first step to its last."""
+PLACES = {"records", "processes", "folder"}
+"""Keys that say where and how fast, not what."""
 
 
 def read_recipe(
-    path: str | pathlib.Path, schema_of: Callable[[Mapping], Schema], overrides: Iterable[str] = ()
-) -> dict[str, dict[str, Any]]:
-    """Read a recipe, apply overrides, check it, fill in the defaults.
-
-    Args:
-        path: the TOML file.
-        schema_of: from the parsed recipe, overrides applied, to its schema: section -> key -> `Key`.
-        overrides: texts `section.key=VALUE`, VALUE in TOML (bare words are taken as strings); without a VALUE the
-            key is reset to its default.
-
-    Returns:
-        section -> key -> value, with every key of the schema.
-
-    Raises:
-        RecipeError: the file cannot be read, or keys or values are wrong (all of them in one message).
-
-    Example:
-        >>> import tempfile
-        >>> def schema(given):
-        ...     return {"train": {"steps": Key((int,)), "seed": Key((int,), 0)}}
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = pathlib.Path(folder, "a.toml").write_text("[train]\\nsteps = 100\\n")
-        ...     read_recipe(f"{folder}/a.toml", schema, ["train.steps=50"])
-        {'train': {'steps': 50, 'seed': 0}}
-    """
-    given, errors = read_given(path, overrides)
-    resolved, more = check(given, schema_of(given))
-    if errors + more:
-        raise RecipeError(
-            "\n  ".join([f"{pathlib.Path(path)}: {len(errors + more)} error(s)", *errors, *more])
-        )
-    return resolved
-
-
-def read_given(
-    path: str | pathlib.Path, overrides: Iterable[str] = ()
+    source: str | pathlib.Path | Mapping[str, Any], overrides: Iterable[str] = ()
 ) -> tuple[dict[str, Any], list[str]]:
-    """What a recipe and overrides say, unchecked and without defaults; for who needs a key before TensorFlow is loaded.
+    """Reads a recipe and applies overrides, without a check of its keys.
 
     Args:
-        path: the TOML file.
-        overrides: see `read_recipe`.
+        source: TOML file, or a mapping of sections.
+        overrides: Texts `section.key=VALUE`, VALUE in TOML (a bare word is a string); without a
+            VALUE the key is removed.
 
     Returns:
-        The parsed recipe with the overrides, and the errors of these.
+        The sections, and the mistakes in the overrides.
 
     Raises:
-        RecipeError: the file cannot be read.
+        RecipeError: The file cannot be read.
 
     Example:
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = pathlib.Path(folder, "a.toml").write_text("[train]\\nsteps = 100\\n")
-        ...     read_given(f"{folder}/a.toml", ["train.seed=1"])
-        ({'train': {'steps': 100, 'seed': 1}}, [])
+        >>> read_recipe({"train": {"steps": 100}}, ["train.steps=50", "train.seed=1"])
+        ({'train': {'steps': 50, 'seed': 1}}, [])
     """
-    given = _parse(pathlib.Path(path))
-    return given, _override(given, overrides)
+    values = dict(source) if isinstance(source, Mapping) else _parse(pathlib.Path(source))
+    mistakes = [mistake for text in overrides if (mistake := _override(values, text))]
+    return values, mistakes
 
 
-def check(given: Mapping[str, Any], schema: Schema) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Compare a parsed recipe with a schema.
-
-    Returns:
-        The recipe with its defaults filled in, and a list of errors (empty if it is valid).
+def check_recipe(
+    recipe_class: type[AnyRecipe],
+    values: Mapping[str, Any],
+    mistakes: Iterable[str] = (),
+    name: str = "recipe",
+) -> AnyRecipe:
+    """Checks the values of a recipe, and fills in the defaults.
 
     Args:
-        given: the parsed recipe.
-        schema: section -> key -> `Key`.
+        recipe_class: Class of the recipes of this model.
+        values: Sections with their values.
+        mistakes: Mistakes that are known already, which are reported with the others.
+        name: Name of the recipe, for messages.
+
+    Raises:
+        RecipeError: Keys are unknown or missing, or values are wrong; one line for each mistake.
 
     Example:
-        >>> check({"train": {"step": 100}}, {"train": {"steps": Key((int,), 10)}})
-        ({'train': {'steps': 10}}, ['[train] step: unknown key; did you mean steps?'])
+        >>> train = {"folder": "runs/mine", "step": 100}
+        >>> check_recipe(Recipe, {"model": {"kind": "mine"}, "train": train})
+        Traceback (most recent call last):
+        tfsum.errors.RecipeError: recipe: 2 mistakes
+          [train] steps is missing: Optimizer steps of the whole run.
+          [train] step: unknown key; did you mean steps?
     """
-    errors = [_unknown_section(name, given[name], schema) for name in given if name not in schema]
-    resolved: dict[str, dict[str, Any]] = {}
-    for section, keys in schema.items():
-        table = given.get(section, {})
-        if not isinstance(table, dict):
-            errors.append(f"{section}: expected a section [{section}], found the value {table!r}")
-            continue
-        errors += [_unknown_key(section, name, schema) for name in table if name not in keys]
-        resolved[section] = {}
-        for name, key in keys.items():
-            value, error = _value_of(section, name, table, key)
-            errors += [error] if error else []
-            resolved[section][name] = value
-    return resolved, errors
-
-
-def _value_of(section: str, name: str, table: Mapping[str, Any], key: Key) -> tuple[Any, str]:
-    """The value of one key, and the error if it is invalid."""
-    if name not in table:
-        if key.default is REQUIRED:
-            return (
-                None,
-                f"[{section}] {name} is missing; it has no default, expected {key.wants() or 'a value'}",
-            )
-        return key.default, ""
+    sections: dict[str, Any] = {section: {} for section in recipe_class.model_fields}
+    messages = list(mistakes)
     try:
-        return key.accept(table[name]), ""
-    except ValueError:
-        found = table[name]
-        error = (
-            f"[{section}] {name}: expected {key.wants()}, found {type(found).__name__} {found!r}"
-        )
-        return None, error + _quoted(section, name, found, key)
+        recipe = recipe_class.model_validate({**sections, **values})
+    except pydantic.ValidationError as error:
+        places: dict[tuple, Any] = {}  # an item of a list can be wrong in two ways
+        for each in error.errors():
+            places.setdefault(each["loc"][:3], each)
+        messages += [_message(recipe_class, each) for each in places.values()]
+
+    if messages:
+        raise mistakes_error(name, messages)
+    return recipe
 
 
-def _quoted(section: str, name: str, found: Any, key: Key) -> str:
-    """Advice on quoting, for a value that lost or lacks its quotes."""
-    if list in key.types and type(found) is str:
-        return f'; on a command line put it in quotes: --set \'{section}.{name}=["a", "b"]\''
-    if str in key.types and type(found) is int and not key.choices:
-        return (
-            f'; a number that is a name is put in quotes: {name} = "{found}" or '
-            f"--set '{section}.{name}=\"{found}\"'"
-        )
-    return ""
+def mistakes_error(name: str, messages: list[str]) -> RecipeError:
+    """Returns the error that reports the mistakes of a recipe, one line each."""
+    count = "1 mistake" if len(messages) == 1 else f"{len(messages)} mistakes"
+    return RecipeError("\n  ".join([f"{name}: {count}", *messages]))
 
 
-def _allowed(hint: Any) -> tuple[tuple[type, ...], tuple]:
-    """The plain types and the literal values that a type hint allows; (), () where it cannot be checked."""
-    origin = typing.get_origin(hint)
-    if origin is typing.Literal:
-        choices = typing.get_args(hint)
-        return tuple(dict.fromkeys(type(choice) for choice in choices)), choices
-    if origin in (typing.Union, types.UnionType):
-        parts = [_allowed(part) for part in typing.get_args(hint)]
-        if any(not kinds for kinds, _ in parts):
-            return (), ()
-        # Literal | float: the numbers beside the literals cannot be listed, so the types alone are checked.
-        literal = all(choices or kinds == (type(None),) for kinds, choices in parts)
-        return sum((kinds for kinds, _ in parts), ()), sum(
-            (c for _, c in parts), ()
-        ) if literal else ()
-    kind = origin or hint
-    if kind in (str, int, float, bool, dict, type(None)):
-        return (kind,), ()
-    if kind is None:
-        return (type(None),), ()
-    if isinstance(kind, type) and issubclass(kind, pathlib.PurePath):
-        return (str,), ()
-    if kind is tuple or (isinstance(kind, type) and kind is not object and issubclass(list, kind)):
-        return (list,), ()
-    return (), ()
+def keys_of_sections(recipe_class: type[Recipe]) -> dict[str, dict[str, FieldInfo]]:
+    """Returns the keys of a recipe: section -> key -> type, default and description.
+
+    Example:
+        >>> keys_of_sections(Recipe)["train"]["steps"].description
+        'Optimizer steps of the whole run.'
+    """
+    return {
+        section: {
+            key.alias or name: key
+            for name, key in field.annotation.model_fields.items()  # type: ignore[union-attr]
+        }
+        for section, field in recipe_class.model_fields.items()
+    }
 
 
 def _parse(path: pathlib.Path) -> dict[str, Any]:
-    """The file as nested dicts."""
+    """Reads a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
@@ -255,31 +138,28 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
         raise RecipeError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _override(given: dict[str, Any], overrides: Iterable[str]) -> list[str]:
-    """Put `section.key=VALUE` texts into a parsed recipe; without a value they remove a key. Returns the errors."""
-    errors = []
-    for text in overrides:
-        place, equals, value = text.partition("=")
-        section, dot, name = place.strip().partition(".")
-        if not (equals and dot and section and name):
-            errors.append(
-                f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4"
-            )
-            continue
-        table = given.setdefault(section, {})
-        if not isinstance(table, dict):
-            continue
-        if value.strip():
-            table[name] = _toml_value(value.strip())
-        elif name in table:
-            del table[name]
-        else:
-            errors.append(f"--set {text}: removes a key, but the recipe has no [{section}] {name}")
-    return errors
+def _override(values: dict[str, Any], text: str) -> str:
+    """Applies one `section.key=VALUE`; returns the mistake in it, or an empty text."""
+    place, equals, value = text.partition("=")
+    section, dot, name = place.strip().partition(".")
+    if not (equals and dot and section and name):
+        return f"--set {text}: expected SECTION.KEY=VALUE, such as train.learning_rate=1e-4"
+
+    table = values.get(section, {})
+    if not isinstance(table, Mapping):
+        return ""  # a mistake of the recipe itself, which the check reports
+    table = values[section] = dict(table)
+    if value.strip():
+        table[name] = _toml_value(value.strip())
+    elif name in table:
+        del table[name]
+    else:
+        return f"--set {text}: removes a key, but the recipe has no [{section}] {name}"
+    return ""
 
 
 def _toml_value(text: str) -> Any:
-    """A value as TOML reads it; a bare word, invalid in TOML, is a string."""
+    """Parses a value as TOML does; a bare word, invalid in TOML, is a string."""
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
@@ -287,24 +167,172 @@ def _toml_value(text: str) -> Any:
     return parsed["value"] if len(parsed) == 1 else text
 
 
-def _unknown_section(name: str, table: Any, schema: Schema) -> str:
-    near = difflib.get_close_matches(name, schema, n=1)
-    kind = f"section [{name}]" if isinstance(table, dict) else f"key {name} outside of a section"
-    return f"unknown {kind}; " + (
-        f"did you mean [{near[0]}]?"
-        if near
-        else "expected " + " ".join(f"[{section}]" for section in schema)
+def _message(recipe_class: type[Recipe], error: Any) -> str:
+    """Says a mistake that pydantic found in our words."""
+    sections = keys_of_sections(recipe_class)
+    section, *keys = error["loc"]
+    kind, value, context = error["type"], error["input"], error.get("ctx", {})
+    if not keys and kind == "extra_forbidden":
+        return _unknown_section(section, value, sections)
+    if not keys and kind == "model_type":
+        return f"{section}: expected a section [{section}], found the value {value!r}"
+    if not keys:
+        return f"[{section}] {context['error']}"
+
+    name = f"[{section}] {keys[0]}"
+    if kind == "missing":
+        return f"{name} is missing: {sections[section][keys[0]].description}"
+    if kind == "extra_forbidden":
+        return f"{name}: unknown key; {_cure_of_key(section, keys[0], sections)}"
+    if kind == "value_error":
+        return f"{name}: {context['error']}"
+    return (
+        f"{name}: expected {EXPECTED[kind].format(**context)}, found"
+        f" {type(value).__name__} {value!r}" + _advice_on_quotes(section, keys, error)
     )
 
 
-def _unknown_key(section: str, name: str, schema: Schema) -> str:
-    """The message for an unknown key: the nearest key of its section, else the section where it belongs."""
-    elsewhere = [other for other, keys in schema.items() if other != section and name in keys]
-    near = difflib.get_close_matches(name, schema[section], n=1)
-    if elsewhere:
-        cure = f"it belongs in [{elsewhere[0]}]"
-    elif near:
-        cure = f"did you mean {near[0]}?"
-    else:
-        cure = "its keys are " + ", ".join(sorted(schema[section]))
-    return f"[{section}] {name}: unknown key; {cure}"
+def _advice_on_quotes(section: str, keys: list[str], error: Any) -> str:
+    """Advice for a value that lost or lacks its quotes."""
+    name, value = keys[0], error["input"]
+    if error["type"] == "list_type" and type(value) is str:
+        return f'; on a command line put it in quotes: --set \'{section}.{name}=["a", "b"]\''
+    if error["type"] == "string_type" and type(value) is int and len(keys) == 1:
+        return (
+            f'; a number that is a name is put in quotes: {name} = "{value}" or '
+            f"--set '{section}.{name}=\"{value}\"'"
+        )
+    return ""
+
+
+def _unknown_section(name: str, value: Any, sections: Mapping[str, Any]) -> str:
+    kind = f"section [{name}]" if isinstance(value, Mapping) else f"key {name} outside of a section"
+    if near := difflib.get_close_matches(name, sections, n=1):
+        return f"unknown {kind}; did you mean [{near[0]}]?"
+    return f"unknown {kind}; expected " + " ".join(f"[{section}]" for section in sections)
+
+
+def _cure_of_key(section: str, name: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """The section to which an unknown key belongs, the nearest key of its section, or all keys."""
+    for other, keys in sections.items():
+        if other != section and name in keys:
+            return f"it belongs in [{other}]"
+    if near := difflib.get_close_matches(name, sections[section], n=1):
+        return f"did you mean {near[0]}?"
+    return f"the keys of [{section}] are {', '.join(sorted(sections[section])) or 'none'}"
+
+
+def recipe_keys(recipe_class: type[Recipe]) -> str:
+    """Lists every key of a recipe with its default, its choices and its meaning.
+
+    Args:
+        recipe_class: Class of the recipes of a model.
+
+    Returns:
+        The sections, in TOML but for the meanings.
+
+    Example:
+        >>> for line in recipe_keys(Recipe).splitlines()[:3]:
+        ...     print(line)
+        [model]
+        kind  (required)
+            Kind of the model.
+    """
+    sections = [
+        "\n".join([f"[{section}]", *(_key(name, field) for name, field in keys.items())])
+        for section, keys in keys_of_sections(recipe_class).items()
+        if keys
+    ]
+    return "\n\n".join(sections)
+
+
+def _key(name: str, field: FieldInfo) -> str:
+    """One key with its default, and below it what it means."""
+    line = f"{name}  (required)"
+    if not field.is_required():
+        line = f"{name}  (not set)"
+        if field.default is not None:
+            line = tomli_w.dumps({name: field.default}).strip()
+
+    meaning = [field.description or ""]
+    if choices := _choices(field.annotation):
+        meaning.append(f"One of {', '.join(choices)}.")
+    return (
+        line
+        + "\n"
+        + textwrap.fill(" ".join(meaning), 96, initial_indent="    ", subsequent_indent="    ")
+    )
+
+
+def _choices(annotation: object) -> list[str]:
+    """The texts that a key can have; none where it is no choice."""
+    choices: list[str] = []
+    for argument in get_args(annotation):
+        if isinstance(argument, str):
+            choices.append(argument)
+        choices += _choices(argument)
+    return choices
+
+
+def write_recipe(recipe: Recipe, path: str | pathlib.Path) -> pathlib.Path:
+    """Writes a recipe as TOML, without the keys that are not set.
+
+    Args:
+        recipe: The recipe.
+        path: Path of the file, which is replaced atomically.
+
+    Returns:
+        The path.
+    """
+    path = pathlib.Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, tomli_w.dumps(recipe.model_dump(exclude_none=True)))
+    return path
+
+
+def compare_with_started_run(recipe: Recipe) -> list[str]:
+    """Compares a recipe with the one that started the run in its folder.
+
+    Args:
+        recipe: Recipe of the run that resumes.
+
+    Returns:
+        The changed [train] keys, a line each; they apply to the remaining steps.
+
+    Raises:
+        RecipeError: The run has checkpoints, of other data, texts or another model.
+    """
+    folder = pathlib.Path(recipe.train.folder)
+    file = folder / "recipe.toml"
+    if not (file.is_file() and any((folder / "checkpoints").glob("ckpt-*.json"))):
+        return []
+
+    values, _ = read_recipe(file)
+    kind = recipe.model.kind
+    old_kind = values.get("model", {}).get("kind", kind)
+    if old_kind != kind:
+        raise _another_run(folder, "model", "kind", old_kind, kind)
+
+    old = check_recipe(type(recipe), values, name=str(file)).model_dump()
+    new = recipe.model_dump()
+    for section in FIXED:
+        for name in old[section].keys() - PLACES:
+            if old[section][name] != new[section][name]:
+                raise _another_run(folder, section, name, old[section][name], new[section][name])
+    return [
+        f"[train] {name} was {_shown(value)} and is {_shown(new['train'][name])} from here on"
+        for name, value in sorted(old["train"].items())
+        if name not in PLACES and value != new["train"][name]
+    ]
+
+
+def _another_run(folder: pathlib.Path, section: str, name: str, old: Any, new: Any) -> RecipeError:
+    return RecipeError(
+        f"{folder}: the run in this folder was started with [{section}] {name} = {_shown(old)},"
+        f" and the recipe now has {_shown(new)}; to start over, choose another [train] folder or"
+        " remove this one"
+    )
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

@@ -1,4 +1,4 @@
-"""A training run in a folder, for any model: checkpoints, signals, validation, the best model, the log."""
+"""A training run in a folder, for any model: the order of its events."""
 
 import contextlib
 import json
@@ -7,74 +7,72 @@ import pathlib
 import signal
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import keras
 import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
-from tfsum.data.batcher import Batcher
+from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
-from tfsum.training.average import WeightAverage
-from tfsum.training.checkpoints import Checkpoints, Copies
+from tfsum.training.callbacks import Profile, Progress, WeightAverage
+from tfsum.training.checkpoints import Checkpoints
 from tfsum.training.log import format_scores, log
-from tfsum.training.observers import observed
-from tfsum.training.progress import Progress
-from tfsum.training.run_settings import RunSettings
-from tfsum.training.start_report import layout
+from tfsum.training.settings import RunSettings
 from tfsum.training.workers import Workers
 
+AnyModel = TypeVar("AnyModel", bound=Model)
+AnySettings = TypeVar("AnySettings", bound=RunSettings)
 EXPLODED = 1e6  # times the first loss
-NAMED = 20  # examples of a batch that a message names
+SHOWN = 20  # examples of a batch that a message names
 
 
-class Run:
+class DivergenceError(Error):
+    """A loss or a weight is not finite."""
+
+
+class Run(Generic[AnyModel, AnySettings]):
     """A run in a folder: `checkpoints/`, `history.json`, and in `best/` the best model so far.
 
-    Subclasses implement `batches`, `measure`, `selection_score` and `save_best`, and may implement `rows`. A run that
-    was stopped at any step and resumed is bit-identical to an uninterrupted one.
+    Subclasses set `batcher` and `validation` and implement `save_best`; in place of the attributes
+    they may override `batches`, `measure` and `selection_score`, and also `rows`. A run that was
+    stopped at any step and resumed is bit-identical to an uninterrupted one.
 
     Args:
-        model: a built `tfsum.models.model.Model`; one built under a `tf.distribute` strategy trains under it.
-        optimizer: a Keras optimizer, made under the same strategy.
-        settings: see `RunSettings`.
+        model: Built model; one built under a `tf.distribute` strategy trains under it.
+        optimizer: Keras optimizer, made under the same strategy.
+        settings: Settings of the run.
 
     Attributes:
-        variables: of the model, the optimizer and the average, which a checkpoint holds.
-        state: restored on resume beside the variables: `best` (step and scores), `seconds` of training, `history` (a
-            dict of step and scores a validation), `first_loss` and `layout`; subclasses may add to it before `fit`.
+        batcher: Training rows in token-budget batches.
+        validation: Object with `scores()`, which measures the model on the validation data, and
+            `selection_score(scores)`.
+        variables: Keras variables of the model, the optimizer and the average, which a checkpoint
+            holds.
+        state: What a checkpoint holds besides: `best` (step and scores), `seconds` of training,
+            `history` (step and scores of each validation), `first_loss` and `layout`. Subclasses
+            may add to it before `fit`.
 
     Raises:
-        Error: the folder is a file.
+        Error: The folder is a file.
 
     Example:
-        >>> class MyRun(Run):  # doctest: +SKIP
-        ...     def batches(self, done):
-        ...         return self.shared(my_batcher, done), self.settings.steps
-        ...
-        ...     def measure(self):
-        ...         return {"accuracy": ...}
-        ...
-        ...     def selection_score(self, scores):
-        ...         return scores["accuracy"]
-        ...
-        ...     def save_best(self, folder):
-        ...         self.model.save_pretrained(folder)
-        >>> MyRun(
-        ...     model, optimizer, RunSettings(folder="runs/mine", steps=1000)
-        ... ).fit()  # doctest: +SKIP
-        PosixPath('runs/mine/best')
+        See examples/keyword_tagging/keyword_tagging.py for a run of one's own.
+
+        >>> sorted(name for name in vars(Run) if not name.startswith("_"))
+        ['batches', 'fit', 'measure', 'rows', 'save_best', 'selection_score', 'steps_done']
     """
 
+    batcher: TokenBudgetBatcher
+    validation: Any
+
     def __init__(
-        self, model: Model, optimizer: keras.optimizers.Optimizer, settings: RunSettings
+        self, model: AnyModel, optimizer: keras.optimizers.Optimizer, settings: AnySettings
     ) -> None:
+        self.model, self.settings = model, settings
         self.folder = pathlib.Path(settings.folder)
-        # Of the subclass's own classes.
-        self.model: Any = model
-        self.settings: Any = settings
         self.workers = Workers(model.distribute_strategy)
         if self.folder.exists() and not self.folder.is_dir():
             raise Error(
@@ -82,6 +80,7 @@ class Run:
             )
         if self.workers.is_chief:
             self.folder.mkdir(parents=True, exist_ok=True)
+
         model.micro_batches = settings.micro_batches
         if self.workers.count > 1:  # before the graph of the step is traced
             model.stop_requested = tf.Variable(0.0)
@@ -89,173 +88,156 @@ class Run:
             model.compile(optimizer=optimizer, jit_compile=settings.jit_compile)
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
-        variables = {
+
+        groups = {
             "model": model.variables,
             "optimizer": optimizer.variables,
             "average": self.average.variables,
         }
-        self._checkpoints = Checkpoints(
-            self.folder / "checkpoints", variables, settings.keep, self._check_copies
-        )
-        self.variables = [variable for group in variables.values() for variable in group]
-        self._layout = layout(self.workers, model.distribute_strategy.num_replicas_in_sync)
-        self._warned = False  # of a loss that explodes
-        self._shared: Batcher | None = None
-        self._saved, self._saved_at, self._counted_from = -1, 0.0, 0.0
+        self.variables = [variable for group in groups.values() for variable in group]
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
-    def batches(self, done: int) -> tuple[tf.data.Dataset, int]:
-        """The batches after `done` steps, a pure function of `done`, and the step until which they are valid."""
-        raise NotImplementedError
+        self._warned = False  # of a loss that explodes
+        self._checkpoints = Checkpoints(
+            self.folder / "checkpoints",
+            groups,
+            settings.keep,
+            check=lambda step, copies: self._check_weights(step, copies["model"].items()),
+        )
+
+    def batches(self, done: int) -> SharedBatches:
+        """The batches that follow `done` steps: a pure function of `done`, so a run can resume."""
+        return SharedBatches(self.batcher, done, self.settings.steps)
 
     def measure(self) -> dict[str, float]:
-        """The scores of the model, with averaged weights, on the validation data; called on all workers."""
-        raise NotImplementedError
+        """Scores the averaged weights on the validation data; called on all workers."""
+        return self.validation.scores()
 
     def selection_score(self, scores: dict[str, float]) -> float:
         """The score by which the best model is selected; higher is better."""
-        raise NotImplementedError
+        return self.validation.selection_score(scores)
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder; `state["best"]` is this model's validation."""
         raise NotImplementedError
 
     def rows(self, step: int) -> list[str]:
-        """What messages call the examples of a step's batch; none unless a subclass says."""
-        return []
-
-    def batch_rows(self, batcher: Batcher, step: int) -> list[int]:
-        """The numbers, from 1, of the rows of a step, the first of which is step 1."""
-        return [int(row) + 1 for row in batcher.rows_of(step - 1, self.settings.seed)]
-
-    def rows_per_batch(self) -> float | None:
-        """The rows of a batch of training, on average; None where `batches` is not made by `shared`."""
-        self.batches(0)
-        return None if self._shared is None else len(self._shared.length) / len(self._shared.plan())
-
-    def largest_part(self) -> dict[str, np.ndarray] | None:
-        """The part of a batch that takes a device the most memory; None where `batches` is not made by `shared`."""
-        self.batches(self.settings.steps - 1)  # later ones may be larger
-        if self._shared is None:
-            return None
-        return self._shared.largest(
-            self.model.distribute_strategy.num_replicas_in_sync, self.settings.micro_batches
-        )
-
-    def shared(self, batcher: Batcher, done: int) -> tf.data.Dataset:
-        """The batches of training, the rows of each shared among all replicas: a step sees the same on any strategy.
-
-        Args:
-            batcher: of the rows.
-            done: batches to skip.
-        """
-        strategy = self.model.distribute_strategy
-        of = strategy.num_replicas_in_sync
-        self._shared = batcher
-
-        def local(context: tf.distribute.InputContext) -> tf.data.Dataset:
-            here = of // context.num_input_pipelines
-            first = context.input_pipeline_id * here
-            return batcher.dataset(
-                training=True,
-                seed=self.settings.seed,
-                skip_batches=done,
-                replicas=range(first, first + here),
-                of=of,
-            )
-
-        if of == 1:
-            return local(tf.distribute.InputContext())
-        return strategy.distribute_datasets_from_function(local)
-
-    def fit(self) -> pathlib.Path:
-        """Trains to the last step, from the newest checkpoint if there is one.
-
-        Order of events: steps up to the next multiple of `validate_every` (or until a signal is received), with a
-        checkpoint every `checkpoint_minutes`; there a validation of the averaged weights, the best model, the history;
-        then the checkpoint. Checkpoints are written beside training.
-        Of several workers the chief alone reads and writes the folder; all take its state on resume, and a signal to
-        any of them stops all after the same step.
-
-        Returns:
-            The folder of the best model.
-
-        Raises:
-            Stopped: SIGINT or SIGTERM was received; the state is saved.
-            Error: a loss or a weight is no finite number, or a checkpoint cannot be written; the last checkpoint and
-                the best model are kept.
-        """
-        self.state = self.workers.by_chief(self._checkpoints.restore) or self.state
-        self.workers.take_from_chief(self.variables)
-        done, steps = self.steps_done, self.settings.steps
-        if done >= steps:
-            log(
-                f"{done} steps are done and {steps} were asked for, so nothing is trained; to continue, raise "
-                "train.steps; to start over, change train.folder"
-            )
-        elif done:
-            log(f"resuming after step {done} of {steps}")
-            self._note_other_layout()
-        self.state["layout"] = self._layout
-        self._saved, self._saved_at = done, time.monotonic()
-        progress = Progress(steps, done)
-        with _signals() as received, self._written_at_the_end(), contextlib.closing(progress):
-            ends = keras.callbacks.LambdaCallback(
-                on_train_batch_end=lambda _, logs: self._end_step(logs, received),
-                on_epoch_end=lambda _, logs: self._end_interval(logs),
-            )
-            watched = observed(
-                progress, ends, self.folder, self.settings.tensorboard, self.settings.profile
-            )
-            callbacks = [self.average, *(watched if self.workers.is_chief else [ends])]
-            while (
-                done < steps
-                and not any(self.workers.exchange(bool(received)))
-                and not self.out_of_patience
-            ):
-                self._take_steps(done, callbacks)
-                done = self.steps_done
-        if self.out_of_patience:
-            log(
-                f"ended early, at step {done} of {steps}: {self.settings.patience} validations in a row were no better "
-                f"than that of step {self.state['best']['step']}"
-            )
-        elif done < steps:
-            raise Stopped(f"stopped after step {done} of {steps}; run the same command to resume")
-        return self.folder / "best"
-
-    def _note_other_layout(self) -> None:
-        before = self.state.get("layout", self._layout)
-        if before != self._layout:
-            log(
-                f"before, this run was on {before}, and now it is on {self._layout}: the batches stay the same, and "
-                "the weights differ by rounding alone, unless there is dropout, which draws other numbers"
-            )
+        """Names the examples of a step's batch in messages: by default "document 5", from 1."""
+        batches = self.batches(step - 1)
+        return [
+            f"{batches.batcher.row} {row + 1}"
+            for row in batches.batcher.rows_of(batches.skip, self.settings.seed)
+        ]
 
     @property
     def steps_done(self) -> int:
         """Optimizer steps so far."""
         return int(self.model.optimizer.iterations.numpy())
 
-    @property
-    def out_of_patience(self) -> bool:
-        """Whether the last `patience` validations were no better than an earlier one."""
-        if not (self.settings.patience and self.state["best"]):
-            return False
-        later = sum(scores["step"] > self.state["best"]["step"] for scores in self.state["history"])
-        return later >= self.settings.patience
+    def fit(self) -> pathlib.Path:
+        """Trains to the last step, from the newest checkpoint if there is one.
 
-    def _take_steps(self, done: int, callbacks: list[keras.callbacks.Callback]) -> None:
-        """One interval: steps up to the next validation, then that and a checkpoint, as one Keras epoch.
+        Each interval has the steps up to the next multiple of `validate_every` (or until a signal
+        is received), with a checkpoint every `checkpoint_minutes`; then a validation of the
+        averaged weights, the best model and the history; then a checkpoint, which is written while
+        training goes on. Of several workers the chief alone reads and writes the folder. All take
+        its state on resume, and a signal to any of them stops all after the same step.
+
+        Returns:
+            Folder of the best model.
+
+        Raises:
+            Stopped: SIGINT or SIGTERM was received; the state is saved.
+            Error: A loss or a weight is not finite, or a checkpoint cannot be written; the last
+                checkpoint and the best model are kept.
+        """
+        self._resume()
+        steps, progress = self.settings.steps, Progress(self.settings.steps, self.steps_done)
+        with (
+            _deferred_signals() as signals,
+            self._last_checkpoint(),
+            contextlib.closing(progress),
+        ):
+            callbacks = self._callbacks(progress, signals)
+            while (
+                self.steps_done < steps
+                and not any(self.workers.exchange(bool(signals)))
+                and not self._is_out_of_patience()
+            ):
+                self._take_steps(callbacks)
+
+        if self._is_out_of_patience():
+            log(
+                f"ended early, at step {self.steps_done} of {steps}: {self.settings.patience}"
+                " validations in a row were no better than that of step"
+                f" {self.state['best']['step']}"
+            )
+        elif self.steps_done < steps:
+            raise Stopped(
+                f"stopped after step {self.steps_done} of {steps}; run the same command to resume"
+            )
+        return self.folder / "best"
+
+    def _resume(self) -> None:
+        """Restores the newest checkpoint on all workers."""
+        self.state.update(self.workers.by_chief(self._checkpoints.restore) or {})
+        self.workers.take_from_chief(self.variables)
+
+        done, steps = self.steps_done, self.settings.steps
+        devices = self.workers.layout
+        before = self.state.get("layout", devices)
+        if done >= steps:
+            log(
+                f"{done} steps are done and {steps} were asked for, so nothing is trained; to"
+                " continue, raise train.steps; to start over, change train.folder"
+            )
+        elif done:
+            log(f"resuming after step {done} of {steps}")
+            if before != devices:
+                log(
+                    f"before, this run was on {before}, and now it is on {devices}: the batches"
+                    " stay the same, and the weights differ by rounding alone, unless there is"
+                    " dropout, which draws other numbers"
+                )
+        self.state["layout"] = devices
+        self._saved, self._saved_at = done, time.monotonic()
+
+    def _callbacks(self, progress: Progress, signals: list[int]) -> list[keras.callbacks.Callback]:
+        """The callbacks of `fit` in their order: the average is updated before a step is checked.
+
+        The progress line and the profile end before the validation; TensorBoard shows its scores.
+        """
+        settings, chief = self.settings, self.workers.is_chief
+        callbacks = [self.average]
+        if chief:
+            callbacks.append(progress)
+        if chief and settings.profile:
+            callbacks.append(Profile(settings.profile, self.folder / "profile"))
+
+        callbacks.append(
+            keras.callbacks.LambdaCallback(
+                on_train_batch_end=lambda _, logs: self._end_step(logs, signals),
+                on_epoch_end=lambda _, logs: self._end_interval(logs),
+            )
+        )
+        if chief and settings.tensorboard:
+            callbacks.append(
+                keras.callbacks.TensorBoard(str(self.folder / "tensorboard"), write_graph=False)
+            )
+        return callbacks
+
+    def _take_steps(self, callbacks: list[keras.callbacks.Callback]) -> None:
+        """Trains one interval as one epoch of Keras: up to the next validation, and including it.
 
         After a stop between two validations the first interval only goes up to the next one.
         """
-        every = self.settings.validate_every
-        dataset, until = self.batches(done)
+        done, every = self.steps_done, self.settings.validate_every
+        batches = self.batches(done)
+        dataset = batches.dataset(self.model.distribute_strategy, self.settings.seed)
         epoch, self._counted_from = done // every, time.monotonic()
         self.model.fit(
             dataset,
-            steps_per_epoch=min(every - done % every, until - done),
+            steps_per_epoch=min(every - done % every, batches.until - done),
             verbose=0,
             shuffle=False,
             initial_epoch=epoch,
@@ -263,10 +245,14 @@ class Run:
             callbacks=callbacks,
         )
 
-    def _end_step(self, logs: dict[str, Any], received: list[int]) -> None:
-        self._check_loss(float(logs["loss"]))
-        self._save_by_time()
-        stop = bool(received) or self._checkpoints.failed
+    def _end_step(self, logs: dict[str, Any], signals: list[int]) -> None:
+        step = self.steps_done
+        self._check_loss(step, float(logs["loss"]))
+        if self.workers.is_chief and self._is_checkpoint_due(step):
+            self._count_seconds()
+            self._save(step)
+
+        stop = bool(signals) or self._checkpoints.failed
         if self.model.stop_requested is None:
             self.model.stop_training = stop
         else:  # the next step's sum over the workers says it to all of them
@@ -276,138 +262,124 @@ class Run:
     def _end_interval(self, logs: dict[str, Any]) -> None:
         step = self.steps_done
         self._count_seconds()
-        self._check_weights(step)
+        self._check_weights(step, ((v.path, v.numpy()) for v in self.model.trainable_variables))
         if self._is_validated(step):
             logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
         self.workers.by_chief(lambda: self._save(step))
 
-    def _is_validated(self, step: int) -> bool:
-        return step % self.settings.validate_every == 0 or step == self.settings.steps
+    def _check_loss(self, step: int, loss: float) -> None:
+        """Checks that the loss of a step is finite; warns once of a loss that explodes."""
+        if not math.isfinite(loss):
+            raise self._diverged(step, f"the loss of step {step} is {loss}")
+
+        first = self.state.setdefault("first_loss", abs(loss))
+        if abs(loss) > EXPLODED * first > 0 and not self._warned:
+            self._warned = True
+            log(
+                f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g};"
+                " lower train.learning_rate, or set train.clip_norm"
+            )
+
+    def _check_weights(self, step: int, weights: Iterable[tuple[str, np.ndarray]]) -> None:
+        """Checks that the trainable ones of weights are finite, by their paths, before they are
+        validated or written to a checkpoint."""
+        trained = {weight.path for weight in self.model.trainable_variables}
+        for path, weight in weights:
+            if path in trained and not np.isfinite(weight).all():
+                raise self._diverged(
+                    step, f"{path} holds numbers that are not finite after step {step}"
+                )
+
+    def _diverged(self, step: int, what: str) -> DivergenceError:
+        batch = ""
+        if rows := self.rows(step):
+            more = ", ..." if len(rows) > SHOWN else ""
+            batch = f" Its batch: {', '.join(rows[:SHOWN])}{more}."
+        return DivergenceError(
+            f"{what}; training stopped.{batch} The checkpoint before it and the best model so far"
+            f" are kept in {self.folder}. Look at these examples, lower train.learning_rate or"
+            " set train.clip_norm, and run the command again"
+        )
 
     def _count_seconds(self) -> None:
         now = time.monotonic()
         self.state["seconds"] += now - self._counted_from
         self._counted_from = now
 
+    def _is_validated(self, step: int) -> bool:
+        return step % self.settings.validate_every == 0 or step == self.settings.steps
+
+    def _validate(self, step: int) -> dict[str, float]:
+        """Validates the averaged weights, saves the best model, and writes history.json."""
+        with self.average.applied():
+            scores, best = self.workers.exchange(self.measure())[0], self.state["best"]
+            log(f"step {step}: {format_scores(scores)}")
+            self.state["history"].append({"step": step, **scores})
+
+            # A tie goes to the earlier model.
+            if best is None or self.selection_score(scores) > self.selection_score(best):
+                self.state["best"] = {"step": step, **scores}
+                self.workers.by_chief(lambda: self.save_best(self.folder / "best"))
+
+        self.workers.by_chief(self._write_history)
+        return scores
+
+    def _is_out_of_patience(self) -> bool:
+        """Whether the last `patience` validations were no better than an earlier one."""
+        best, patience = self.state["best"], self.settings.patience
+        later = [row for row in self.state["history"] if best and row["step"] > best["step"]]
+        return 0 < patience <= len(later)
+
+    def _write_history(self) -> None:
+        file, seconds = self.folder / "history.json", round(self.state["seconds"])
+        history = {**self.state, "seconds": seconds, "ended_early": self._is_out_of_patience()}
+        try:
+            write_atomically(file, json.dumps(history, indent=1))
+        except OSError as error:
+            raise Error(
+                f"{file}: cannot be written ({error.strerror}); the last checkpoint is kept. Make"
+                " room, and run the command again to resume"
+            ) from None
+
+    def _is_checkpoint_due(self, step: int) -> bool:
+        """Whether a checkpoint by time is due; each validation is followed by one anyway."""
+        seconds = 60 * self.settings.checkpoint_minutes
+        if not seconds or time.monotonic() - self._saved_at < seconds:
+            return False
+        checkpoints = self._checkpoints
+        return not (checkpoints.writing or checkpoints.failed or self._is_validated(step))
+
     def _save(self, step: int) -> None:
-        """Begins to save a step, unless that was done at this step and nothing has changed since."""
+        """Begins to write a checkpoint, unless the step has one and nothing has changed since."""
         if self._is_validated(step) or step != self._saved or self._checkpoints.failed:
             self._checkpoints.save(step, self.state)
             self._saved, self._saved_at = step, time.monotonic()
 
-    def _save_by_time(self) -> None:
-        """Between validations, saves where `checkpoint_minutes` have passed; on the chief alone, without the others."""
-        minutes = self.settings.checkpoint_minutes
-        if not (
-            minutes and self.workers.is_chief and time.monotonic() - self._saved_at >= 60 * minutes
-        ):
-            return
-        step = self.steps_done
-        if self._is_validated(step) or self._checkpoints.writing or self._checkpoints.failed:
-            return
-        self._count_seconds()
-        self._save(step)
-
     @contextlib.contextmanager
-    def _written_at_the_end(self) -> Iterator[None]:
-        """Waits after the block until the last checkpoint is on the disk; its error is logged if the block has one."""
+    def _last_checkpoint(self) -> Iterator[None]:
+        """Waits after the block until the last checkpoint is on the disk.
+
+        If the block raises an error, an error of that checkpoint is only logged.
+        """
         try:
             yield
         except BaseException:
             try:
                 self._checkpoints.wait()
+            except DivergenceError:
+                pass  # the block has raised the same, of a later step
             except Error as error:
-                if not isinstance(
-                    error, _NotFiniteError
-                ):  # which the block has raised, of a later step
-                    log(str(error))
+                log(str(error))
             raise
         self.workers.by_chief(self._checkpoints.wait)
 
-    def _check_loss(self, loss: float) -> None:
-        """Stops the run at a loss that is no finite number, and warns once of one that explodes."""
-        step = self.steps_done
-        if not math.isfinite(loss):
-            raise self._broken(step, f"the loss of step {step} is {loss}")
-        first = self.state.setdefault("first_loss", abs(loss))
-        if abs(loss) > EXPLODED * first > 0 and not self._warned:
-            log(
-                f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g}; lower "
-                "train.learning_rate, or set train.clip_norm"
-            )
-            self._warned = True
-
-    def _check_weights(self, step: int) -> None:
-        """Stops the run, on all workers, before weights that are no finite numbers are validated."""
-        self._check_finite(
-            step, ((variable.path, variable.numpy()) for variable in self.model.trainable_variables)
-        )
-
-    def _check_copies(self, step: int, copies: Copies) -> None:
-        """Stops a checkpoint, in its thread, before weights that are no finite numbers are written."""
-        trained = {variable.path for variable in self.model.trainable_variables}
-        self._check_finite(
-            step, ((path, copy) for path, copy in copies["model"].items() if path in trained)
-        )
-
-    def _check_finite(self, step: int, weights: Iterable[tuple[str, np.ndarray]]) -> None:
-        for path, weight in weights:
-            if not np.isfinite(weight).all():
-                raise self._broken(
-                    step, f"{path} holds numbers that are not finite after step {step}"
-                )
-
-    def _broken(self, step: int, what: str) -> Error:
-        rows = self.rows(step)
-        batch = (
-            f" Its batch: {', '.join(rows[:NAMED])}{', ...' if len(rows) > NAMED else ''}."
-            if rows
-            else ""
-        )
-        return _NotFiniteError(
-            f"{what}; training stopped.{batch} The checkpoint before it and the best model so far are kept in "
-            f"{self.folder}. Look at these examples, lower train.learning_rate or set train.clip_norm, and run the "
-            "command again"
-        )
-
-    def _validate(self, step: int) -> dict[str, float]:
-        """Validates the averaged weights, saves the best model, and writes history.json."""
-        with self.average.applied():
-            scores = self.workers.exchange(self.measure())[0]
-            log(f"step {step}: {format_scores(scores)}")
-            self.state["history"].append({"step": step, **scores})
-            best = self.state["best"]
-            if best is None or self.selection_score(scores) > self.selection_score(best):
-                self.state["best"] = {"step": step, **scores}
-                self.workers.by_chief(lambda: self.save_best(self.folder / "best"))
-        self.workers.by_chief(self._write_history)
-        return scores
-
-    def _write_history(self) -> None:
-        history = {
-            **self.state,
-            "seconds": round(self.state["seconds"]),
-            "ended_early": self.out_of_patience,
-        }
-        try:
-            write_atomically(self.folder / "history.json", json.dumps(history, indent=1))
-        except OSError as error:
-            raise Error(
-                f"{self.folder / 'history.json'}: cannot be written ({error.strerror}); the last checkpoint is "
-                "kept. Make room, and run the command again to resume"
-            ) from None
-
-
-class _NotFiniteError(Error):
-    """A loss or a weight is no finite number."""
-
 
 @contextlib.contextmanager
-def _signals() -> Iterator[list[int]]:
-    """Collects SIGINT and SIGTERM in a list inside the block, so that a step is never interrupted."""
+def _deferred_signals() -> Iterator[list[int]]:
+    """Collects SIGINT and SIGTERM in a list inside the block, so that no step is interrupted."""
     received: list[int] = []
     before = {
-        number: signal.signal(number, lambda found, _: received.append(found))
+        number: signal.signal(number, lambda number, frame: received.append(number))
         for number in (signal.SIGINT, signal.SIGTERM)
     }
     try:

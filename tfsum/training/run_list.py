@@ -10,7 +10,7 @@ from typing import Any
 from tfsum.errors import DataError
 from tfsum.training.lock import is_locked
 
-_CHECKPOINT = re.compile(r"ckpt-(\d+)\.json")
+_CHECKPOINT = re.compile(r"ckpt-(\d+)\.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,13 +18,14 @@ class RunSummary:
     """What a run folder says of its run.
 
     Attributes:
-        folder: the run folder.
+        folder: Path of the run folder.
         state: "running", "finished", "ended early" or "stopped".
-        step, steps: of the newest checkpoint, and of the whole run.
-        best: the scores of the best model, with its step; empty before the first validation.
-        seconds_per_step: of training, without validations.
-        recipe: section -> key -> value.
-        history: the scores of each validation, with its step.
+        step: Step of the newest checkpoint.
+        steps: Number of steps of the whole run.
+        best: Scores of the best model, with its step; empty before the first validation.
+        seconds_per_step: Seconds of training per step, without validations.
+        recipe: Section -> key -> value.
+        history: Scores of each validation, with its step.
 
     Example:
         >>> RunSummary(
@@ -47,47 +48,46 @@ def find_runs(folder: str | pathlib.Path) -> list[RunSummary]:
     """Finds the runs in a folder and below it.
 
     Args:
-        folder: of runs, or of one.
+        folder: Folder of runs, or of one run.
 
     Returns:
-        The runs by the names of their folders.
+        Runs, sorted by the names of their folders.
 
     Raises:
-        DataError: there is none.
+        DataError: There is no run.
 
     Example:
         >>> find_runs("no_such_folder")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         tfsum.errors.DataError: no_such_folder: no run is there (a folder with recipe.toml); ...
     """
-    found = [
-        read_run(recipe.parent) for recipe in sorted(pathlib.Path(folder).rglob("recipe.toml"))
-    ]
-    if not found:
+    recipes = sorted(pathlib.Path(folder).rglob("recipe.toml"))
+    if not recipes:
         raise DataError(
-            f"{folder}: no run is there (a folder with recipe.toml); name the folder that runs are in, "
-            "such as runs"
+            f"{folder}: no run is there (a folder with recipe.toml); name the folder that runs are"
+            " in, such as runs"
         )
-    return found
+    return [read_run(recipe.parent) for recipe in recipes]
 
 
 def read_run(folder: str | pathlib.Path) -> RunSummary:
     """Reads one run.
 
     Args:
-        folder: the run folder.
+        folder: Run folder.
 
     Raises:
-        DataError: it is none, or one of its files cannot be read.
+        DataError: The folder is not of a run, or one of its files cannot be read.
 
     Example:
         >>> read_run("no_such_run")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
-        tfsum.errors.DataError: no_such_run/recipe.toml: cannot be read (...); expected the folder of a run
+        tfsum.errors.DataError: no_such_run/recipe.toml: cannot be read (...); ...
     """
     folder = pathlib.Path(folder)
     history: dict[str, Any] = {}
     file = folder / "recipe.toml"
+
     try:
         recipe = tomllib.loads(file.read_text(encoding="utf-8"))
         file = folder / "history.json"
@@ -95,18 +95,15 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
             history = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: cannot be read ({error}); expected the folder of a run") from None
+
     steps = recipe.get("train", {}).get("steps", 0)
-    names = [_CHECKPOINT.fullmatch(path.name) for path in (folder / "checkpoints").glob("*.json")]
-    step = max((int(name[1]) for name in names if name), default=0)
-    state = (
-        "running"
-        if is_locked(folder)
-        else "ended early"
-        if history.get("ended_early")
-        else "finished"
-        if step >= steps
-        else "stopped"
-    )
+    step = max(steps_in(folder / "checkpoints"), default=0)
+    state = "finished" if step >= steps else "stopped"
+    if history.get("ended_early"):
+        state = "ended early"
+    if is_locked(folder):
+        state = "running"
+
     seconds = history.get("seconds") or 0
     rows = history.get("history") or []
     return RunSummary(
@@ -121,27 +118,47 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
     )
 
 
+def steps_in(folder: pathlib.Path, files: str = "ckpt-*.json") -> set[int]:
+    """Lists the steps of the checkpoints in a folder, without reading them.
+
+    Args:
+        folder: Folder of checkpoints.
+        files: Pattern of the files that count; by default those that are written last.
+
+    Example:
+        >>> steps_in(pathlib.Path("no_such_folder"))
+        set()
+    """
+    names = (_CHECKPOINT.match(file.name) for file in folder.glob(files))
+    return {int(name[1]) for name in names if name}
+
+
 def differences(one: RunSummary, other: RunSummary) -> list[tuple[str, Any, Any]]:
-    """The keys of the recipes of two runs that differ, other than the folders.
+    """Lists the keys that differ in the recipes of two runs, other than the folders.
+
+    Args:
+        one: First run.
+        other: Second run.
 
     Returns:
-        (key, its value in the first run, in the second) of each; None where a recipe has none.
+        (key, value in the first run, value in the second) of each key; None where a recipe has no
+        such key.
 
     Example:
         >>> run = RunSummary("a", "finished", 1, 1, {}, None, {"train": {"seed": 1}}, [])
         >>> differences(run, dataclasses.replace(run, recipe={"train": {"seed": 2}}))
         [('[train] seed', 1, 2)]
     """
-    flat = [
+    first, second = (
         {
             f"[{section}] {key}": value
             for section, table in run.recipe.items()
             for key, value in table.items()
         }
         for run in (one, other)
-    ]
+    )
     return [
-        (key, flat[0].get(key), flat[1].get(key))
-        for key in sorted({*flat[0], *flat[1]} - {"[train] folder"})
-        if flat[0].get(key) != flat[1].get(key)
+        (key, first.get(key), second.get(key))
+        for key in sorted({*first, *second} - {"[train] folder"})
+        if first.get(key) != second.get(key)
     ]

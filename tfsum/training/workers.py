@@ -1,15 +1,21 @@
 """The workers of a training: who they are, and what they tell each other besides gradients."""
 
+import hashlib
+import importlib.metadata
 import json
+import os
+import pathlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from tfsum.errors import Error, Stopped
+from tfsum.errors import Error, RecipeError, Stopped
 
+PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
+COMPARED = 1 << 20  # bytes at both ends of a corpus, besides its size
 SUM = tf.distribute.ReduceOp.SUM
 LOST = (
     tf.errors.UnavailableError,
@@ -18,22 +24,21 @@ LOST = (
     tf.errors.DeadlineExceededError,
     tf.errors.InternalError,
 )
-"""What TensorFlow raises on the workers that are left; an InternalError may also be a fault of this one."""
+"""Errors of TensorFlow where another worker is lost; an InternalError may be this worker's own."""
 _TASK = re.compile(r"/job:(\w+)/replica:\d+/task:(\d+)")
-_TOGETHER = re.compile(
-    r"collective|coordination|rpc", re.IGNORECASE
-)  # what InternalErrors of lost workers speak of
+# Words in an InternalError if another worker is lost.
+_TOGETHER = re.compile(r"collective|coordination|rpc", re.IGNORECASE)
 
 
 def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopped | None:
-    """What the workers that are left report.
+    """Turns an error of TensorFlow into the report that another worker was lost.
 
     Args:
-        error: what TensorFlow raised, one of `LOST`.
-        own: the type and the number of this worker's task.
+        error: Error raised by TensorFlow, one of `LOST`.
+        own: Type and number of this worker's task.
 
     Returns:
-        The report, or None where the error is this worker's own.
+        The report, or None if the error is this worker's own.
 
     Example:
         >>> print(
@@ -45,36 +50,34 @@ def lost_worker(error: Exception, own: tuple[str, int] = ("worker", 0)) -> Stopp
         ... ) is None
         True
     """
-    tasks = [(job, int(number)) for job, number in _TASK.findall(str(error))]
+    message = str(error)
+    tasks = [(job, int(number)) for job, number in _TASK.findall(message)]
     others = [task for task in tasks if task != own]
-    if (
-        isinstance(error, tf.errors.InternalError)
-        and not others
-        and not _TOGETHER.search(str(error))
-    ):
+    if isinstance(error, tf.errors.InternalError) and not (others or _TOGETHER.search(message)):
         return None
+
     who = " ".join(map(str, others[0])) if others else "another worker"
-    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
-    said = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
+    lines = [line for line in message.splitlines() if line.strip()] or [type(error).__name__]
+    reason = next((line for line in lines if "/task:" in line), lines[0]).strip()[:200]
     return Stopped(
-        f"{who} does not answer any more. Start all workers again by the same command to resume from the "
-        f"last checkpoint; the steps after it are trained again (TensorFlow: {said})"
+        f"{who} does not answer any more. Start all workers again by the same command to resume"
+        f" from the last checkpoint; the steps after it are trained again (TensorFlow: {reason})"
     )
 
 
 class Workers:
-    """The processes that train one model together; one where the strategy is not of several workers.
+    """The processes that train one model together; often only one.
 
     Every worker must make the same calls in the same order: each waits for all others.
 
     Args:
-        strategy: of the training.
+        strategy: Strategy of the training.
 
     Attributes:
-        count: their number.
-        index: that of this one, from 0.
-        task: the type and the number of its task in the cluster.
-        is_chief: whether this one is the first, which alone writes.
+        count: Number of workers.
+        index: Number of this worker, from 0.
+        task: Type and number of its task in the cluster.
+        is_chief: Whether this worker is the first; only the chief writes files.
 
     Example:
         >>> workers = Workers(tf.distribute.get_strategy())
@@ -84,41 +87,52 @@ class Workers:
 
     def __init__(self, strategy: tf.distribute.Strategy) -> None:
         self._strategy = strategy
+        jobs, self.task = {"worker": [""]}, ("worker", 0)
         resolver = strategy.cluster_resolver
-        several = (
-            isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy) and resolver is not None
-        )
-        jobs = resolver.cluster_spec().as_dict() if several else {"worker": [""]}
+        if isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy) and resolver is not None:
+            jobs = resolver.cluster_spec().as_dict()
+            self.task = (resolver.task_type, int(resolver.task_id))
+
+        job, self.index = self.task
+        if job != "chief":
+            self.index += len(jobs.get("chief", ()))
         self.count = sum(map(len, jobs.values()))
-        self.index = int(resolver.task_id) if several else 0
-        if several and "chief" in jobs and resolver.task_type != "chief":
-            self.index += len(jobs["chief"])
         self.is_chief = self.index == 0
-        self.task = (resolver.task_type, int(resolver.task_id)) if several else ("worker", 0)
         self._run = tf.function(
             lambda vector: strategy.run(self._add, args=(vector,)),
             autograph=False,
             input_signature=[tf.TensorSpec([None], tf.int32)],
         )
 
+    @property
+    def layout(self) -> str:
+        """Devices of the training, such as "2 workers with 1 GPU each"."""
+        kind = "GPU" if tf.config.list_physical_devices("GPU") else "CPU"
+        devices = self._strategy.num_replicas_in_sync // self.count
+        each = f"{devices} {kind}" + "s" * (devices > 1)
+        if self.count > 1:
+            return f"{self.count} workers with {each} each"
+        return each
+
     def exchange(self, value: Any) -> list[Any]:
         """Sends a value to all workers.
 
         Args:
-            value: JSON-serializable.
+            value: Value that is JSON-serializable.
 
         Returns:
-            The values of all, in the order of the workers.
+            Values of all workers, in their order.
         """
         if self.count == 1:
             return [value]
+
+        # The JSON text as whole int32 numbers, filled up with blanks; first its sizes.
         text = json.dumps(value).encode()
-        data = np.frombuffer(
-            text + b" " * (-len(text) % 4), np.int32
-        )  # blanks after JSON mean nothing
+        data = np.frombuffer(text + b" " * (-len(text) % 4), np.int32)
         sizes = np.zeros(self.count, np.int32)
         sizes[self.index] = len(data)
         sizes = self._sum(sizes)
+
         rows = np.zeros((self.count, sizes.max()), np.int32)
         rows[self.index, : len(data)] = data
         rows = self._sum(rows.reshape(-1)).reshape(rows.shape)
@@ -128,17 +142,19 @@ class Workers:
         """Applies a function to items, each on one of the workers.
 
         Args:
-            function: its results are JSON-serializable.
-            items: the same on all workers.
+            function: Function of an item whose results are JSON-serializable.
+            items: Items, the same on all workers.
 
         Returns:
-            The results in the order of the items, on all workers.
+            Results in the order of the items, on all workers.
 
         Raises:
-            Error: what the function raised on one of them, on all workers, or they have not the same number of items.
+            Error: The function raised an error on one of the workers, or the workers have different
+                numbers of items; raised on all workers.
         """
         if self.count == 1:
             return [function(item) for item in items]
+
         mine: dict[str, Any] = {"total": 0, "results": []}
         try:
             for number, item in enumerate(items):
@@ -147,6 +163,7 @@ class Workers:
                     mine["results"].append(function(item))
         except Error as error:
             mine = {"error": str(error)}
+
         shares = self.exchange(mine)
         for index, share in enumerate(shares):
             if "error" in share:
@@ -154,28 +171,58 @@ class Workers:
         totals = [share["total"] for share in shares]
         if len({*totals}) > 1:
             raise Error(
-                f"the workers have {', '.join(map(str, totals))} batches to validate; expected the same "
-                "number: their records differ. Remove them on all workers and start again"
+                f"the workers have {', '.join(map(str, totals))} batches to validate; expected the"
+                " same number: their records differ. Remove them on all workers and start again"
             )
         return [
             shares[number % self.count]["results"][number // self.count]
             for number in range(totals[0])
         ]
 
+    def map_rows(
+        self, function: Callable[[np.ndarray], list], batches: Iterable[np.ndarray], count: int
+    ) -> list[Any]:
+        """Applies a function to batches of rows, each batch on one of the workers.
+
+        Args:
+            function: Function of the numbers of some rows; a JSON-serializable answer for each.
+            batches: Numbers of the rows of each batch, the same on all workers.
+            count: Number of the first rows that are asked for; the others are left out.
+
+        Returns:
+            Answers in the order of the rows, on all workers.
+
+        Raises:
+            Error: As `map`.
+
+        Example:
+            >>> workers = Workers(tf.distribute.get_strategy())
+            >>> batches = [np.array([2, 0]), np.array([1, 3])]
+            >>> workers.map_rows(lambda rows: (10 * rows).tolist(), batches, 3)
+            [0, 10, 20]
+        """
+        kept = [batch[batch < count] for batch in batches if batch.min() < count]
+        answers: list[Any] = [None] * count
+        for rows, values in zip(kept, self.map(function, kept)):
+            for row, value in zip(rows, values):
+                answers[row] = value
+        return answers
+
     def by_chief(self, work: Callable[[], Any]) -> Any:
         """Does some work on the chief while the others wait.
 
         Args:
-            work: its result is JSON-serializable.
+            work: Function whose result is JSON-serializable.
 
         Returns:
             The result, on all workers.
 
         Raises:
-            Error: what the work raised, on all workers.
+            Error: The work raised an error; raised on all workers.
         """
         if self.count == 1:
             return work()
+
         answer: Any = None
         if self.is_chief:
             try:
@@ -189,25 +236,86 @@ class Workers:
         return answer["result"]
 
     def take_from_chief(self, variables: Sequence[Any]) -> None:
-        """Assigns the chief's values of Keras variables on all workers, bit by bit."""
+        """Assigns the chief's values of Keras variables on all workers, bit by bit.
+
+        Args:
+            variables: Keras variables, the same on all workers.
+        """
         if self.count == 1:
             return
-        for variable in variables:  # one after another, so that one alone is in memory twice
+
+        for variable in variables:  # one by one, so that only one is in memory twice
             value = np.asarray(variable.numpy())
             content = value.tobytes() if self.is_chief else bytes(value.nbytes)
-            found = self._sum(
-                np.frombuffer(content + bytes(-value.nbytes % 4), np.int32)
-            ).tobytes()[: value.nbytes]
-            variable.assign(np.frombuffer(found, value.dtype).reshape(value.shape))
+            total = self._sum(np.frombuffer(content + bytes(-value.nbytes % 4), np.int32))
+            content = total.tobytes()[: value.nbytes]
+            variable.assign(np.frombuffer(content, value.dtype).reshape(value.shape))
 
     def _sum(self, vector: np.ndarray) -> np.ndarray:
-        """The sum of an int32 vector over the workers."""
+        """Sums an int32 vector over the workers."""
         return self._strategy.experimental_local_results(self._run(tf.constant(vector)))[0].numpy()
 
     def _add(self, vector: tf.Tensor) -> tf.Tensor:
         context = tf.distribute.get_replica_context()
         devices = context.num_replicas_in_sync // self.count
-        first = (
-            context.replica_id_in_sync_group % devices == 0
-        )  # of several devices of a worker one counts
+
+        # Only one of a worker's devices counts.
+        first = context.replica_id_in_sync_group % devices == 0
         return context.all_reduce(SUM, tf.where(first, vector, 0))
+
+
+def check_same_training(workers: Workers, recipe: Mapping[str, Mapping[str, Any]]) -> None:
+    """Checks that all workers train the same.
+
+    Args:
+        workers: Workers of the training.
+        recipe: Section -> key -> value, without the folders of records and run, which may differ
+            from machine to machine.
+
+    Raises:
+        RecipeError: A key, a package's version or a corpus differs; the error names them all.
+
+    Example:
+        >>> check_same_training(Workers(tf.distribute.get_strategy()), {"train": {"steps": 10}})
+    """
+    first, *others = workers.exchange(_identity(recipe) if workers.count > 1 else {})
+    wrong = [
+        f"{name} is {other.get(name)!r} on worker {number} and {first.get(name)!r} on worker 0"
+        for number, other in enumerate(others, start=1)
+        for name in sorted({*first, *other})
+        if first.get(name) != other.get(name)
+    ]
+
+    if wrong:
+        raise RecipeError(
+            f"the workers train different things: {'; '.join(wrong)}. Start all with the same"
+            " recipe, corpora and versions"
+        )
+
+
+def _identity(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Name -> value of what must be the same on all workers."""
+    keys = {
+        f"[{section}] {name}": json.dumps(value, default=os.fspath)
+        for section, table in recipe.items()
+        for name, value in table.items()
+    }
+    corpora = {
+        f"the file {path}": _fingerprint(path)
+        for value in recipe.get("data", {}).values()
+        if isinstance(value, str | os.PathLike) and (path := pathlib.Path(value)).is_file()
+    }
+    return {
+        **{f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES},
+        **keys,
+        **corpora,
+    }
+
+
+def _fingerprint(path: pathlib.Path) -> str:
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        content = file.read(COMPARED)
+        file.seek(max(0, size - COMPARED))
+        content += file.read(COMPARED)
+    return f"{size} bytes, {hashlib.blake2b(content, digest_size=8).hexdigest()}"

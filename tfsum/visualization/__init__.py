@@ -1,39 +1,35 @@
-"""Figures of models and of their answers (extra `plots`), and the HTML report.
+"""Figures of models and their answers (extra `plots`), and the HTML report.
 
-Every `plot_` function returns a matplotlib figure; nothing is shown or written by itself.
+Every `plot_` function returns a matplotlib figure, and neither shows nor writes it.
 """
 
-import importlib
-from typing import Any
+from tfsum.lazy_names import lazy_names
 
-_LAZY = {  # public name -> its module; TensorFlow is loaded by the first use
+_LAZY = {  # public name -> its module; the first use loads TensorFlow or matplotlib
     "Attention": "tfsum.visualization.attention",
     "bert_attention": "tfsum.visualization.attention",
     "transformer_attention": "tfsum.visualization.attention",
-    "plot_attention": "tfsum.visualization.attention_map",
-    "plot_attention_lines": "tfsum.visualization.attention_lines",
-    "Explanation": "tfsum.tasks.extractive.explain",
-    "explain": "tfsum.tasks.extractive.explain",
-    "WrittenExplanation": "tfsum.tasks.abstractive.explain",
-    "explain_written": "tfsum.tasks.abstractive.explain",
-    "html_report": "tfsum.tasks.extractive.explain",
-    "written_report": "tfsum.tasks.abstractive.explain",
+    "plot_attention": "tfsum.visualization.attention_figures",
+    "plot_attention_lines": "tfsum.visualization.attention_figures",
+    "Explanation": "tfsum.tasks.bert_sum_ext.explain",
+    "explain": "tfsum.tasks.bert_sum_ext.explain",
+    "WrittenExplanation": "tfsum.generation.explain",
+    "explain_written": "tfsum.generation.explain",
+    "html_report": "tfsum.tasks.bert_sum_ext.explain",
+    "written_report": "tfsum.generation.explain",
     "write_page": "tfsum.visualization.html_page",
     "plot_curves": "tfsum.visualization.curves",
-    "plot_learning_rate": "tfsum.visualization.learning_rate",
-    "plot_look_ahead_mask": "tfsum.visualization.masks",
-    "plot_padding_mask": "tfsum.visualization.masks",
-    "plot_positional_encoding": "tfsum.visualization.positional_encoding",
-    "plot_positional_encoding_heat_map": "tfsum.visualization.positional_encoding",
+    "plot_learning_rate": "tfsum.visualization.curves",
+    "plot_look_ahead_mask": "tfsum.visualization.positions",
+    "plot_padding_mask": "tfsum.visualization.positions",
+    "plot_positional_encoding": "tfsum.visualization.positions",
+    "plot_positional_encoding_heat_map": "tfsum.visualization.positions",
     "plot_sentence_scores": "tfsum.visualization.sentence_scores",
 }
 
 __all__ = list(_LAZY)
+__getattr__ = lazy_names(__name__, _LAZY, "plots", "matplotlib")
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(
-            f"module 'tfsum.visualization' has no attribute {name!r}; it offers {', '.join(__all__)}"
-        )
-    return getattr(importlib.import_module(_LAZY[name]), name)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

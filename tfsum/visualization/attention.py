@@ -1,4 +1,4 @@
-"""The attention weights of a model for one text or one pair, with their tokens."""
+"""Computes the attention weights of a model for one text or one pair."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -15,16 +15,14 @@ class Attention:
     """The weights of all layers and heads of one kind of attention.
 
     Attributes:
-        kind: such as "cross-attention".
-        weights: float32 (L, H, Tq, Tk); each row, the weights of a query over the keys, sums to 1.
-        queries: the Tq query tokens.
-        keys: the Tk key tokens.
+        kind: Name of the attention, such as "cross-attention".
+        weights: float32 array (L, H, Tq, Tk); the weights of a query over the keys sum to 1.
+        queries: Query tokens, Tq of them.
+        keys: Key tokens, Tk of them.
 
     Example:
-        >>> attention = Attention(
-        ...     "self-attention", np.full((1, 2, 1, 1), 1.0, np.float32), ["a"], ["a"]
-        ... )
-        >>> attention.of(layer=0).shape, attention.of(layer=0, head=1).tolist()
+        >>> attention = Attention("self-attention", np.ones((1, 2, 1, 1)), ["a"], ["a"])
+        >>> attention.select(layer=0).shape, attention.select(layer=0, head=1).tolist()
         ((2, 1, 1), [[1.0]])
     """
 
@@ -33,35 +31,45 @@ class Attention:
     queries: list[str]
     keys: list[str]
 
-    def of(self, layer: int, head: int | None = None) -> np.ndarray:
-        """The weights of a layer (H, Tq, Tk), or of one of its heads (Tq, Tk); both counted from 0.
+    def select(self, layer: int, head: int | None = None) -> np.ndarray:
+        """Selects the weights of a layer (H, Tq, Tk) or of one of its heads (Tq, Tk).
+
+        Args:
+            layer: Index of the layer, from 0.
+            head: Index of the head, from 0; None selects all heads.
+
+        Returns:
+            The weights.
 
         Raises:
-            Error: there is no such layer or head.
+            Error: There is no such layer or head.
         """
         for name, number, count in zip(("layer", "head"), (layer, head), self.weights.shape):
             if number is not None and not 0 <= number < count:
-                raise Error(f"{self.kind}: {name} {number}; there are {count}, counted from 0")
-        return self.weights[layer] if head is None else self.weights[layer, head]
+                raise Error(
+                    f"{self.kind}: {name} is {number}; expected a whole number from 0 to"
+                    f" {count - 1}"
+                )
+        return self.weights[layer if head is None else (layer, head)]
 
 
 def bert_attention(
     bert: Bert, word_piece: WordPiece, text: str, text_pair: str | None = None
 ) -> Attention:
-    """Computes the self-attention of a `Bert` for a text or a pair.
+    """Computes the self-attention of a `Bert` for a text or a pair of texts.
 
     Args:
-        bert: a `Bert`, such as the one that other models have as `model.bert`.
-        word_piece: its `WordPiece`.
-        text: the text; it becomes [CLS] text [SEP].
-        text_pair: a second text; together they become [CLS] text [SEP] text_pair [SEP].
+        bert: `Bert`, such as the attribute `bert` of other models.
+        word_piece: `WordPiece` of the model.
+        text: Text, which becomes [CLS] text [SEP].
+        text_pair: Second text; the pair becomes [CLS] text [SEP] text_pair [SEP].
 
     Returns:
         The self-attention of all layers.
 
     Raises:
-        Error: a text is not a str, there are more tokens than the model has positions, a pair is given to a model
-            of one segment, or `bert` is not a `Bert`.
+        Error: A text is not a str, there are more tokens than positions, the model has one segment
+            and a pair is given, or `bert` is not a `Bert`.
 
     Example:
         >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
@@ -69,38 +77,38 @@ def bert_attention(
         >>> attention.queries, attention.weights.shape
         (['[CLS]', 'rain', '[SEP]'], (1, 2, 3, 3))
     """
-    for name, given in (("text", text), ("text_pair", "" if text_pair is None else text_pair)):
-        if not isinstance(given, str):
+    for name, value in (("text", text), ("text_pair", text_pair or "")):
+        if not isinstance(value, str):
             raise Error(
-                f"bert_attention: {name} is {type(given).__name__}; expected a str, of a pair the second in "
-                "text_pair"
+                f"bert_attention: {name} is {type(value).__name__}; expected a str, of a pair the"
+                " second in text_pair"
             )
     if not isinstance(bert, Bert):
-        cure = (
-            "give its `bert`"
-            if isinstance(getattr(bert, "bert", None), Bert)
-            else "read it by Bert.from_pretrained"
-        )
+        inside = isinstance(getattr(bert, "bert", None), Bert)
+        cure = "give its `bert`" if inside else "read it by Bert.from_pretrained"
         raise Error(f"bert_attention: bert is {type(bert).__name__}; expected a Bert: {cure}")
+
     first, second = (word_piece.tokenize([text or ""]).to_list()[0] for text in (text, text_pair))
     ids = [word_piece.cls_id, *first, word_piece.sep_id]
-    segments = [0] * len(ids)
     if text_pair is not None:
         ids += [*second, word_piece.sep_id]
-        segments += [1] * (len(ids) - len(segments))
+
     if len(ids) > (longest := bert.config["max_position_embeddings"]):
         raise Error(
-            f"bert_attention: {len(ids)} tokens in a row, and the model has positions for {longest}; cut "
-            "the text"
+            f"bert_attention: {len(ids)} tokens in a row, and the model has positions for"
+            f" {longest}; cut the text"
         )
     if text_pair is not None and bert.config["type_vocab_size"] < 2:
         raise Error(
-            "bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two; leave out "
-            "text_pair"
+            "bert_attention: the model has one segment (type_vocab_size 1), and a pair needs two;"
+            " leave out text_pair"
         )
-    inputs = {"token_ids": np.array([ids], np.int32), "segment_ids": np.array([segments], np.int32)}
+
+    segment_ids = (np.arange(len(ids)) > len(first) + 1).astype(np.int32)[None]
+    inputs = {"token_ids": np.array([ids], np.int32), "segment_ids": segment_ids}
     outputs = bert(inputs, training=False, return_all=True)
-    return _attention("self-attention", outputs["attentions"], ids, ids, word_piece, word_piece)
+    tokens = _tokens(ids, word_piece)
+    return Attention("self-attention", _stacked(outputs["attentions"]), tokens, tokens)
 
 
 def transformer_attention(
@@ -113,69 +121,55 @@ def transformer_attention(
     """Computes the attention of a `Transformer` for a source and its target.
 
     Args:
-        model: a `Transformer`.
-        word_piece: the `WordPiece` of its source; its [CLS] and [SEP] surround the source, as in training.
-        source: the source text.
-        target: the target text; the model's greedy answer by default.
-        target_word_piece: the `WordPiece` of the target; that of the source by default.
+        model: `Transformer`.
+        word_piece: `WordPiece` of the source, whose [CLS] and [SEP] surround it as in training.
+        source: Source text.
+        target: Target text; the model's greedy answer by default.
+        target_word_piece: `WordPiece` of the target; that of the source by default.
 
     Returns:
-        "encoder" and "decoder" (self-attention) and "cross". The target begins with the start token; the
-        query of its last token predicts the end.
+        "encoder" and "decoder" (self-attention) and "cross". The target begins with the start
+        token; the query of its last token predicts the end.
 
     Example:
         >>> word_piece = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
-        >>> model = Transformer(
-        ...     5,
-        ...     5,
-        ...     num_encoder_layers=1,
-        ...     num_decoder_layers=1,
-        ...     d_model=8,
-        ...     num_heads=2,
-        ...     feed_forward_width=16,
-        ...     start_id=2,
-        ...     end_id=3,
-        ... )
+        >>> sizes = {"d_model": 8, "num_heads": 2, "feed_forward_width": 16}
+        >>> layers = {"num_encoder_layers": 1, "num_decoder_layers": 1}
+        >>> model = Transformer(5, 5, start_id=2, end_id=3, **sizes, **layers)
         >>> transformer_attention(model, word_piece, "rain", "rain rain")["cross"].weights.shape
         (1, 2, 3, 3)
     """
     model.build()
     target_word_piece = target_word_piece or word_piece
     source_ids = word_piece.encode([source]).to_list()[0]
-    given = np.array([source_ids], np.int32)
+    source_row = np.array([source_ids], np.int32)  # (1, Ts)
     if target is None:
-        written = model.predict_on_batch({"source_ids": given})[0].tolist()
-        rest = [i for i in written if i not in (0, model.end_id)]
+        answer = model.predict_on_batch({"source_ids": source_row})[0].tolist()
+        rest = [i for i in answer if i not in (0, model.end_id)]
     else:
         rest = target_word_piece.tokenize([target]).to_list()[0]
     target_ids = [model.start_id, *rest]
-    # A pair alone has no padding: no mask but the decoder's own.
-    x = model.source_positions(model.source_embedding(given), training=False)
+    target_row = np.array([target_ids], np.int32)  # (1, Tt)
+
+    # One pair has no padding, and so needs no mask but the decoder's own.
+    x = model.source_positions(model.source_embedding(source_row), training=False)  # (1, Ts, D)
     x, _, encoder = model.encoder(x, training=False, return_all=True)
-    y = model.target_positions(
-        model.target_embedding(np.array([target_ids], np.int32)), training=False
-    )
+    y = model.target_positions(model.target_embedding(target_row), training=False)  # (1, Tt, D)
     _, _, decoder, cross = model.decoder(y, x, training=False, return_all=True)
-    sides = {"source": (source_ids, word_piece), "target": (target_ids, target_word_piece)}
-    kinds = {
-        "encoder": ("self-attention of the encoder", encoder, "source", "source"),
-        "decoder": ("self-attention of the decoder", decoder, "target", "target"),
-        "cross": ("cross-attention", cross, "target", "source"),
-    }
+
+    sources = _tokens(source_ids, word_piece)
+    targets = _tokens(target_ids, target_word_piece)
     return {
-        name: _attention(kind, weights, sides[q][0], sides[k][0], sides[q][1], sides[k][1])
-        for name, (kind, weights, q, k) in kinds.items()
+        "encoder": Attention("self-attention of the encoder", _stacked(encoder), sources, sources),
+        "decoder": Attention("self-attention of the decoder", _stacked(decoder), targets, targets),
+        "cross": Attention("cross-attention", _stacked(cross), targets, sources),
     }
 
 
-def _attention(
-    kind: str,
-    layers: Sequence,
-    query_ids: list[int],
-    key_ids: list[int],
-    query_pieces: WordPiece,
-    key_pieces: WordPiece,
-) -> Attention:
-    weights = np.stack([np.asarray(layer, np.float32)[0] for layer in layers])
-    queries, keys = query_pieces.vocabulary, key_pieces.vocabulary
-    return Attention(kind, weights, [queries[i] for i in query_ids], [keys[i] for i in key_ids])
+def _tokens(ids: list[int], word_piece: WordPiece) -> list[str]:
+    return [word_piece.vocabulary[i] for i in ids]
+
+
+def _stacked(layers: Sequence) -> np.ndarray:
+    """The weights of the only row of a batch: L arrays (1, H, Tq, Tk) -> (L, H, Tq, Tk)."""
+    return np.stack([np.asarray(layer, np.float32)[0] for layer in layers])

@@ -7,17 +7,20 @@ from collections.abc import Mapping, Sequence
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import Error
 
-# Browsers drop NUL and hide the others of these: show them (U+2400 and on) but for tab, line feed and return.
+# Browsers drop or hide control characters: show them as U+2400 and following, except white space.
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {
     0x7F: 0x2421
 }
 
 STYLE = """
-body { color: #111; background: #fff; font: 16px/1.5 sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; width: 100% } th, td { text-align: left; vertical-align: top; padding: .2rem .5rem }
+body { color: #111; background: #fff; font: 16px/1.5 sans-serif }
+body { max-width: 60rem; margin: 2rem auto; padding: 0 1rem }
+table { border-collapse: collapse; width: 100% }
+th, td { text-align: left; vertical-align: top; padding: .2rem .5rem }
 tr { border-bottom: 1px solid #ddd } td.number { text-align: right; white-space: nowrap }
 .text { white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid #ccc; padding: 1rem }
-.sentence { unicode-bidi: isolate; color: inherit; background: rgb(0 114 178 / calc(var(--shade) * 50%)) }
+.sentence { unicode-bidi: isolate; color: inherit }
+.sentence { background: rgb(0 114 178 / calc(var(--shade) * 50%)) }
 mark.sentence { font-weight: bold; border-bottom: 3px solid #d55e00 }
 .warning { border-left: 4px solid #d55e00; padding-left: .5rem }
 """
@@ -40,11 +43,14 @@ PAGE = """<!doctype html>
 
 
 def page(title: str, body: str) -> str:
-    """Renders a page, to be stored as UTF-8; the title is text, the body HTML.
+    """Renders a page, to be stored as UTF-8.
 
     Args:
-        title: text.
+        title: Plain text.
         body: HTML.
+
+    Returns:
+        HTML.
 
     Example:
         >>> "<h1 dir=\\"auto\\">A &amp; B</h1>" in page("A & B", "<p>Text</p>")
@@ -54,11 +60,14 @@ def page(title: str, body: str) -> str:
 
 
 def facts(rows: Mapping[str, str], warnings: Sequence[str]) -> str:
-    """A table of names and values, and the warnings below it.
+    """Renders a table of names and values, with warnings below it.
 
     Args:
-        rows: name -> value, text.
-        warnings: texts.
+        rows: Values by name, as plain text.
+        warnings: Plain texts.
+
+    Returns:
+        HTML.
 
     Example:
         >>> facts({"sentences": "3"}, ["a warning"])
@@ -76,7 +85,10 @@ def escape(text: str) -> str:
     """Escapes text for an HTML element or a quoted attribute.
 
     Args:
-        text: any text; control characters become visible.
+        text: Plain text; control characters become visible.
+
+    Returns:
+        HTML.
 
     Example:
         >>> escape("a < b")
@@ -89,11 +101,11 @@ def write_page(text: str, path: str | pathlib.Path) -> None:
     """Writes a page atomically.
 
     Args:
-        text: the page.
-        path: of the file, replaced if it exists; see `tfsum.atomic_files.atomic_path`.
+        text: HTML of the page.
+        path: File to write; replaced if it exists.
 
     Raises:
-        Error: it cannot be written.
+        Error: The file cannot be written.
 
     Example:
         >>> import tempfile
@@ -106,6 +118,6 @@ def write_page(text: str, path: str | pathlib.Path) -> None:
         write_atomically(path, text.encode("utf-8", errors="replace"))
     except OSError as error:
         raise Error(
-            f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that exists "
-            "and may be written to"
+            f"{path}: the page cannot be written ({error.strerror}); choose a file in a folder that"
+            " exists and may be written to"
         ) from error

@@ -1,45 +1,43 @@
-"""A plot of the scores of a document's sentences."""
+"""Plots the scores of the sentences of a document."""
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from tfsum.visualization.style import COLORS, HIDDEN_COLOR, fonts_for, new_figure, plain
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHOWN_WITH_TEXT, LETTERS = 60, 50
 
 
 def plot_sentence_scores(explanation: Any) -> Figure:
-    """Plots a bar for each sentence in the order of the document, those of the summary in colour and hatched.
+    """Plots a bar for each sentence of a document; those of the summary are hatched.
 
     Args:
-        explanation: an `Explanation`, as `tfsum.visualization.explain` gives it.
+        explanation: `Explanation`, the result of `tfsum.visualization.explain`.
 
     Returns:
         A matplotlib figure; with more than 60 sentences, numbers replace their texts.
 
     Example:
-        >>> from tfsum.tasks.extractive.explain import Explanation
-        >>> from tfsum.tasks.extractive.summarizer import Summary
+        >>> from tfsum.tasks.bert_sum_ext.explain import Explanation
+        >>> from tfsum.tasks.bert_sum_ext.summarizer import Summary
         >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
         >>> figure = plot_sentence_scores(
         ...     Explanation("It rained.", summary, summary, [0], "news/1", "by score")
         ... )
     """
-    from matplotlib.patches import Patch
-
-    every, chosen = explanation.every, set(explanation.chosen)
+    every = explanation.every
     count = len(every.sentences)
     figure, (ax,) = new_figure(8, min(12.0, max(2.0, 0.2 * count + 1)))
     bars = ax.barh(range(count), every.scores, color=HIDDEN_COLOR, edgecolor="gray", linewidth=0.5)
-    for i in chosen:
+    for i in explanation.chosen:
         bars[i].set(facecolor=COLORS[0], hatch="//")
+
     if count <= SHOWN_WITH_TEXT:
         labels = [f"{_beginning(sentence)}  {i + 1}" for i, sentence in enumerate(every.sentences)]
         ax.set_yticks(range(count), plain(labels), fontfamily=fonts_for(labels), fontsize=7)
+
     ax.set(
         xlim=(0, 1),
         ylim=(count - 0.4, -0.6),
@@ -48,14 +46,20 @@ def plot_sentence_scores(explanation: Any) -> Figure:
         title=f"Sentence scores by {plain([explanation.model])[0]}",
     )
     ax.grid(axis="x", color="#E0E0E0")
-    patches = [
-        Patch(facecolor=COLORS[0], hatch="//", edgecolor="gray", label="in the summary"),
-        Patch(facecolor=HIDDEN_COLOR, edgecolor="gray", label="left out"),
-    ]
-    figure.legend(handles=patches, loc="outside lower center", ncols=2, fontsize=8)
+    figure.legend(
+        handles=[
+            Patch(facecolor=COLORS[0], hatch="//", edgecolor="gray", label="in the summary"),
+            Patch(facecolor=HIDDEN_COLOR, edgecolor="gray", label="left out"),
+        ],
+        loc="outside lower center",
+        ncols=2,
+        fontsize=8,
+    )
     return figure
 
 
 def _beginning(sentence: str) -> str:
     words = " ".join(sentence.split())
-    return words if len(words) <= LETTERS else words[: LETTERS - 1] + "…"
+    if len(words) <= LETTERS:
+        return words
+    return words[: LETTERS - 1] + "…"

@@ -1,38 +1,29 @@
-"""The style of all figures: colours for colour-blind readers, and fonts that have the letters.
+"""The style of all figures: colours for colour-blind readers, and fonts for all scripts.
 
-Figures are objects of their own: no pyplot, no window, no settings changed. `figure.savefig("x.png")` writes one; a
-notebook shows it after `%matplotlib inline`.
+Figures are made without pyplot: no window opens, and no setting of matplotlib changes.
+`figure.savefig("x.png")` writes one; a notebook shows it after `%matplotlib inline`.
 """
-
-from __future__ import annotations
 
 import functools
 import warnings
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
-from tfsum.errors import Error
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
 
 # Okabe and Ito 2008, "Color Universal Design", without the yellow, invisible on white paper.
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
-LINES = ("-", "--", "-.", ":")  # lines differ in more than their colour
+LINES = ("-", "--", "-.", ":")  # for readers who cannot tell the colours apart
 HIDDEN_COLOR, VISIBLE_COLOR = "#F0F0F0", COLORS[0]
 AMOUNT_MAP = "cividis"  # from 0 up, darker is less; readable with colour blindness
 SIGNED_MAP = "PuOr"  # from -1 to 1: brown, white, violet
 
 FONT = "DejaVu Sans"  # comes with matplotlib; European scripts, no Korean, no Chinese, no Japanese
 _LIKELY = ("CJK", "Nanum", "Malgun", "Gothic", "PingFang", "YaHei", "Noto Sans", "Sans")
-_NO_TEXT = (
-    "Last Resort",
-    "STIXNonUnicode",
-    "STIXSize",
-    "cm",
-)  # boxes, and fonts whose code points mean other things
+# Fonts with boxes in the place of letters, and fonts of symbols.
+_NO_TEXT = ("Last Resort", "STIXNonUnicode", "STIXSize", "cm")
 
 
 def new_figure(
@@ -41,28 +32,19 @@ def new_figure(
     """Makes a figure of the common style.
 
     Args:
-        width: inches.
-        height: inches.
-        rows: of axes.
-        columns: of axes.
+        width: Width in inches.
+        height: Height in inches.
+        rows: Number of rows of axes.
+        columns: Number of columns of axes.
 
     Returns:
-        The `matplotlib.figure.Figure` and the list of its axes, row by row.
-
-    Raises:
-        Error: matplotlib is not installed.
+        The figure and the list of its axes, row by row.
 
     Example:
         >>> figure, axes = new_figure(4, 3, columns=2)
         >>> len(axes)
         2
     """
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise Error(
-            f"a figure needs matplotlib ({error}); run pip install 'tfsum[plots]'"
-        ) from error
     figure = Figure(figsize=(width, height), dpi=120, layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
     for ax in axes:
@@ -73,32 +55,34 @@ def new_figure(
 
 
 def show_tokens(axis: Axis, tokens: list[str], rotation: float = 0) -> None:
-    """Writes a token at each of the places 0, 1, 2, ... of a matplotlib axis.
+    """Labels the positions 0, 1, 2, ... of an axis with tokens.
 
     Args:
-        axis: a matplotlib axis.
-        tokens: the labels.
-        rotation: degrees.
+        axis: Axis of matplotlib.
+        tokens: Labels.
+        rotation: Angle in degrees.
 
     Example:
         >>> figure, (ax,) = new_figure(4, 3)
         >>> show_tokens(ax.xaxis, ["the", "cat"], rotation=90)
     """
-    size = 8 if len(tokens) <= 40 else 5
     axis.set_ticks(
         range(len(tokens)),
         plain(tokens),
         fontfamily=fonts_for(tokens),
-        fontsize=size,
+        fontsize=8 if len(tokens) <= 40 else 5,
         rotation=rotation,
     )
 
 
 def plain(texts: Iterable[str]) -> list[str]:
-    """Escapes texts for matplotlib, where a pair of dollars would begin a formula.
+    """Escapes texts for matplotlib, which reads text between two dollars as a formula.
 
     Args:
-        texts: the texts.
+        texts: Plain texts.
+
+    Returns:
+        The texts with escaped dollars.
 
     Example:
         >>> len(plain(["$5"])[0])
@@ -108,13 +92,15 @@ def plain(texts: Iterable[str]) -> list[str]:
 
 
 def fonts_for(texts: Iterable[str]) -> list[str]:
-    """The fonts that texts need, in matplotlib's search order.
+    """Selects fonts that have the letters of texts.
+
+    A `UserWarning` reports letters that no installed font has, and how to install one.
 
     Args:
-        texts: what will be written.
+        texts: Texts to draw.
 
     Returns:
-        Families for `fontfamily`. A `UserWarning` reports characters that no installed font can draw, with a fix.
+        Families for `fontfamily`, in matplotlib's search order.
 
     Example:
         >>> fonts_for(["the", "cat"])
@@ -126,9 +112,10 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
     families, missing = _cover(frozenset(letters - _letters_of(FONT)))
     if missing:
         warnings.warn(
-            f"no font here has {len(missing)} of the letters, such as {', '.join(sorted(missing)[:3])}: the figure "
-            "shows boxes in their place. Install one (Korean, Chinese, Japanese: apt install fonts-noto-cjk), "
-            "remove matplotlib's font cache (matplotlib.get_cachedir()) and start Python again",
+            f"no font here has {len(missing)} of the letters, such as"
+            f" {', '.join(sorted(missing)[:3])}: the figure shows boxes in their place. Install one"
+            " (Korean, Chinese, Japanese: apt install fonts-noto-cjk), remove matplotlib's font"
+            " cache (matplotlib.get_cachedir()) and start Python again",
             stacklevel=3,
         )
     return [FONT, *families]
@@ -136,32 +123,25 @@ def fonts_for(texts: Iterable[str]) -> list[str]:
 
 @functools.lru_cache(maxsize=256)
 def _cover(letters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Families that have the letters, as few as a look from likely to unlikely finds; the letters left over."""
+    """Families that have the letters, likely ones first, and the letters that none has."""
     families = []
     for family in _families() if letters else ():
-        if not letters:
-            break
-        if letters & _letters_of(family):
+        if letters and letters & _letters_of(family):
             families.append(family)
             letters -= _letters_of(family)
     return tuple(families), letters
 
 
 def _families() -> list[str]:
-    """The families installed, those first that are likely to have what the first font lacks."""
-    from matplotlib.font_manager import fontManager
+    """The installed families, those first that are likely to have other scripts than `FONT`."""
 
     def unlikely(name: str) -> tuple[int, str]:
         return next((i for i, word in enumerate(_LIKELY) if word in name), len(_LIKELY)), name
 
-    return sorted(
-        {f.name for f in fontManager.ttflist if not f.name.startswith(_NO_TEXT)} - {FONT},
-        key=unlikely,
-    )
+    names = {font.name for font in font_manager.fontManager.ttflist} - {FONT}
+    return sorted((name for name in names if not name.startswith(_NO_TEXT)), key=unlikely)
 
 
 @functools.cache
 def _letters_of(family: str) -> frozenset[str]:
-    from matplotlib.font_manager import findfont, get_font
-
-    return frozenset(map(chr, get_font(findfont(family)).get_charmap()))
+    return frozenset(map(chr, font_manager.get_font(font_manager.findfont(family)).get_charmap()))

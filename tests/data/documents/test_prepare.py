@@ -1,0 +1,297 @@
+"""From a small corpus to records: what they hold, what is counted, and going on after a stop."""
+
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tfsum.data.documents.oracle import greedy_labels
+from tfsum.data.documents.prepare import prepare
+from tfsum.data.records import read_records
+from tfsum.errors import DataError, Error
+
+WORDS = ["the", "cat", "sat", "on", "mat", "a", "dog", "ran", "far", "away", ".", "?", "##s"]
+VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+TEXT = "The cat sat on the mat. A dog ran far away."
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    rows = [
+        {"id": str(i), "text": TEXT + " The cats sat." * i, "summary": "a dog ran"}
+        for i in range(6)
+    ]
+    rows += [
+        dict(rows[0], id="again"),
+        {"text": " ", "summary": "x"},
+        {"text": "The cat.", "summary": ""},
+    ]
+    (tmp_path / "c.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return tmp_path / "c.jsonl"
+
+
+def _documents(folder):
+    names = ["id", "pieces", "piece_counts", "labels", "sentences", "summary"]
+    for batch in read_records(folder, names):
+        columns = {
+            k: v.to_list() if hasattr(v, "to_list") else v.numpy().tolist()
+            for k, v in batch.items()
+        }
+        yield from (
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        )
+
+
+def test_records_hold_pieces_labels_and_sentences(corpus, tmp_path):
+    counts = prepare(corpus, tmp_path / "out", tmp_path, shards=4, progress=False)
+    documents = list(_documents(tmp_path / "out"))
+    assert [d["id"] for d in documents] == [b"0", b"1", b"2", b"3", b"4", b"5"]
+    third = documents[2]
+    assert (
+        third["sentences"]
+        == [b"The cat sat on the mat.", b"A dog ran far away."] + [b"The cats sat."] * 2
+    )
+    ids = {word: i for i, word in enumerate(VOCABULARY)}
+    sentence = "the cat ##s sat ."
+    text = f"the cat sat on the mat . a dog ran far away . {sentence} {sentence}"
+    assert third["pieces"] == [ids[piece] for piece in text.split()] and third["piece_counts"] == [
+        7,
+        6,
+        5,
+        5,
+    ]
+    assert third["labels"] == greedy_labels([s.decode() for s in third["sentences"]], "a dog ran")
+    assert counts["documents"] == 6 and counts["sentences"] == 12 + 15 and counts["dropped"] == 3
+    assert counts["duplicates"] == counts["empty"] == counts["without_summary"] == 1
+    assert counts == json.loads((tmp_path / "out/manifest.json").read_text())["counts"]
+
+
+def test_cuts_are_counted(corpus, tmp_path):
+    counts = prepare(
+        corpus,
+        tmp_path / "out",
+        tmp_path,
+        shards=1,
+        max_sentences=1,
+        window_length=6,
+        progress=False,
+    )
+    assert (
+        counts["sentences"] == 6
+        and counts["sentences_beyond"] == 6 + 15
+        and counts["relabelled"] == 6
+    )
+    assert counts["cut"] == 6 and counts["pieces_cut"] == 6 * 3
+    assert all(d["piece_counts"] == [4] for d in _documents(tmp_path / "out"))
+
+
+def test_soft_labels_and_other_columns(tmp_path):
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    (tmp_path / "c.csv").write_text(f"body,abstract\n{TEXT},the dog ran\n")
+    columns = {"text": "body", "summary": "abstract"}
+    prepare(
+        tmp_path / "c.csv",
+        tmp_path / "out",
+        tmp_path,
+        labels="soft",
+        shards=1,
+        columns=columns,
+        progress=False,
+    )
+    (document,) = _documents(tmp_path / "out")
+    assert document["labels"][1] > 0.9 and 0.0 < document["labels"][0] < 1.0
+
+
+def labelled(tmp_path, *rows):
+    (tmp_path / "vocab.txt").write_text("\n".join(VOCABULARY) + "\n")
+    (tmp_path / "l.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return prepare(
+        tmp_path / "l.jsonl", tmp_path / "out", tmp_path, shards=1, labels="corpus", progress=False
+    )
+
+
+def test_a_corpus_may_bring_its_own_labels(tmp_path):
+    """As they are, by sentence or by number, with or without a summary; blank sentences go with
+    their labels."""
+    sentences = ["The cat sat. It sat\non the mat.", " ", "A dog ran.", "The cat ran."]
+    counts = labelled(
+        tmp_path,
+        {"id": "flags", "text": sentences, "labels": [0, 1, 1, 0]},
+        {"id": "numbers", "text": [*sentences[2:], "Far away."], "labels": [2, 0]},
+        {"id": "shares", "text": sentences[2:], "labels": [0.25, 0.75], "summary": "A dog."},
+    )
+    flags, numbers, shares = _documents(tmp_path / "out")
+    assert flags["sentences"] == [
+        b"The cat sat. It sat on the mat.",
+        b"A dog ran.",
+        b"The cat ran.",
+    ]
+    assert (flags["labels"], numbers["labels"], shares["labels"]) == (
+        [0, 1, 0],
+        [1, 0, 1],
+        [0.25, 0.75],
+    )
+    assert counts["documents"] == 3 and counts["labelled_sentences"] == 5 and counts["dropped"] == 0
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        (
+            {"text": "One. Two.", "labels": [0]},
+            "field 'text' is a str; expected a list of sentences",
+        ),
+        (
+            {"text": ["One.", "Two."], "labels": [2]},
+            "for 2 sentences; expected 2 numbers from 0 to 1, or different",
+        ),
+        (
+            {"text": ["One.", "Two.", "Three."], "labels": [1, 1]},
+            "for 3 sentences; expected 3 numbers",
+        ),
+        ({"text": ["One."], "labels": "0"}, "field 'labels' is '0'; expected a list of numbers"),
+        ({"text": ["One."]}, "field 'labels' is None; expected a list of numbers"),
+    ],
+)
+def test_labels_of_another_form_are_named(tmp_path, row, says):
+    with pytest.raises(DataError, match=f"l.jsonl:1: .*{says}"):
+        labelled(tmp_path, row)
+
+
+def test_a_second_call_goes_on_and_other_settings_are_refused(corpus, tmp_path):
+    options = {"shards": 3, "progress": False}
+    counts = prepare(corpus, tmp_path / "out", tmp_path, **options)
+    files = sorted((tmp_path / "out").glob("*.tfrecord"))
+    before = [(file.read_bytes(), file.stat().st_mtime_ns) for file in files]
+    files[1].unlink()
+    (tmp_path / "out" / f".{files[1].name}.99.part").write_bytes(b"half")
+    assert prepare(corpus, tmp_path / "out", tmp_path, **options) == counts
+    after = [(file.read_bytes(), file.stat().st_mtime_ns) for file in files]
+    assert [content for content, _ in after] == [content for content, _ in before]
+    assert after[0] == before[0] and after[2] == before[2] and after[1] != before[1]
+    assert not list((tmp_path / "out").glob(".*.part"))
+    with pytest.raises(Error, match=r"prepared with other settings: max_sentences 1000 \(now 2\)"):
+        prepare(corpus, tmp_path / "out", tmp_path, max_sentences=2, **options)
+    corpus.write_text(corpus.read_text() + json.dumps({"text": "A cat.", "summary": "cat"}) + "\n")
+    with pytest.raises(Error, match="other settings: corpus .*--set data.records=FOLDER"):
+        prepare(corpus, tmp_path / "out", tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": "hard"}, "labels is 'hard'"),
+        ({"shards": 0}, "shards is 0"),
+        ({"processes": 0}, "processes is 0"),
+        ({"window_length": 2}, "window_length is 2; expected 3"),
+    ],
+)
+def test_impossible_arguments_are_named(corpus, tmp_path, options, message):
+    with pytest.raises(Error, match=message):
+        prepare(corpus, tmp_path / "out", tmp_path, progress=False, **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_may_hold_tokenizer_json_alone(corpus, tmp_path):
+    prepare(corpus, tmp_path / "out", tmp_path, progress=False)
+    (tmp_path / "newer").mkdir()
+    ids = {piece: i for i, piece in enumerate(VOCABULARY)}
+    content = {"model": {"type": "WordPiece", "vocab": ids}, "added_tokens": []}
+    (tmp_path / "newer" / "tokenizer.json").write_text(json.dumps(content))
+    # as recipes name it
+    prepare(corpus, tmp_path / "other", tmp_path / "newer" / "vocab.txt", progress=False)
+    assert prepare(corpus, tmp_path / "other", tmp_path / "newer", progress=False)
+    assert list(_documents(tmp_path / "other")) == list(_documents(tmp_path / "out"))
+
+
+def test_missing_files_are_named(corpus, tmp_path):
+    with pytest.raises(DataError, match="nothing.txt: no such vocabulary"):
+        prepare(corpus, tmp_path / "out", tmp_path / "nothing.txt", progress=False)
+    with pytest.raises(DataError, match="nothing.jsonl: cannot be read"):
+        prepare(tmp_path / "nothing.jsonl", tmp_path / "out", tmp_path, progress=False)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
+def test_processes_write_the_same_and_a_stopped_run_goes_on(corpus, tmp_path, stop):
+    expected = prepare(corpus, tmp_path / "one", tmp_path, shards=6, progress=False)
+    call = (
+        "import sys; from tfsum.data.documents.prepare import prepare\n"
+        "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=6, processes=2)"
+    )
+    (tmp_path / "run.py").write_text(call)
+    command = [
+        sys.executable,
+        str(tmp_path / "run.py"),
+        str(corpus),
+        str(tmp_path / "two"),
+        str(tmp_path),
+    ]
+    first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 120
+    while (
+        not list((tmp_path / "two").glob("*.tfrecord"))
+        and first.poll() is None
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.01)
+    if first.poll() is None:
+        os.killpg(first.pid, stop)
+    first.wait(60)
+    assert prepare(corpus, tmp_path / "two", tmp_path, shards=6, progress=False) == expected
+    for file in (tmp_path / "one").glob("*.tfrecord"):
+        assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
+
+
+@pytest.mark.slow
+def test_an_emptied_shard_is_written_again(corpus, tmp_path):
+    """It is told by its size and checksum, not by its name alone."""
+    options = {"shards": 3, "progress": False}
+    counts = prepare(corpus, tmp_path / "records", tmp_path / "vocab.txt", **options)
+    shards = sorted((tmp_path / "records").glob("*.tfrecord"))
+    before = [shard.read_bytes() for shard in shards]
+    shards[1].write_bytes(b"")
+    shards[2].write_bytes(before[2][:-1] + b"x")
+
+    again = prepare(corpus, tmp_path / "records", tmp_path / "vocab.txt", **options)
+    assert again == counts
+    assert [shard.read_bytes() for shard in shards] == before
+
+
+def test_two_calls_in_one_folder_write_once(corpus, tmp_path):
+    options = {"shards": 3, "progress": False}
+    with concurrent.futures.ThreadPoolExecutor(2) as threads:
+        calls = [
+            threads.submit(prepare, corpus, tmp_path / "records", tmp_path / "vocab.txt", **options)
+            for _ in range(2)
+        ]
+        first, second = (call.result() for call in calls)
+    assert first == second
+    assert len(list((tmp_path / "records").glob("*.tfrecord"))) == 3
+
+
+@pytest.mark.slow
+def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path):
+    (tmp_path / "vocab.txt").write_text("[UNK]\n[PAD]\n")
+    call = (
+        "import sys; from tfsum.data.documents.prepare import prepare\n"
+        "if __name__ == '__main__': prepare(*sys.argv[1:4], shards=2, processes=2)"
+    )
+    (tmp_path / "run.py").write_text(call)
+    command = [
+        sys.executable,
+        str(tmp_path / "run.py"),
+        str(corpus),
+        str(tmp_path / "out"),
+        str(tmp_path),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1 and "[CLS]" in done.stderr.splitlines()[-1]
+    assert "oneDNN" not in done.stderr  # the workers load TensorFlow quietly
+    assert not list((tmp_path / "out").glob("*.tfrecord"))

@@ -1,0 +1,69 @@
+"""Pages that are cut, endless, slow or lead elsewhere, from a server in this process."""
+
+import http.server
+import threading
+import time
+
+import pytest
+
+from tfsum.errors import DataError
+from tfsum.inputs import fetching
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        if self.path == "/inner":
+            self.send_response(302)
+            self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/page")
+            self.end_headers()
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", "30" if self.path == "/cut" else "10")
+        self.end_headers()
+        for byte in b"It rained.":
+            self.wfile.write(bytes([byte]))
+            if self.path == "/drip":
+                self.wfile.flush()
+                time.sleep(0.5)
+
+
+@pytest.fixture
+def server():
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://localhost:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_whole_page(server):
+    assert fetching.fetch(f"{server}/page") == b"It rained."
+
+
+def test_a_page_that_is_cut_off(server):
+    with pytest.raises(DataError, match="/cut: the page is cut off, 10 of 30 bytes came"):
+        fetching.fetch(f"{server}/cut")
+
+
+def test_a_page_that_comes_in_drips(server, monkeypatch):
+    monkeypatch.setattr(fetching, "SECONDS", 1)  # each read of the socket takes half of it
+    with pytest.raises(DataError, match="/drip: did not come within 1 s"):
+        fetching.fetch(f"{server}/drip")
+
+
+def test_a_page_of_the_web_leads_to_no_inner_address(server, monkeypatch):
+    assert fetching.fetch(f"{server}/inner") == b"It rained."  # the user named an inner one
+    monkeypatch.setattr(fetching, "_is_inner", lambda address: "127.0.0.1" in address)
+    with pytest.raises(DataError, match=r"/inner: cannot be fetched \(it leads to http://127"):
+        fetching.fetch(f"{server}/inner")
+
+
+@pytest.mark.parametrize(
+    "address", ["http://[::1/a", "http://" + "a" * 70 + ".example/", "https://", "http://a:b/"]
+)
+def test_what_is_no_address(address):
+    with pytest.raises(DataError, match="cannot be fetched"):
+        fetching.fetch(address)

@@ -1,0 +1,120 @@
+"""Baselines, intervals and the report, against figures that can be worked out by hand."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tfsum.data.documents.oracle import greedy_labels
+from tfsum.errors import Error
+from tfsum.evaluation.comparison import bootstrap_intervals
+from tfsum.evaluation.rouge import METRICS
+from tfsum.tasks.bert_sum_ext.report import lead, oracle, random_pick
+from tfsum.tasks.bert_sum_ext.report import score_systems as evaluate
+
+DOCUMENTS = [["a b", "c d", "e f", "g h", "i j"], ["k l"], []]
+
+
+def test_baselines_keep_the_order_of_the_document():
+    assert lead(DOCUMENTS) == [["a b", "c d", "e f"], ["k l"], []]
+    assert oracle(DOCUMENTS, [[0, 0.2, 0, 0.9, 0.2], [1.0], []], 2) == [["c d", "g h"], ["k l"], []]
+    assert oracle(DOCUMENTS, [[0] * 5, [0], []]) == [[], [], []]
+    picked = random_pick(DOCUMENTS, 3, seed=1)
+    assert picked == [sorted(p, key=d.index) for p, d in zip(picked, DOCUMENTS, strict=True)]
+    assert [len(p) for p in picked] == [3, 1, 0] and picked == random_pick(DOCUMENTS, 3, seed=1)
+    assert picked[0] == random_pick(DOCUMENTS[:1], 3, seed=1)[0]
+    with pytest.raises(Error, match="document 1 has 1 sentences and 2 labels"):
+        oracle(DOCUMENTS, [[0] * 5, [1, 0], []])
+
+
+def test_every_sentence_is_drawn_about_as_often():
+    documents = [[f"{i} {s}" for s in range(4)] for i in range(2000)]
+    first = np.array([int(p[0].split()[1]) for p in random_pick(documents, 1)])
+    assert (abs(np.bincount(first) - 500) < 100).all()
+
+
+def test_intervals_agree_with_the_normal_ones_and_with_drawing_documents():
+    values = np.random.default_rng(3).normal(10, 2, (400, 2))
+    low, high = bootstrap_intervals(values, samples=4000, seed=5)
+    expected = 1.96 * values.std(0) / 20
+    np.testing.assert_allclose(low, values.mean(0) - expected, atol=0.03)
+    np.testing.assert_allclose(high, values.mean(0) + expected, atol=0.03)
+    random = np.random.default_rng(0)
+    drawn = [values[random.integers(0, 400, 400), 0].mean() for _ in range(4000)]
+    np.testing.assert_allclose([low[0], high[0]], np.quantile(drawn, [0.025, 0.975]), atol=0.03)
+    np.testing.assert_array_equal(
+        bootstrap_intervals(values, seed=1), bootstrap_intervals(values, seed=1)
+    )
+
+
+def test_an_interval_of_no_samples_is_an_error():
+    with pytest.raises(Error, match="bootstrap: 3 documents, 0 samples; expected 1 or more"):
+        bootstrap_intervals(np.zeros((3, 1)), samples=0)
+
+
+REFERENCES = ["c d\ng h", "k l"]
+
+
+def _report(**options):
+    systems = {"model": [["c d", "g h"], ["x"]]}
+    return evaluate(
+        systems, REFERENCES, documents=DOCUMENTS[:2], label=greedy_labels, samples=200, **options
+    )
+
+
+def test_the_report_holds_means_differences_and_counts():
+    report = _report()
+    assert list(report.systems) == ["model", "lead", "random", "oracle"] and report.documents == 2
+    model = report.systems["model"]
+    assert model["rouge1"]["f"] == pytest.approx(50) and model["sentences"] == 1.5
+    lead_f = 100 * (2 * 2 / (6 + 4) + 1) / 2  # 2 hits of 6 and 4 words; a whole match
+    assert report.systems["lead"]["rouge1"]["f"] == pytest.approx(lead_f)
+    assert model["rouge1"]["difference"] == pytest.approx(50 - lead_f)
+    assert model["rouge1"]["low"] == pytest.approx(0) and model["rouge1"]["high"] == pytest.approx(
+        100
+    )
+    # Paired: on each of the two documents the difference is +60 or -100, and so are the ends.
+    assert model["rouge1"]["difference_low"] == pytest.approx(-100)
+    assert model["rouge1"]["difference_high"] == pytest.approx(60)
+    assert report.systems["lead"]["rouge2"]["difference_high"] == 0
+    assert all(report.systems["oracle"][metric]["f"] == pytest.approx(100) for metric in METRICS)
+
+
+def test_both_forms_say_the_same_and_repeat():
+    report = _report(seed=4)
+    assert report == _report(seed=4)
+    content = json.loads(report.to_json())
+    assert content["systems"] == report.systems and content["settings"]["seed"] == 4
+    text = report.to_text().splitlines()
+    assert text[0].split()[:3] == ["system", "rouge1", "F"] and text[-1].startswith(
+        "2 documents; sentences 3"
+    )
+    assert text[1].startswith("model") and "50.00 (0.00, 100.00)" in text[1]
+    assert "difference to lead" in text
+
+
+@pytest.mark.parametrize(
+    ("systems", "options", "message"),
+    [
+        ({"model": [["a"]]}, {"baseline": "model"}, "'model' has 1 summaries for 2 references"),
+        ({"model": [["a"], ["b"]]}, {}, r"baseline 'lead' is none of the systems \(model\)"),
+        ({"lead": [["a"], ["b"]]}, {"documents": DOCUMENTS[:2]}, "the name 'lead' is a baseline's"),
+    ],
+)
+def test_mistakes_are_named(systems, options, message):
+    with pytest.raises(Error, match=message):
+        evaluate(systems, REFERENCES, **options)
+
+
+@pytest.mark.reference
+def test_lead_of_the_news_with_our_splitter(shared):
+    from tfsum.data.readers import read_corpus
+    from tfsum.text.sentence_splitter import SentenceSplitter
+
+    rows = list(read_corpus(shared / "data/news/validation.jsonl.gz"))
+    sentences = SentenceSplitter().split([row["text"] for row in rows])["sentences"]
+    documents = [[s.decode() for s in row] for row in sentences.to_list()]
+    report = evaluate({}, [row["summary"] for row in rows], documents=documents, samples=10)
+    found = [report.systems["lead"][metric]["f"] for metric in METRICS]
+    # The folder's own figures come from another splitter.
+    np.testing.assert_allclose(found, [31.05, 10.95, 27.83], atol=0.1)

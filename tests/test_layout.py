@@ -1,0 +1,112 @@
+"""Where the tests of a module are, and that the files they cite exist."""
+
+import ast
+import pathlib
+import re
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+TESTS = ROOT / "tests"
+
+# Test files that are named after a property in place of a module.
+PROPERTIES = {
+    "benchmarks/test_aims.py": "the exit status of benchmarks",
+    "cli/test_streams.py": "standard streams that are closed, full or interrupted",
+    "conversion/test_damaged_checkpoints.py": "every damage of a file is one error",
+    "decoding/test_graph.py": "strategies in a graph, traced once",
+    "decoding/test_greedy.py": "greedy decoding against plain Python",
+    "examples/test_deployment.py": "files for Kubernetes, Docker and TensorFlow Serving",
+    "generation/test_attend.py": "the signature `attend`",
+    "generation/test_in_place.py": "caches that are written in place",
+    "layers/test_contract.py": "what holds for every layer",
+    "models/test_bert_sum_abs_parity.py": "PreSumm's numbers",
+    "models/test_bert_sum_ext_parity.py": "BertSum's and PreSumm's numbers",
+    "models/test_dtypes.py": "every model in every data type",
+    "models/test_google_parity.py": "google-research/bert's numbers",
+    "models/test_jax.py": "the other backend of Keras",
+    "models/test_keras_habits.py": "what users of Keras do with a model",
+    "models/test_transformer_parity.py": "PyTorch's numbers",
+    "papers/test_original_decodes.py": "PreSumm's answers",
+    "serving/test_conformance.py": "the cases of TensorFlow Serving's REST API",
+    "serving/test_grpc.py": "the gRPC services, as a client sees them",
+    "serving/test_page.py": "the page in a browser",
+    "tasks/bert_sum_ext/test_explain_page.py": "the page of `tfsum explain`",
+    "tasks/bert_sum_ext/test_initial_model.py": "what extractive training begins with",
+    "tasks/test_table.py": "the table of tasks",
+    "test_docstrings.py": "docstrings and their examples",
+    "test_imports.py": "the directions of imports",
+    "test_installation.py": "the wheel, and no tensorflow-text",
+    "test_layout.py": "the tree of tests",
+    "test_package.py": "public names, and what an import costs",
+    "test_packaging.py": "what pip takes along",
+    "test_readme.py": "both READMEs",
+    "training/test_all_devices.py": "GPUs",
+    "training/test_lost_worker.py": "what the others do when a worker is lost",
+    "training/test_same_training.py": "workers that would train different things",
+}
+
+CITED = re.compile(
+    r"(?<![\w./-])((?:tests|tfsum|benchmarks|docs|training|examples|saved_models)/[\w./-]*\.(?:py|md|toml|json|npz|txt|tsv|c|js))\b"
+)
+
+
+def files_of_tests() -> list[pathlib.PurePath]:
+    return [path.relative_to(TESTS) for path in sorted(TESTS.rglob("test_*.py"))]
+
+
+def is_named_after(file: pathlib.PurePath) -> bool:
+    """Whether a module of the package, a benchmark or an example has the name of a test file."""
+    module = file.with_name(file.name.removeprefix("test_"))
+    places = (ROOT / "tfsum" / module, ROOT / module, ROOT / module.with_suffix(""))
+    return any(place.exists() for place in places)
+
+
+def test_a_test_file_is_named_after_what_it_tests():
+    unnamed = {file.as_posix() for file in files_of_tests() if not is_named_after(file)}
+    assert unnamed == PROPERTIES.keys()
+
+
+def imports(path: pathlib.Path) -> set[str]:
+    """The modules that a file may import, in functions and by strings too."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            names.add(node.value)
+    return names
+
+
+def test_each_module_is_reached_by_a_test():
+    """A test file of its name, a test that imports it, or a reached module that imports it."""
+    from tfsum.tasks import PARTS, tasks
+
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in (ROOT / "tfsum").rglob("*.py")
+    }
+    named = {
+        ".".join(("tfsum", *file.parent.parts, file.stem.removeprefix("test_")))
+        for file in files_of_tests()
+    }
+    parts = {f"tfsum.tasks.{task.name}.{part}" for task in tasks() for part in PARTS}
+    seen: set[str] = set()
+    ahead = named.union(parts, *(imports(TESTS / file) for file in files_of_tests()))
+    while ahead := (ahead & modules.keys()) - seen:
+        seen |= ahead
+        ahead = set().union(*(imports(modules[name]) for name in ahead))
+    unreached = modules.keys() - seen
+    assert [name for name in sorted(unreached) if modules[name].name != "__init__.py"] == []
+
+
+@pytest.mark.parametrize("file", files_of_tests(), ids=str)
+def test_every_file_that_a_test_cites_is_there(file):
+    missing = [
+        name
+        for name in CITED.findall((TESTS / file).read_text(encoding="utf-8"))
+        if not (ROOT / name).exists() and not (TESTS / name).exists()
+    ]
+    assert missing == []

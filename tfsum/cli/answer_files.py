@@ -1,0 +1,133 @@
+"""The files of `tfsum summarize --output`: one for each answer, named after its document.
+
+`.tfsum-answers` in the folder lists them. No other file there is written over or taken for an
+answer: the user's own notes.txt has the name of the answer to notes.
+"""
+
+import os
+import pathlib
+import urllib.parse
+
+from tfsum.atomic_files import write_atomically
+from tfsum.errors import DataError, Error
+from tfsum.inputs.sources import Source
+
+OWN = ".tfsum-answers"
+
+
+class AnswerFiles:
+    """The files that answers are written to.
+
+    Args:
+        folder: Directory of the answers, made if there is none.
+        sources: What is read.
+        suffix: End of the files' names, such as ".json".
+
+    Attributes:
+        existing: Number of answers that an earlier call has written.
+
+    Raises:
+        Error: Two sources have the same name, or `folder` is a file.
+
+    Example:
+        >>> import tempfile
+        >>> AnswerFiles(tempfile.mkdtemp(), [Source("texts/a.txt")], ".txt").path(
+        ...     "texts/a.txt"
+        ... ).name
+        'a.txt.txt'
+    """
+
+    def __init__(self, folder: str, sources: list[Source], suffix: str) -> None:
+        self._folder, self._suffix = pathlib.Path(folder), suffix
+        if folder == "-" or (self._folder.exists() and not self._folder.is_dir()):
+            raise Error(
+                f"--output {folder}: expected a folder, which is made if there is none; leave it"
+                " out to write to standard output"
+            )
+        self.existing = 0
+        self._list = self._folder / OWN
+        listed = self._list.read_text(encoding="utf-8") if self._list.is_file() else ""
+        self._own = set(listed.splitlines())
+
+        self._names: dict[str, str] = {}
+        source_of: dict[str, str] = {}
+        for source in sources:
+            name = _file_name(source)
+            if name in source_of:
+                raise Error(
+                    f"--output: the answers to {source_of[name]} and {source.name} would both be"
+                    f" {name}; name their folder with --recursive instead"
+                )
+            source_of[name] = source.name
+            self._names[source.name] = name
+
+    def write(self, document: str, answer: str) -> None:
+        """Writes the answer to a document.
+
+        Args:
+            document: Name of the document, with `:LINE` for a row of a file.
+            answer: Content of the file.
+
+        Raises:
+            Error: It cannot be written, or there is a file of its name that tfsum did not write.
+        """
+        path = self.path(document)
+        name = path.relative_to(self._folder).as_posix()
+        if name not in self._own:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with self._list.open("a", encoding="utf-8") as file:
+                    file.write(f"{name}\n")
+            except OSError as error:
+                raise Error(
+                    f"{error.filename}: cannot be made ({error.strerror}); choose another --output"
+                ) from None
+            self._own.add(name)
+        write_atomically(path, answer)
+
+    def path(self, document: str) -> pathlib.Path:
+        """The file of a document's answer.
+
+        Args:
+            document: Name of the document, with `:LINE` for a row of a file.
+
+        Raises:
+            DataError: There is a file of its name that tfsum did not write.
+        """
+        if document in self._names:
+            name = self._names[document]
+        else:  # a row of a file
+            source, _, line = document.rpartition(":")
+            name = f"{self._names[source]}.{line}"
+
+        path = self._folder / f"{name}{self._suffix}"
+        if path.exists() and path.relative_to(self._folder).as_posix() not in self._own:
+            raise DataError(
+                f"{path}: is no answer that tfsum wrote, and the answer to {document} would take"
+                " its place; choose another --output"
+            )
+        return path
+
+    def is_answered(self, source: Source, document: str) -> bool:
+        """Whether there is an answer that is no older than its source; counts those there are.
+
+        Args:
+            source: Source of the document.
+            document: Name of the document.
+        """
+        answer = self.path(document)
+        text = pathlib.Path(source.name)  # no file where the source is an address or "-"
+        if not answer.exists() or (text.exists() and text.stat().st_mtime > answer.stat().st_mtime):
+            return False
+        self.existing += 1
+        return True
+
+
+def _file_name(source: Source) -> str:
+    if source.name == "-":
+        return "stdin"
+    if source.folder:
+        return os.path.relpath(source.name, source.folder)
+    if "://" in source.name:
+        return urllib.parse.quote(source.name, safe="")
+    return os.path.basename(source.name)

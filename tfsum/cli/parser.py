@@ -1,0 +1,171 @@
+"""What the verbs share: the parser (usage for wrong options, one line for wrong input), and text
+as a terminal may show it."""
+
+import argparse
+import glob
+import inspect
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+from tfsum.inference.shipped import DEFAULT_MODEL
+
+# Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
+# "at most one of" or "exactly one of", which a word may follow, exclude each other.
+Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
+FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
+
+WRONG_CALL = 2
+# Control characters and marks that turn the direction of writing: on a terminal they move the
+# cursor, hide or forge.
+_CONTROLS = [
+    *(set(range(32)) - {9, 10}),
+    *range(127, 160),
+    *range(0x202A, 0x202F),
+    *range(0x2066, 0x206A),
+]
+
+
+class Parser(argparse.ArgumentParser):
+    """An `ArgumentParser` that tells wrong options from wrong input.
+
+    `error`, argparse's own, shows the usage before its message; `reject` shows the message alone.
+
+    Example:
+        >>> Parser(prog="tfsum").prog
+        'tfsum'
+    """
+
+    def reject(self, message: str) -> NoReturn:
+        """Ends the command with exit status 2 and one line on standard error.
+
+        Args:
+            message: What was found, what was expected, and how to mend it.
+        """
+        self.exit(WRONG_CALL, f"{self.prog}: error: {message}\n")
+
+    def require_paths(self, *paths: str) -> None:
+        """Rejects paths and patterns in which there is no file or folder.
+
+        Args:
+            *paths: Paths, or patterns such as `news.*.jsonl`.
+        """
+        missing = [
+            path for path in dict.fromkeys(paths) if not (os.path.exists(path) or glob.glob(path))
+        ]
+        if missing:
+            self.reject(f"no such file or folder: {', '.join(missing)}")
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        (file or sys.stderr).write(printable(message))  # argparse passes over a full disk
+
+
+def add_options(parser: Any, groups: Options) -> None:
+    """Adds options from a table.
+
+    Args:
+        parser: Parser of a verb.
+        groups: Table; the options of the group "" have no title.
+
+    Example:
+        >>> parser = Parser()
+        >>> case = {"--cased": {"action": "store_true"}, "--uncased": {"action": "store_true"}}
+        >>> add_options(parser, {"": {"-n --size": {"type": int}, "at most one of": case}})
+        >>> parser.parse_args(["-n", "3", "--cased"])
+        Namespace(size=3, cased=True, uncased=False)
+    """
+    for title, options in groups.items():
+        group = parser.add_argument_group(title) if title else parser
+        for flags, settings in options.items():
+            if "one of" in flags:
+                required = flags.startswith("exactly")
+                add_options(group.add_mutually_exclusive_group(required=required), {"": settings})
+            else:
+                group.add_argument(*flags.split(), **settings)
+
+
+def positive(word: str) -> int:
+    """Parses a whole number of at least 1, as a `type` of argparse.
+
+    Args:
+        word: Value of an option.
+
+    Raises:
+        argparse.ArgumentTypeError: It is something else.
+
+    Example:
+        >>> positive("3")
+        3
+    """
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"found {word!r}, expected a whole number from 1")
+    return int(word)
+
+
+def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Returns the options of a call by name, to be passed on to a function of the library.
+
+    Args:
+        arguments: Parsed arguments; with `argument_default=argparse.SUPPRESS` those alone that
+            the user gave.
+
+    Example:
+        >>> given_options(argparse.Namespace(size=8, run=print, parser=None))
+        {'size': 8}
+    """
+    return {name: value for name, value in vars(arguments).items() if name not in ("run", "parser")}
+
+
+def selection_options(arguments: argparse.Namespace, function: Callable) -> dict[str, Any]:
+    """The options `--sentences` and `--newline` that were given; rejects those without a parameter.
+
+    Args:
+        arguments: Parsed arguments of a verb that has both options and `--model`.
+        function: Function of the model that they are for.
+
+    Example:
+        >>> selection_options(argparse.Namespace(sentences=2, newline=None), lambda sentences: 0)
+        {'sentences': 2}
+    """
+    parameters = inspect.signature(function).parameters
+    options = {}
+    for name in ("sentences", "newline"):
+        value = getattr(arguments, name)
+        if value is None:
+            continue
+        if name not in parameters:
+            arguments.parser.error(
+                f"--{name} {value}: {arguments.model or DEFAULT_MODEL} is not extractive: it"
+                " generates its answer; leave it out"
+            )
+        options[name] = value
+    return options
+
+
+def printable(text: str) -> str:
+    """A text as it may be shown on a terminal: control characters become U+FFFD.
+
+    Args:
+        text: Any text.
+
+    Example:
+        >>> printable("red: \\x1b[31m")
+        'red: �[31m'
+    """
+    return text.translate(dict.fromkeys(_CONTROLS, "\ufffd"))
+
+
+def json_line(value: Any) -> str:
+    """A value as JSON in one line, its control characters escaped.
+
+    Args:
+        value: Anything that JSON can write.
+
+    Example:
+        >>> json_line({"text": "\\x9b31m é"})
+        '{"text": "\\\\u009b31m é"}'
+    """
+    line = json.dumps(value, ensure_ascii=False)
+    return line.translate({number: f"\\u{number:04x}" for number in _CONTROLS})

@@ -1,0 +1,1 @@
+"""What documents with summaries need in any model: records, windows, batches, oracle labels."""

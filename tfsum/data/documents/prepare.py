@@ -1,0 +1,182 @@
+"""From a corpus to TFRecord shards with oracle labels, in parallel and resumable."""
+
+import collections
+import functools
+import pathlib
+import pkgutil
+from collections.abc import Iterator
+from typing import Any
+
+from tfsum.data.preparation import (
+    RecordWriter,
+    ShardRunner,
+    check_settings,
+    shard_names,
+    vocabulary_file,
+    write_records,
+)
+from tfsum.data.readers import fingerprint, read_corpus
+from tfsum.errors import Error
+
+# Value of `legacy` -> "module:class" of its writer; `import tfsum.papers` adds those of the papers.
+# A name and no class: a worker process settles how TensorFlow works before a writer loads it.
+WRITERS: dict[str | None, str] = {None: "tfsum.data.documents.writer:DocumentWriter"}
+
+
+def prepare(
+    corpus: str | pathlib.Path,
+    out_dir: str | pathlib.Path,
+    vocabulary: str | pathlib.Path,
+    *,
+    labels: str = "greedy",
+    summary_sentences: int = 3,
+    temperature: float = 0.02,
+    max_sentences: int = 1000,
+    window_length: int = 512,
+    lowercase: bool = True,
+    strip_accents: bool | None = None,
+    newline: str = "sentence",
+    shards: int = 8,
+    processes: int = 1,
+    columns: dict[str, str] | None = None,
+    legacy: str | None = None,
+    progress: bool = True,
+    run: ShardRunner | None = None,
+) -> dict[str, int]:
+    """Writes a corpus as records for extractive training; a second call resumes.
+
+    Args:
+        corpus: A corpus file (`read_corpus`).
+        out_dir: Folder of the shards and of `manifest.json`, one folder a corpus.
+        vocabulary: A vocab.txt, or the folder that holds one.
+        labels: "greedy" (BertSum's, 0 or 1), "combination" (BertSum's other one, the best of all
+            extracts; slow), "soft" (shares of the best extracts), or "corpus": those in the
+            corpus's field `labels`, whose text is a list of sentences then, see
+            `tfsum.data.documents.corpus_labels`.
+        summary_sentences: Largest number of sentences in an extract of the oracle.
+        temperature: Temperature of the soft labels.
+        max_sentences: Sentences kept of a document.
+        window_length: Positions of the encoder; a sentence is cut to it, [CLS] and [SEP] included.
+        lowercase: Whether the word pieces are lower-cased.
+        strip_accents: Whether they lose their accents; None means as `lowercase`.
+        newline: Meaning of a new line, as in `SentenceSplitter`: "sentence", "line", "paragraph",
+            "space" or "auto".
+        shards: Number of files.
+        processes: Number of processes that work at once; 1 works in this one.
+        columns: Names of the corpus's fields, {"id": ..., "text": ..., "summary": ..., "labels":
+            ...}.
+        legacy: Whose preprocessing and oracle to repeat, "bertsum" or "presumm", see
+            `tfsum.papers.preprocessing`: short sentences and documents are left out, and a
+            document is cut in mid-sentence. The corpus has a sentence a line, whose tokens are
+            parted by blanks (newline "line").
+        progress: Whether to show a bar on standard error.
+        run: Writes the shards in the place of `processes`, see `tfsum.beam.prepare`.
+
+    Returns:
+        The counts: documents, sentences, pieces and labelled_sentences written; documents dropped,
+        as empty, duplicates or without_summary; sentences_beyond max_sentences; documents
+        relabelled (the oracle of the whole document wanted one of those); sentences cut to the
+        window and pieces_cut with them; documents without_overlap (no label). With `legacy` instead
+        short_sentences, short_documents and labels_lost with them.
+
+    Raises:
+        DataError: If the corpus or the vocabulary cannot be read.
+        Error: If an argument is impossible, or `out_dir` was prepared with other settings.
+
+    Example:
+        >>> import json, tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "it", "rained", "."]
+        >>> _ = (folder / "vocab.txt").write_text("\\n".join(pieces))
+        >>> _ = (folder / "corpus.jsonl").write_text(
+        ...     json.dumps({"text": "It rained. It is over.", "summary": "rain"})
+        ... )
+        >>> counts = prepare(
+        ...     folder / "corpus.jsonl", folder / "records", folder, shards=1, progress=False
+        ... )
+        >>> counts["documents"], counts["sentences"], counts["dropped"]
+        (1, 2, 0)
+    """
+    settings: dict[str, Any] = {
+        "labels": labels,
+        "summary_sentences": summary_sentences,
+        "temperature": temperature if labels == "soft" else None,
+        "max_sentences": max_sentences,
+        "window_length": window_length,
+        "lowercase": lowercase,
+        "strip_accents": lowercase if strip_accents is None else strip_accents,
+        "newline": newline,
+        "shards": shards,
+        "columns": columns or {},
+        "legacy": legacy,
+    }
+    check_settings(
+        settings | {"processes": processes},
+        {
+            "summary_sentences": 1,
+            "max_sentences": 1,
+            "window_length": 3,
+            "shards": 1,
+            "processes": 1,
+        },
+        {
+            "labels": ("greedy", "combination", "soft", "corpus"),
+        },
+    )
+    if legacy not in WRITERS:
+        known = ", ".join(map(repr, WRITERS))
+        raise Error(
+            f"prepare: legacy is {legacy!r}; known are {known} (`import tfsum.papers` adds those of"
+            " the papers)"
+        )
+
+    if legacy and (labels == "soft" or newline != "line"):
+        raise Error(
+            f"prepare: legacy is {legacy!r} with labels {labels!r} and newline {newline!r};"
+            " expected labels 'greedy', 'combination' or 'corpus', and newline 'line': the"
+            " original reads a sentence a line"
+        )
+
+    vocabulary = vocabulary_file(vocabulary)
+
+    return write_records(
+        out_dir,
+        settings,
+        {"corpus": corpus, "vocabulary": vocabulary},
+        functools.partial(_usable, corpus, columns, labels == "corpus"),
+        lambda size: shard_names("documents", shards),
+        functools.partial(_document_writer, WRITERS[legacy], settings, str(vocabulary)),
+        processes=processes,
+        progress=progress,
+        run=run,
+        needed="a text and a summary",
+        cure="fill them in, or name the right columns",
+    )
+
+
+def _usable(
+    corpus: str | pathlib.Path,
+    columns: dict[str, Any] | None,
+    labelled: bool,
+    left_out: collections.Counter,
+) -> Iterator[dict[str, Any]]:
+    """The documents with a text and a summary or labels, each once; the others are counted by the
+    first reason."""
+    left_out.update(empty=0, without_summary=0, duplicates=0)
+    seen: set[bytes] = set()
+    options = ({"labels": "labels"} if labelled else {}) | (columns or {})
+    for document in read_corpus(corpus, **options):
+        key = fingerprint(document["text"], document["summary"])
+        if not document["text"].strip():
+            left_out["empty"] += 1
+        elif not labelled and not document["summary"].strip():
+            left_out["without_summary"] += 1
+        elif key in seen:
+            left_out["duplicates"] += 1
+        else:
+            seen.add(key)
+            yield document
+
+
+def _document_writer(writer: str, settings: dict[str, Any], vocabulary: str) -> RecordWriter:
+    return pkgutil.resolve_name(writer)(settings, [vocabulary])

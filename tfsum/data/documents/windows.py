@@ -1,0 +1,274 @@
+"""Prepared documents in memory, laid out in windows as in the exported graph, and their batches."""
+
+import dataclasses
+from typing import ClassVar
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.data.batcher import TokenBudgetBatcher
+from tfsum.data.ragged import ragged_places
+from tfsum.data.records import Paths, load_columns
+from tfsum.errors import DataError
+from tfsum.text.packing import lay_out_windows
+
+
+@dataclasses.dataclass
+class WindowedDocuments:
+    """Flat arrays over all documents.
+
+    Document d owns the sentences `first_sentence[d] : first_sentence[d + 1]`.
+
+    Attributes:
+        pieces: (P,) int32 ids of the sentences that were read.
+        piece_counts: (S,) int64 pieces kept of a sentence.
+        first_piece: (S,) int64 where a sentence's pieces begin.
+        start: (S,) int64 position of a sentence's [CLS] when each window is padded to
+            `window_length`.
+        place: (S,) int64 place of a sentence in its window.
+        labels: (S,) float32.
+        first_sentence: (D + 1,) int64.
+        windows: (D,) int64 number of windows.
+        length: (D,) int64 positions up to the last [SEP]: all windows but the last are padded to
+            `window_length`.
+        counts: Counts of what was cut or left out.
+
+    Example:
+        >>> import tempfile
+        >>> from tfsum.data.records import make_record, write_shard
+        >>> path = tempfile.mkdtemp() + "/a.tfrecord"
+        >>> write_shard(
+        ...     path,
+        ...     [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")],
+        ... )
+        1
+        >>> documents = load_windows(path, window_length=8, max_windows=2)
+        >>> (
+        ...     len(documents),
+        ...     documents.windows.tolist(),
+        ...     documents.start.tolist(),
+        ...     documents.length.tolist(),
+        ... )
+        (1, [2], [0, 8], [12])
+    """
+
+    pieces: np.ndarray
+    piece_counts: np.ndarray
+    first_piece: np.ndarray
+    start: np.ndarray
+    place: np.ndarray
+    labels: np.ndarray
+    first_sentence: np.ndarray
+    windows: np.ndarray
+    length: np.ndarray
+    counts: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.windows)
+
+
+def load_windows(paths: Paths, window_length: int, max_windows: int) -> WindowedDocuments:
+    """Reads records and lays every document out in windows.
+
+    The layout is worked out once, when the records are read, so that an epoch only gathers.
+
+    Args:
+        paths: A folder of shards, a shard or several.
+        window_length: Positions of a window, [CLS] and [SEP] included.
+        max_windows: Windows of a document that are kept; the sentences beyond are left out and
+            counted.
+
+    Returns:
+        The documents; `counts` has documents, documents_without_sentences, sentences,
+        sentences_cut, pieces_cut, sentences_dropped, windows_dropped and documents_shortened.
+
+    Raises:
+        DataError: If a size is impossible, or the records hold no document.
+    """
+    (pieces, _), (piece_counts, all_counts), (labels, _) = load_columns(
+        paths, "pieces", "piece_counts", "labels"
+    )
+    if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
+        raise DataError(
+            f"{paths}: the records have {len(pieces)} pieces and {len(labels)} labels where their"
+            f" sentences count {piece_counts.sum()} and {len(piece_counts)}; prepare the records"
+            " again"
+        )
+
+    if not all_counts.any():
+        raise DataError(
+            f"{paths}: the records hold no document; look at the counts of `tfsum prepare`"
+        )
+
+    return in_windows(pieces, piece_counts, all_counts, labels, window_length, max_windows)
+
+
+def in_windows(
+    pieces: np.ndarray,
+    piece_counts: np.ndarray,
+    all_counts: np.ndarray,
+    labels: np.ndarray,
+    window_length: int,
+    max_windows: int,
+) -> WindowedDocuments:
+    """Lays documents out in windows.
+
+    Args:
+        pieces: (P,) int32 ids of all sentences.
+        piece_counts: (S,) int64 pieces of each sentence.
+        all_counts: (D,) int64 sentences of each document; those without one are left out.
+        labels: (S,) float32.
+        window_length: Positions of a window.
+        max_windows: Windows kept of a document.
+
+    Raises:
+        DataError: If a size is impossible.
+
+    Example:
+        >>> documents = in_windows(
+        ...     np.arange(5, 10), np.array([3, 2]), np.array([2]), np.array([1.0, 0.0]), 8, 2
+        ... )
+        >>> documents.windows.tolist()
+        [2]
+    """
+    if window_length < 3 or max_windows < 1:
+        raise DataError(
+            f"windows: window_length {window_length} and max_windows {max_windows} were given; a"
+            " window has room for [CLS], a piece and [SEP] (3), a document at least 1 window"
+        )
+
+    counts = all_counts[all_counts > 0]
+    layout = {
+        name: value.numpy()
+        for name, value in lay_out_windows(piece_counts, counts, window_length).items()
+    }
+    kept, window_counts = layout["kept"], layout["windows_per_document"]
+    owner, _ = ragged_places(counts)
+    window = layout["window"] - (np.cumsum(window_counts) - window_counts)[owner]  # of its document
+    keep = window < max_windows
+    start = window * window_length + layout["start"]
+    first_sentence = np.concatenate(
+        [[0], np.cumsum(np.bincount(owner[keep], minlength=len(counts)))]
+    )
+    last = first_sentence[1:] - 1
+
+    return WindowedDocuments(
+        pieces=pieces,
+        piece_counts=kept[keep],
+        first_piece=(np.cumsum(piece_counts) - piece_counts)[keep],
+        start=start[keep],
+        place=layout["place"][keep],
+        labels=labels[keep],
+        first_sentence=first_sentence,
+        windows=np.minimum(window_counts, max_windows),
+        length=(start + kept + 2)[keep][last],
+        counts={
+            "documents": len(counts),
+            "documents_without_sentences": len(all_counts) - len(counts),
+            "sentences": len(piece_counts),
+            "sentences_cut": int(((piece_counts > kept) & keep).sum()),
+            "pieces_cut": int((piece_counts - kept)[keep].sum()),
+            "sentences_dropped": int((~keep).sum()),
+            "windows_dropped": int(np.maximum(window_counts - max_windows, 0).sum()),
+            "documents_shortened": int((window_counts > max_windows).sum()),
+        },
+    )
+
+
+class DocumentBatcher(TokenBudgetBatcher):
+    """Batches of documents in windows, as `BertSumExt` reads them.
+
+    A batch is a dict of `token_ids` and `segment_ids` (B, T), `sentence_starts` and `labels` (B,
+    S).
+
+    Each sentence is `[CLS] pieces [SEP]`, its segment the place in its window modulo 2. A document
+    of one window is padded to the longest of its batch. One of K > 1 windows has them side by side,
+    each but the last padded to `window_length`, and shares its batch only with documents of K
+    windows; `sentence_starts` index the whole row. -1 is no sentence, with the label 0.
+
+    Args:
+        documents: Documents from `load_windows`.
+        tokens_per_batch: Budget of a batch, as in `TokenBudgetBatcher`.
+        cls_id: Id of [CLS].
+        sep_id: Id of [SEP].
+
+    Raises:
+        DataError: Longest document alone exceeds the budget.
+
+    Example:
+        >>> import tempfile
+        >>> from tfsum.data.records import make_record, write_shard
+        >>> path = tempfile.mkdtemp() + "/a.tfrecord"
+        >>> write_shard(
+        ...     path,
+        ...     [make_record("a", [[5, 6, 7], [8, 9]], [1.0, 0.0], [b"A b c.", b"D e."], "A b.")],
+        ... )
+        1
+        >>> batcher = DocumentBatcher(
+        ...     load_windows(path, 16, 1), tokens_per_batch=32, cls_id=2, sep_id=3
+        ... )
+        >>> batcher.assemble(np.array([0]))["token_ids"].tolist()
+        [[2, 5, 6, 7, 3, 2, 8, 9, 3]]
+    """
+
+    row, lower, bucket_width = "document", "window_length or max_windows", 32
+    signature: ClassVar = {
+        **dict.fromkeys(
+            ("token_ids", "segment_ids", "sentence_starts"), tf.TensorSpec((None, None), tf.int32)
+        ),
+        "labels": tf.TensorSpec((None, None), tf.float32),
+    }
+
+    def __init__(
+        self, documents: WindowedDocuments, tokens_per_batch: int, *, cls_id: int, sep_id: int
+    ) -> None:
+        super().__init__(documents.length, tokens_per_batch)
+        self._documents, self.counts = documents, documents.counts
+        self._cls_id, self._sep_id = cls_id, sep_id
+
+    @property
+    def kinds(self) -> tuple[np.ndarray, ...]:
+        return (self._documents.windows, *super().kinds)
+
+    @property
+    def apart(self) -> np.ndarray:
+        return self._documents.windows
+
+    @property
+    def tokens(self) -> int:
+        return int((self._documents.piece_counts + 2).sum())
+
+    def width(self, side: np.ndarray, rows: np.ndarray) -> int:
+        windows = self._documents.windows
+        if windows[rows[0]] > 1:  # windows of documents of several are full
+            return int(side[rows].max())
+        return int(min(self.bucket(side[rows].max()) * self.bucket_width, side[windows == 1].max()))
+
+    def assemble(self, rows: np.ndarray, epoch: int = 0) -> dict[str, np.ndarray]:
+        documents = self._documents
+        first = documents.first_sentence[rows]
+        sentence_counts = documents.first_sentence[rows + 1] - first
+        row, column = ragged_places(sentence_counts)  # (n,) for the n sentences of the batch
+        sentence = first[row] + column
+        counts, start = documents.piece_counts[sentence], documents.start[sentence]
+        owner, inside = ragged_places(counts)  # (p,) for the p pieces of the batch
+        token_ids = np.zeros((len(rows), self.width(documents.length, rows)), np.int32)
+        token_ids[row, start] = self._cls_id
+        token_ids[row[owner], start[owner] + 1 + inside] = documents.pieces[
+            documents.first_piece[sentence][owner] + inside
+        ]
+        token_ids[row, start + 1 + counts] = self._sep_id
+        segment_ids = np.zeros_like(token_ids)
+        owner, inside = ragged_places(counts + 2)
+        segment_ids[row[owner], start[owner] + inside] = documents.place[sentence][owner] % 2
+        sentence_starts = np.full((len(rows), int(sentence_counts.max())), -1, np.int32)
+        sentence_starts[row, column] = start
+        labels = np.zeros(sentence_starts.shape, np.float32)
+        labels[row, column] = documents.labels[sentence]
+
+        return {
+            "token_ids": token_ids,
+            "segment_ids": segment_ids,
+            "sentence_starts": sentence_starts,
+            "labels": labels,
+        }

@@ -1,0 +1,213 @@
+"""Documents of the summarization papers' files.
+
+Stories of CNN and the Daily Mail; JSON of tokens and shards of torch.save of BertSum and PreSumm.
+"""
+
+import json
+import pathlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from tfsum.errors import CheckpointError, DataError
+from tfsum.formats.torch_file import read_torch_examples
+
+HIGHLIGHT = "@highlight"
+_BRACKETS = {
+    "-lrb-": "(",
+    "-rrb-": ")",
+    "-lcb-": "{",
+    "-rcb-": "}",
+    "-lsb-": "[",
+    "-rsb-": "]",
+    "``": '"',
+    "''": '"',
+}
+_ESCAPED = re.compile("|".join(map(re.escape, _BRACKETS)), re.IGNORECASE)
+BREAK = "<q>"  # between the sentences of a summary in a shard
+
+
+def read_story(text: str) -> dict[str, Any]:
+    """Takes a `.story` file apart.
+
+    Args:
+        text: Its content: the lines of the article, then each highlight after a line `@highlight`.
+
+    Returns:
+        {"text": lines of the article, "summary": one line a highlight}; blank lines are left out.
+
+    Source: the files of Hermann et al. 2015, https://cs.nyu.edu/~kcho/DMQA/.
+
+    Example:
+        >>> read_story(
+        ...     "It rained.\\n\\nThe bridge closed.\\n\\n@highlight\\n\\nRain closes bridge\\n"
+        ... )
+        {'text': ['It rained.', 'The bridge closed.'], 'summary': ['Rain closes bridge']}
+    """
+    return _parts(line for line in (" ".join(line.split()) for line in text.split("\n")) if line)
+
+
+def read_core_nlp(place: str, text: str) -> dict[str, Any]:
+    """Reads a story that Stanford CoreNLP has split and tokenized, as PreSumm does.
+
+    Args:
+        place: The file, for messages.
+        text: Its content, CoreNLP's JSON of one story.
+
+    Returns:
+        As `read_story`, one sentence a line, its tokens parted by blanks; -LRB- and the like are
+        brackets again.
+
+    Raises:
+        DataError: Text is not JSON of this form.
+
+    Source: nlpyang/PreSumm, prepro/data_builder.py, `load_json`, and others/utils.py, `clean`.
+
+    Example:
+        >>> read_core_nlp(
+        ...     "a.json", '{"sentences": [{"tokens": [{"word": "-LRB-"}, {"word": "CNN"}]}]}'
+        ... )
+        {'text': ['( CNN'], 'summary': []}
+    """
+    try:
+        sentences = [
+            " ".join(token["word"] for token in sentence["tokens"])
+            for sentence in json.loads(text)["sentences"]
+        ]
+    except (ValueError, KeyError, TypeError) as error:
+        raise DataError(
+            f"{place}: not CoreNLP's JSON of a story ({type(error).__name__}: {error}); expected"
+            ' {"sentences": [{"tokens": [{"word": "It"}, ...]}, ...]}; annotate the story'
+            " again with -outputFormat json"
+        ) from None
+    return _parts(
+        _ESCAPED.sub(lambda match: _BRACKETS[match[0].lower()], sentence) for sentence in sentences
+    )
+
+
+def _parts(lines: Iterable[str]) -> dict[str, Any]:
+    """Article and highlights; all lines up to the next marker are one highlight."""
+    article: list[str] = []
+    highlights: list[list[str]] = []
+    for line in lines:
+        if line.split(" ", 1)[0] == HIGHLIGHT:
+            highlights.append([])
+        else:
+            (highlights[-1] if highlights else article).append(line)
+
+    return {"text": article, "summary": [" ".join(lines) for lines in highlights if lines]}
+
+
+def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Reads the documents of BertSum's and PreSumm's JSON.
+
+    Args:
+        place: The file, for messages.
+        text: Its content, a list of {"src": [[token, ...], ...], "tgt": [[token, ...], ...]}, a
+            list of tokens a sentence.
+
+    Yields:
+        The document's place, for messages, and {"text", "summary"}, lists of sentences, whose
+        tokens are parted by blanks.
+
+    Raises:
+        DataError: Naming the document and what is expected.
+
+    Source: nlpyang/PreSumm, prepro/data_builder.py, `format_to_lines`.
+
+    Example:
+        >>> list(
+        ...     read_token_examples(
+        ...         "a.json", '[{"src": [["It", "rained", "."]], "tgt": [["Rain"]]}]'
+        ...     )
+        ... )
+        [('a.json: document 1', {'text': ['It rained .'], 'summary': ['Rain']})]
+    """
+    try:
+        documents = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DataError(
+            f"{place}:{error.lineno}: not JSON ({error.msg} at column {error.colno}); expected a"
+            " whole list of documents; fetch or write the file again"
+        ) from error
+
+    expected = (
+        "a list of sentences, each a list of tokens, as the preprocessing of BertSum writes it; of"
+        " other documents write JSON lines, an object with text and summary in each"
+    )
+    for number, document in enumerate(documents, start=1):
+        here = f"{place}: document {number}"
+        if not isinstance(document, Mapping):
+            raise DataError(
+                f"{here} is a {type(document).__name__}, expected an object with src and tgt"
+            )
+        sides = [_checked(here, document, name, _is_tokens, expected) for name in ("src", "tgt")]
+        source, target = ([" ".join(tokens) for tokens in side] for side in sides)
+        yield here, {"text": source, "summary": target}
+
+
+def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Reads the documents of a `.pt` shard of BertSum or PreSumm.
+
+    Nothing in the file is run, see `torch_pickle`.
+
+    Args:
+        path: The file.
+
+    Yields:
+        The document's place, for messages, and {"text", "summary", "labels"}: the sentences, those
+        of the summary, and the label of each sentence; 0 beyond those that the preprocessing
+        labelled (BertSum labels what fits into 512 word pieces).
+
+    Raises:
+        DataError: File cannot be read, asks for an object, or its examples have other fields.
+    """
+    try:
+        examples = read_torch_examples(path)
+    except CheckpointError as error:
+        raise DataError(str(error)) from error
+
+    again = "; preprocess the documents again with BertSum or PreSumm, or give their JSON files"
+    for number, example in enumerate(examples, start=1):
+        place = f"{path}: example {number}"
+        name = "src_sent_labels" if "src_sent_labels" in example else "labels"
+        text = _checked(place, example, "src_txt", _is_strings, f"a list of sentences{again}")
+        labels = _checked(place, example, name, _is_labels, f"a list of 0 and 1{again}")
+        wanted = f"the summary, its sentences parted by {BREAK}{again}"
+        summary = _checked(place, example, "tgt_txt", _is_string, wanted).split(BREAK)
+        yield (
+            place,
+            {
+                "text": text,
+                "summary": [line.strip() for line in summary if line.strip()],
+                "labels": [*map(int, labels[: len(text)]), *[0] * (len(text) - len(labels))],
+            },
+        )
+
+
+def _checked(
+    place: str, document: Mapping, name: str, fits: Callable[[Any], bool], expected: str
+) -> Any:
+    """The field of a document, which must be as expected."""
+    if fits(document.get(name)):
+        return document[name]
+    found = (
+        f"{document[name]!r:.40}" if name in document else f"fields {', '.join(map(str, document))}"
+    )
+    raise DataError(f"{place}: field {name!r}: found {found}, expected {expected}")
+
+
+def _is_string(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_strings(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_string, value))
+
+
+def _is_tokens(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_strings, value))
+
+
+def _is_labels(value: Any) -> bool:
+    return isinstance(value, list) and all(item in (0, 1) for item in value)

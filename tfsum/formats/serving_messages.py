@@ -1,0 +1,131 @@
+"""The messages of TensorFlow Serving: its gRPC services, and the file of warm-up requests.
+
+They are in a descriptor pool of their own: they have the names of TensorFlow's messages and of
+those of `tensorflow-serving-api`, can be used beside them in one process, and need neither. Fields
+that tfsum does not use are kept unread.
+
+Sources of the numbers: tensorflow/serving, apis/*.proto and config/*.proto; tensorflow,
+core/framework/tensor.proto, tensor_shape.proto and core/protobuf/meta_graph.proto.
+"""
+
+import functools
+from typing import Any
+
+from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, message_factory, wrappers_pb2
+
+FIELD = descriptor_pb2.FieldDescriptorProto
+SCALARS = {
+    "string": FIELD.TYPE_STRING,
+    "bytes": FIELD.TYPE_BYTES,
+    "int32": FIELD.TYPE_INT32,
+    "int64": FIELD.TYPE_INT64,
+    "uint32": FIELD.TYPE_UINT32,
+    "uint64": FIELD.TYPE_UINT64,
+    "bool": FIELD.TYPE_BOOL,
+    "float": FIELD.TYPE_FLOAT,
+    "double": FIELD.TYPE_DOUBLE,
+}
+WELL_KNOWN = {"Any": ".google.protobuf.Any", "Int64Value": ".google.protobuf.Int64Value"}
+
+# Package -> message -> its fields: number, name, type; a type in [] is repeated, one in {} the
+# values of a map from strings. An enum is an int32 and a message that is only passed on is bytes:
+# on the wire they are the same.
+MESSAGES: dict[str, dict[str, str]] = {
+    "tensorflow": {
+        "TensorShapeDim": "1 size int64, 2 name string",
+        "TensorShapeProto": "2 dim [TensorShapeDim], 3 unknown_rank bool",
+        "TensorProto": (
+            "1 dtype int32, 2 tensor_shape TensorShapeProto, 4 tensor_content bytes, 5 float_val"
+            " [float], 6 double_val [double], 7 int_val [int32], 8 string_val [bytes], 10 int64_val"
+            " [int64], 11 bool_val [bool], 13 half_val [int32], 16 uint32_val [uint32], 17"
+            " uint64_val [uint64]"
+        ),
+        "TensorInfo": "1 name string, 2 dtype int32, 3 tensor_shape TensorShapeProto",
+        "SignatureDef": (
+            "1 inputs {TensorInfo}, 2 outputs {TensorInfo}, 3 method_name string, 4 defaults"
+            " {TensorProto}"
+        ),
+    },
+    "tensorflow.serving": {
+        "ModelSpec": (
+            "1 name string, 2 version Int64Value, 3 signature_name string, 4 version_label string"
+        ),
+        "PredictRequest": (
+            "1 model_spec ModelSpec, 2 inputs {TensorProto}, 3 output_filter [string]"
+        ),
+        "PredictResponse": "1 outputs {TensorProto}, 2 model_spec ModelSpec",
+        "PredictLog": "1 request PredictRequest, 2 response PredictResponse",
+        "PredictionLog": "6 predict_log PredictLog",
+        "SignatureDefMap": "1 signature_def {SignatureDef}",
+        "GetModelMetadataRequest": "1 model_spec ModelSpec, 2 metadata_field [string]",
+        "GetModelMetadataResponse": "1 model_spec ModelSpec, 2 metadata {Any}",
+        "StatusProto": "1 error_code int32, 2 error_message string",
+        "GetModelStatusRequest": "1 model_spec ModelSpec",
+        "ModelVersionStatus": "1 version int64, 2 state int32, 3 status StatusProto",
+        "GetModelStatusResponse": "1 model_version_status [ModelVersionStatus]",
+    },
+}
+
+
+def message(name: str) -> Any:
+    """The class of a message.
+
+    Args:
+        name: Name of the message, such as "PredictRequest".
+
+    Example:
+        >>> request = message("PredictRequest")()
+        >>> request.model_spec.name = "news"
+        >>> message("PredictRequest").FromString(request.SerializeToString()).model_spec.name
+        'news'
+    """
+    return message_factory.GetMessageClass(
+        _pool().FindMessageTypeByName(f"{_package(name)}.{name}")
+    )
+
+
+@functools.cache
+def _pool() -> descriptor_pool.DescriptorPool:
+    pool = descriptor_pool.DescriptorPool()
+    dependencies = []
+    for file in (any_pb2.DESCRIPTOR, wrappers_pb2.DESCRIPTOR):
+        pool.AddSerializedFile(file.serialized_pb)
+        dependencies.append(file.name)
+
+    for package, messages in MESSAGES.items():
+        file = descriptor_pb2.FileDescriptorProto(
+            name=f"tfsum/{package}.proto", package=package, syntax="proto3", dependency=dependencies
+        )
+        for name, fields in messages.items():
+            declaration = file.message_type.add(name=name)
+            for field in fields.split(", "):
+                _declare(declaration, package, *field.split())
+        pool.Add(file)
+        dependencies.append(file.name)
+    return pool
+
+
+def _declare(declaration: Any, package: str, number: str, name: str, kind: str) -> None:
+    """Adds a field to the declaration of a message."""
+    field = declaration.field.add(name=name, number=int(number), label=FIELD.LABEL_OPTIONAL)
+    if kind[0] in "[{":
+        field.label = FIELD.LABEL_REPEATED
+
+    if kind[0] == "{":  # a map is a list of entries
+        entry = declaration.nested_type.add(name=name.title().replace("_", "") + "Entry")
+        entry.options.map_entry = True
+        _declare(entry, package, "1", "key", "string")
+        _declare(entry, package, "2", "value", kind[1:-1])
+        field.type = FIELD.TYPE_MESSAGE
+        field.type_name = f".{package}.{declaration.name}.{entry.name}"
+        return
+
+    kind = kind.strip("[]")
+    field.type = SCALARS.get(kind, FIELD.TYPE_MESSAGE)
+    if kind not in SCALARS:
+        field.type_name = WELL_KNOWN.get(kind) or f".{_package(kind)}.{kind}"
+
+
+def _package(name: str) -> str:
+    """The package of a message."""
+    return next(package for package, messages in MESSAGES.items() if name in messages)

@@ -1,0 +1,190 @@
+"""Checks that an exported model has only operations that every host of TensorFlow 2 has.
+
+A SavedModel is a program, and loading one runs its initializers: it is checked before. Only the
+saver may call operations on files. Operations of XLA (Keras's `slice_update` makes one), of Python
+and those that draw random numbers are not allowed. Before adding a name, check that TensorFlow
+Serving's binary has its kernel.
+"""
+
+import itertools
+import pathlib
+import re
+from typing import Any
+
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+from tensorflow.core.protobuf import saved_model_pb2
+
+from tfsum.errors import ExportError
+
+CORE = frozenset(
+    (
+        # control flow
+        "Assert Const Identity If NoOp PartitionedCall Placeholder StatefulPartitionedCall "
+        "StatelessIf StatelessWhile StopGradient While "
+        # files and variables
+        "AssignVariableOp DisableCopyOnRead MergeV2Checkpoints ReadVariableOp ResourceGather "
+        "RestoreV2 SaveV2 ShardedFilename VarHandleOp "
+        # numbers
+        "AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBincount Equal Erf Erfc "
+        "FloorDiv FloorMod Greater GreaterEqual IsNan Less LessEqual Log LogSoftmax LogicalAnd "
+        "LogicalNot LogicalOr MatMul Max Maximum Mean Min Minimum Mul Neg NotEqual Pow Prod "
+        "RealDiv Relu Rsqrt Sigmoid Sin Softmax Sqrt Square SquaredDifference Sub Sum Tanh TopKV2 "
+        "UnsortedSegmentMax UnsortedSegmentSum "
+        # shapes
+        "BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack "
+        "Pad PadV2 RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select "
+        "SelectV2 Shape Size Slice Split StridedSlice Squeeze TensorListConcatV2 "
+        "TensorListFromTensor TensorListGetItem TensorListReserve TensorListSetItem "
+        "TensorListStack TensorScatterUpdate TensorStridedSliceUpdate Tile Transpose Unique "
+        "Unpack UpperBound Where ZerosLike "
+        # strings
+        "HashTableV2 LookupTableFindV2 LookupTableImportV2 ReduceJoin StaticRegexFullMatch "
+        "StaticRegexReplace StringJoin StringLength StringSplit StringSplitV2 "
+        "StringToHashBucketFast StringUpper Substr UnicodeDecode UnicodeDecodeWithOffsets "
+        "UnicodeEncode UnicodeTranscode UnsortedSegmentJoin "
+    ).split()
+)
+TEXT = CORE | {
+    "FastBertNormalize",
+    "FastWordpieceTokenizeWithOffsets",
+    "TFText>WhitespaceTokenizeWithOffsetsV2",
+}
+ALLOWED = {"core": CORE, "text": TEXT}
+
+FOLDED = 4096  # floats; a larger constant holds weights that were folded into the graph
+
+
+# Operations that reach files, the network or Python, by parts of their names. A table may be read
+# from a file, as assets are.
+REACHING = re.compile(
+    "File|Dataset|Reader|PyFunc|Save|Restore|Print|Summary|Rpc|Recv|Send|Checkpoint|Remap"
+    "|ImmutableConst|codeProto|Debug"
+)
+TABLES = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")
+FILES = frozenset(("SaveV2", "RestoreV2", "MergeV2Checkpoints", "ShardedFilename"))
+
+
+def check_operations(folder: str | pathlib.Path, ops: str | None) -> list[str]:
+    """Checks the operations and constants of a SavedModel, without loading it.
+
+    Args:
+        folder: SavedModel, `.../NAME/VERSION`.
+        ops: "core" or "text"; None for a model that tfsum did not export, which may have any
+            operations but those that reach files, the network or Python.
+
+    Returns:
+        Sorted names of its operations, those of its functions among them.
+
+    Raises:
+        ExportError: It is no SavedModel, an operation is not allowed, one on files is not the
+            saver's, or a constant holds weights.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> check_operations(shipped_model(), "core")[:2]
+        ['AddV2', 'All']
+    """
+    graphs = read_graphs(folder)
+    if ops and len(graphs) != 1:
+        raise ExportError(
+            f"{folder}: has {len(graphs)} graphs, expected the one that tfsum exports"
+        )
+    nodes: list[Any] = []
+    for graph in graphs:
+        functions = {one.signature.name: one.node_def for one in graph.graph_def.library.function}
+        nodes += [*graph.graph_def.node, *itertools.chain.from_iterable(functions.values())]
+        if calls := _calls_of_files(graph, functions):
+            raise ExportError(
+                f"{folder}: {calls[0]} reads or writes files, which only the saver of a model may"
+                " do; take models from people whom you trust"
+            )
+    operations = {node.op for node in nodes}
+
+    if ops is None:
+        reaching = {op for op in operations - FILES if REACHING.search(op)} - {*TABLES}
+        if reaching:
+            raise ExportError(
+                f"{folder}: operations {', '.join(sorted(reaching))} reach files, the network or"
+                " Python, which no model here may do; take models from people whom you trust"
+            )
+    elif ops not in ALLOWED:
+        raise ExportError(f"{folder}: its ops are {ops!r}, expected 'core' or 'text'")
+    elif unknown := sorted(operations - ALLOWED[ops]):
+        raise ExportError(
+            f"{folder}: operations {', '.join(unknown)} are not among those"
+            f" that every host of ops={ops!r} has; find what makes them, or allow them in"
+            " tfsum/inference/allowed_operations.py"
+        )
+    for node in nodes if ops else ():
+        if node.op == "Const" and _floats(node.attr["value"].tensor) > FOLDED:
+            raise ExportError(
+                f"{folder}: the constant {node.name} holds weights; store each once, as a variable"
+            )
+    return sorted(operations)
+
+
+def read_graphs(folder: str | pathlib.Path) -> list:
+    """Reads the graphs of a SavedModel, of which TensorFlow loads the one with the tag "serve".
+
+    Args:
+        folder: SavedModel, `.../NAME/VERSION`.
+
+    Returns:
+        A list of `MetaGraphDef`.
+
+    Raises:
+        ExportError: The file is missing, or no SavedModel.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> len(read_graphs(shipped_model()))
+        1
+    """
+    path = pathlib.Path(folder) / "saved_model.pb"
+    try:
+        return [*saved_model_pb2.SavedModel.FromString(path.read_bytes()).meta_graphs]
+    except (OSError, DecodeError) as error:
+        raise ExportError(
+            f"{path}: cannot be read ({error}); fetch or export the model again"
+        ) from error
+
+
+def _calls_of_files(graph: Any, functions: dict[str, Any]) -> list[str]:
+    """The nodes and functions that reach an operation on files, the saver's own aside."""
+    reaching = {name for name, nodes in functions.items() if any(n.op in FILES for n in nodes)}
+    before = set[str]()
+    while before != reaching:
+        before = set(reaching)
+        reaching |= {
+            name for name, nodes in functions.items() if any(_called(n) & before for n in nodes)
+        }
+
+    saver = {graph.saver_def.save_tensor_name.partition(":")[0], graph.saver_def.restore_op_name}
+    found = [
+        node.name
+        for node in graph.graph_def.node
+        if node.op in FILES or (_called(node) & reaching and node.name not in saver)
+    ]
+    named = set(graph.object_graph_def.concrete_functions)
+    for thing in graph.object_graph_def.nodes:
+        named |= {thing.bare_concrete_function.concrete_function_name}
+        named |= set(thing.function.concrete_functions)
+    return found + sorted(reaching & named)
+
+
+def _called(node: Any) -> set[str]:
+    """The functions that a node names."""
+    values = node.attr.values()
+    return {node.op} | {
+        function.name for value in values for function in (value.func, *value.list.func)
+    }
+
+
+def _floats(tensor: Any) -> int:
+    """The number of floats that a TensorProto stores; a repeated value is stored once."""
+    if not tensor.dtype or not (dtype := tf.dtypes.as_dtype(tensor.dtype)).is_floating:
+        return 0
+    return max(
+        len(tensor.tensor_content) // dtype.size, len(tensor.float_val), len(tensor.half_val)
+    )

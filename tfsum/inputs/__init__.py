@@ -1,0 +1,1 @@
+"""Documents as people have them: files of any kind, folders and addresses, read as text."""

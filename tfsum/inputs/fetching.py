@@ -1,0 +1,94 @@
+"""Pages of the web, fetched whole, within one deadline and without a way to inner addresses."""
+
+import http.client
+import ipaddress
+import socket
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from typing import Any
+
+from tfsum.errors import DataError
+
+SECONDS, BYTES = 30, 100 << 20  # limits of a page
+
+
+def fetch(address: str) -> bytes:
+    """The content of an address.
+
+    Args:
+        address: Address that begins with `http://` or `https://`.
+
+    Raises:
+        DataError: It is no address, cannot be had within `SECONDS`, is cut off or larger than
+            `BYTES`, or leads to an address of this machine or network.
+
+    Example:
+        >>> fetch("http://[::1/page")
+        Traceback (most recent call last):
+        tfsum.errors.DataError: http://[::1/page: cannot be fetched (Invalid IPv6 URL)
+    """
+    # The time-out of a socket is for each read: a page that comes in drips would never reach it.
+    found: list[bytes | DataError] = []
+    thread = threading.Thread(target=lambda: found.append(_fetch(address)), daemon=True)
+    thread.start()
+    thread.join(SECONDS)
+    page = found[0] if found else DataError(f"{address}: did not come within {SECONDS} s")
+    if isinstance(page, DataError):
+        raise page
+    return page
+
+
+def _fetch(address: str) -> bytes | DataError:
+    request = urllib.request.Request
+    try:
+        opener = urllib.request.build_opener(_Redirects(_is_inner(address)))
+        with opener.open(
+            request(address, headers={"User-Agent": "tfsum"}), timeout=SECONDS
+        ) as page:
+            data = page.read(BYTES + 1)
+            missing = page.length
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        return DataError(f"{address}: cannot be fetched ({str(reason) or type(error).__name__})")
+
+    if len(data) > BYTES:
+        return DataError(
+            f"{address}: is larger than {BYTES >> 20} MB, the limit for an address; download it and"
+            " give the file"
+        )
+    if missing:
+        return DataError(
+            f"{address}: the page is cut off, {len(data)} of {len(data) + missing} bytes came; try"
+            " again"
+        )
+    return data
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows no page of the web to an address of this machine or network.
+
+    Args:
+        inner: Whether the user named such an address.
+    """
+
+    def __init__(self, inner: bool) -> None:
+        self._inner = inner
+
+    def redirect_request(
+        self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str
+    ) -> Any:
+        if not self._inner and _is_inner(newurl):
+            raise urllib.error.URLError(f"it leads to {newurl}, an inner address")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _is_inner(address: str) -> bool:
+    """Whether an address is of this machine or of a network that the web does not reach."""
+    host = urllib.parse.urlsplit(address).hostname or ""
+    try:
+        found = socket.getaddrinfo(host, None)
+    except OSError:  # its proxy may know it
+        return False
+    return not all(ipaddress.ip_address(one[4][0]).is_global for one in found)

@@ -1,0 +1,120 @@
+"""The text of HTML, PDF, Word and mail; the extra `documents` reads the first three."""
+
+import email.policy
+import importlib
+import io
+import logging
+import re
+from collections.abc import Iterator
+from email.message import EmailMessage
+from typing import Any
+
+from tfsum.errors import DataError, install_extra
+
+# What is left out of a mail: the one that it answers, its signature, and quoted lines.
+_LEFT_OUT = (
+    re.compile(r"^-{2,} ?(?:Original Message|Ursprüngliche Nachricht).*", re.M | re.S | re.I),
+    re.compile(r"^-- ?\r?\n.*", re.M | re.S),
+    re.compile(
+        r"^(?:On|Am|Le|El) .{5,120}(?:wrote|schrieb|a écrit|escribió).{0,60}:\s*$", re.M | re.I
+    ),
+    # Blank lines before a quoted one are not searched again from each of them: no time squared.
+    re.compile(r"^[^\S\n]*(?:>|\|).*$", re.M),
+)
+
+
+def text_of(kind: str, data: bytes, name: str) -> str:
+    """The text of a document.
+
+    Args:
+        kind: "html", "pdf", "docx" or "mail".
+        data: Content of the file.
+        name: Name of the file in messages.
+
+    Raises:
+        DataError: It is damaged or holds no text, or the library that reads it is not installed.
+
+    Example:
+        >>> text_of(
+        ...     "mail", b"From: Anna\\nSubject: Rain\\n\\nIt rained.\\n> Did it rain?\\n", "a.eml"
+        ... )
+        'It rained.'
+    """
+    try:
+        text = {"html": _html, "pdf": _pdf, "docx": _docx, "mail": _mail}[kind](data, name)
+    except (DataError, MemoryError):
+        raise
+    except Exception as error:  # the libraries' own errors, which have no base class
+        reason = (str(error) or "damaged").splitlines()[0]
+        raise DataError(
+            f"{name}: cannot be read as {kind.upper()} ({type(error).__name__}: {reason}); the file"
+            " seems to be damaged"
+        ) from None
+
+    if not text.strip():
+        why = "; its pages may be images, which need a program for text recognition"
+        raise DataError(
+            f"{name}: no text was found in this {kind.upper()} file{why if kind == 'pdf' else ''}"
+        )
+    return text
+
+
+def _library(module: str, kind: str, name: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise DataError(
+            f"{name}: is {kind}, which is read with the extra `documents`:"
+            f" {install_extra('documents')}"
+        ) from None
+
+
+def _html(data: bytes, name: str) -> str:
+    extract = _library("trafilatura", "HTML", name).extract
+    return extract(data, include_comments=False, include_tables=False, favor_recall=True) or ""
+
+
+def _pdf(data: bytes, name: str) -> str:
+    pypdf = _library("pypdf", "PDF", name)
+    # what it warns of is an error below, or mended
+    logging.getLogger("pypdf").setLevel(logging.ERROR)
+
+    reader = pypdf.PdfReader(io.BytesIO(data))
+    if reader.is_encrypted and not reader.decrypt(""):
+        raise DataError(f"{name}: the PDF is protected by a password; remove it first")
+    return "\n\n".join(page.extract_text() for page in reader.pages)
+
+
+def _docx(data: bytes, name: str) -> str:
+    document = _library("docx", "a Word document", name).Document(io.BytesIO(data))
+    return "\n\n".join(_parts(document))
+
+
+def _parts(container: Any) -> Iterator[str]:
+    """The paragraphs of a Word document or of a cell, and those of its tables, in their order."""
+    from docx.table import _Cell
+
+    for part in container.iter_inner_content():
+        if hasattr(part, "rows"):
+            for row in part.rows:
+                # Not `row.cells`: it gives a cell once for each column that the file says it spans.
+                for cell in row._tr.tc_lst:
+                    yield from _parts(_Cell(cell, part))
+        elif part.text.strip():
+            yield part.text
+
+
+def _mail(data: bytes, name: str) -> str:
+    """The body without its quotes and its signature; of one in several formats the plain one."""
+    data = re.sub(rb"^From \S+ .*\r?\n", b"", data)  # of a mailbox
+    message = email.message_from_bytes(data, _class=EmailMessage, policy=email.policy.default)
+    body = message.get_body(("plain", "html"))
+    if body is None:
+        return ""
+
+    content = body.get_content()
+    if body.get_content_subtype() == "html":
+        content = _html(content.encode("utf-8"), name)
+    for pattern in _LEFT_OUT:
+        content = pattern.sub("", content)
+    return content.strip()

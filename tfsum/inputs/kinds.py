@@ -1,0 +1,170 @@
+"""What a file is, told from its content."""
+
+import io
+import re
+import zipfile
+
+# The first bytes of what is no text, and its name.
+SIGNATURES = (
+    (b"\x7fELF", "an ELF program"),
+    (b"MZ", "a Windows program"),
+    (b"\xcf\xfa\xed\xfe", "a Mach-O program"),
+    (b"\xca\xfe\xba\xbe", "a Java class"),
+    (b"\0asm", "a WebAssembly program"),
+    (b"\x1f\x8b", "gzip-compressed"),
+    (b"BZh", "bzip2-compressed"),
+    (b"\xfd7zXZ\0", "xz-compressed"),
+    (b"\x28\xb5\x2f\xfd", "zstd-compressed"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
+    (b"Rar!\x1a\x07", "a RAR archive"),
+    (b"\x89PNG\r\n", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"GIF8", "a GIF image"),
+    (b"II*\0", "a TIFF image"),
+    (b"MM\0*", "a TIFF image"),
+    (b"RIFF", "a RIFF file (WAV, AVI or WebP)"),
+    (b"ID3", "MP3 audio"),
+    (b"OggS", "Ogg audio or video"),
+    (b"fLaC", "FLAC audio"),
+    (b"\x1aE\xdf\xa3", "Matroska video"),
+    (b"SQLite format 3\0", "an SQLite database"),
+    (b"PAR1", "a Parquet table"),
+    (b"ARROW1", "an Arrow table"),
+    (b"\x93NUMPY", "a NumPy array"),
+    (b"\x89HDF\r\n", "an HDF5 file"),
+    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old Office document (.doc, .xls)"),
+    (b"{\\rtf", "an RTF document"),
+    (b"%!PS", "a PostScript document"),
+    (b"\x80\x02", "a pickle"),
+    (b"\x80\x03", "a pickle"),
+    (b"\x80\x04", "a pickle"),
+    (b"\x80\x05", "a pickle"),
+    (b"-----BEGIN PGP", "PGP data"),
+)
+ARCHIVES = (
+    ("word/document.xml", "docx"),
+    ("xl/workbook.xml", "an Excel workbook"),
+    ("ppt/presentation.xml", "a PowerPoint presentation"),
+    ("META-INF/container.xml", "an EPUB book"),
+    ("content.xml", "an OpenDocument file"),
+    ("classes.dex", "an Android package"),
+)
+WORDS = {
+    "html": "HTML",
+    "pdf": "a PDF file",
+    "docx": "a Word document",
+    "mail": "mail",
+    "rows": "rows of fields (JSON lines or a table)",
+}
+READ = ("text", "html", "pdf", "docx", "mail", "rows")
+"""The kinds that are read; any other is refused by the name that `kind_of` gives it."""
+
+_HTML = re.compile(
+    rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
+)
+_XML = re.compile(rb"\s*<\?xml\b", re.I)
+_ROWS = re.compile(rb"\s*\{\s*\"")
+_FIELD = re.compile(rb"[A-Za-z][A-Za-z0-9-]{0,60}:[ \t]")
+_MAIL = re.compile(
+    rb"^(?:From|To|Cc|Subject|Date|Sent|Received|Message-ID|Return-Path):[ \t]", re.I | re.M
+)
+# All but white space, escape sequences of a terminal's log, and what else occurs in texts.
+_CONTROLS = bytes(sorted(set(range(32)) - set(b"\t\n\x0b\f\r\x1b\x08"))) + b"\x7f"
+_TEXT = re.compile(rb"[\t\n\x0b\f\r\x1b\x08 -~]*")  # ASCII without those
+STRAY = 3  # control characters that any text may hold
+BINARY = 0.002  # share of control characters from which data are no text
+
+
+def kind_of(data: bytes, name: str = "") -> str:
+    """Names the kind of a file.
+
+    Args:
+        data: Content of the file.
+        name: Name of the file, which decides only what the content leaves open: `.csv` and `.tsv`
+            are rows.
+
+    Returns:
+        One of `READ`, or a phrase for another kind, such as "a PNG image".
+
+    Example:
+        >>> kind_of(b"%PDF-1.7 ..."), kind_of(b"It rained."), kind_of(b"\\x7fELF\\x02")
+        ('pdf', 'text', 'an ELF program')
+    """
+    if b"%PDF-" in data[:1024]:
+        return "pdf"
+    if data.startswith(b"PK\x03\x04"):
+        return _archive(data)
+    if data[4:8] == b"ftyp":
+        return "an MP4 or QuickTime video"
+    if data[257:262] == b"ustar":
+        return "a tar archive"
+    for start, what in SIGNATURES:  # a mark of two letters may begin a text
+        if data.startswith(start) and (len(start) > 2 or not _TEXT.fullmatch(data[:64])):
+            return what
+
+    start, name = data.removeprefix(b"\xef\xbb\xbf")[:4096], name.lower()
+    found = {
+        "html": _HTML.match(start),
+        "XML": _XML.match(start),
+        "rows": _ROWS.match(start) or name.removesuffix(".gz").endswith((".jsonl", ".csv", ".tsv")),
+        "mail": name.endswith(".eml") or _is_mail(start),
+        "text": _is_text(data),
+    }
+    return next((kind for kind, is_it in found.items() if is_it), "binary data")
+
+
+def _archive(data: bytes) -> str:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+    except zipfile.BadZipFile:
+        return "a damaged ZIP archive"
+    return next((what for member, what in ARCHIVES if member in names), "a ZIP archive")
+
+
+def _is_mail(start: bytes) -> bool:
+    """Whether it begins with a header of fields, at least two of which only mail has."""
+    start = re.sub(rb"^From \S+ .*\n", b"", start)  # of a mailbox
+    header = re.split(rb"\r?\n\r?\n", start, maxsplit=1)[0]
+    fields = {field.lower() for field in _MAIL.findall(header)}
+    return bool(_FIELD.match(header)) and len(fields) >= 2
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether there are hardly any control characters; in UTF-16 and UTF-32, NULs mean nothing."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")) or utf_16(data):
+        return True
+    controls = len(data) - len(data.translate(None, _CONTROLS))
+    return b"\0" not in data and controls <= STRAY + BINARY * len(data)
+
+
+def utf_16(data: bytes) -> str | None:
+    """The byte order of UTF-16 without a mark.
+
+    Args:
+        data: Content of a file.
+
+    Returns:
+        "utf-16-le" or "utf-16-be"; None for anything else.
+
+    Example:
+        >>> utf_16("It rained all day.".encode("utf-16-le")), utf_16(b"It rained.")
+        ('utf-16-le', None)
+    """
+    if len(data) % 2 or len(data) < 8:
+        return None
+
+    half = len(data) // 2
+    even, odd = data[0::2], data[1::2]
+    for encoding, high, low in (("utf-16-le", odd, even), ("utf-16-be", even, odd)):
+        # Texts of all scripts hold U+0020 or U+000A, few hold U+AC00 and its like.
+        blanks = low.count(b" ") + low.count(b"\n")
+        zeros, low_zeros = high.count(b"\0"), low.count(b"\0")
+        if blanks and zeros >= 0.02 * half and zeros > low_zeros <= 0.05 * half + 1:
+            try:
+                start = data.decode(encoding)[:10_000]
+            except UnicodeDecodeError:
+                continue
+            if sum(not (c.isprintable() or c.isspace()) for c in start) <= 1 + BINARY * len(start):
+                return encoding
+    return None

@@ -1,0 +1,215 @@
+"""Names that a user gives (files, folders, patterns, addresses, `-`) to documents."""
+
+import dataclasses
+import glob
+import gzip
+import io
+import os
+import pathlib
+import sys
+import zlib
+from collections.abc import Iterator, Sequence
+
+from tfsum.data.readers import first_fields, read_rows
+from tfsum.errors import DataError
+from tfsum.inputs.encoding import decode
+from tfsum.inputs.fetching import fetch
+from tfsum.inputs.formats import text_of
+from tfsum.inputs.kinds import READ, WORDS, kind_of
+
+ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
+UNPACKED = 256 << 20  # limit of a compressed file
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A file, an address or standard input.
+
+    Attributes:
+        name: Name in messages and results; "-" is standard input.
+        folder: Directory that the user named, if any; the names of results leave it out.
+
+    Example:
+        >>> Source("texts/a.txt").name
+        'texts/a.txt'
+    """
+
+    name: str
+    folder: str | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A text to be read.
+
+    Attributes:
+        name: Name of its source, with the row in it, such as "news.jsonl:3".
+        text: The text.
+        notes: Remarks for its reader, such as on its encoding.
+
+    Example:
+        >>> Document("a.txt", "It rained.", []).text
+        'It rained.'
+    """
+
+    name: str
+    text: str
+    notes: list[str]
+
+
+def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
+    """Finds what the names mean, without reading it.
+
+    Args:
+        names: Files, folders, patterns (`*.txt`, where no shell has replaced them), addresses, or
+            "-".
+        recursive: Whether a folder stands for all files in it and below it, hidden ones aside.
+
+    Raises:
+        DataError: There is no such file, a folder without `recursive`, or standard input twice.
+
+    Example:
+        >>> find_sources(["-"])
+        [Source(name='-', folder=None)]
+    """
+    if list(names).count("-") > 1:
+        raise DataError("standard input (-) can be read only once")
+
+    sources, missing = list[Source](), list[str]()
+    for name in names:
+        if os.path.isdir(name) and name != "-":
+            if not recursive:
+                raise DataError(
+                    f"{name}: is a folder, expected a file; `tfsum summarize --recursive` reads all"
+                    " files in a folder"
+                )
+            sources += [Source(file, name) for file in _files(name)]
+        elif name == "-" or name.startswith(ADDRESS) or os.path.lexists(name):
+            sources.append(Source(name))
+        elif matches := sorted(glob.glob(name, recursive=True)):
+            sources += [Source(match) for match in matches if os.path.isfile(match)]
+        else:
+            missing.append(name)
+    if missing:
+        raise DataError(
+            f"no such file: {', '.join(missing)}; expected files, folders, addresses or patterns"
+        )
+    return sources
+
+
+def _files(folder: str) -> Iterator[str]:
+    for path, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        yield from (os.path.join(path, name) for name in sorted(files) if not name.startswith("."))
+
+
+def read_source(
+    source: Source, field: str | None = None, encoding: str | None = None
+) -> Iterator[Document]:
+    """Reads the documents of a source: one, or of a file of rows one a row.
+
+    Args:
+        source: Source from `find_sources`.
+        field: Field of a row (JSON lines, CSV, TSV) that holds the text; None for a file that is
+            one text.
+        encoding: Python's name of the encoding; None recognizes it.
+
+    Raises:
+        DataError: It cannot be read, is no text, or is rows and no field was given.
+
+    Example:
+        >>> import tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "a.txt")
+        >>> _ = path.write_text("It rained.")
+        >>> [document.text for document in read_source(Source(str(path)))]
+        ['It rained.']
+    """
+    name = source.name
+    data = _bytes(name)
+    kind = kind_of(data, name)
+    if kind == "gzip-compressed":
+        data = _unpacked(data, name)
+        kind = kind_of(data, name.removesuffix(".gz"))
+
+    if field is not None and kind in ("text", "rows"):
+        yield from _rows(data, name, field, encoding)
+    elif kind == "rows":
+        fields = ", ".join(first_fields(decode(data, name, encoding)[0], name))
+        found = f"the first has the fields {fields}" if fields else "the first cannot be read"
+        raise DataError(
+            f"{name}: holds rows ({found}); `tfsum summarize --field text`"
+            " reads them, where text is the field that holds it"
+        )
+    elif kind not in READ:
+        cure = "; decompress it first" if kind.endswith("-compressed") else ""
+        raise DataError(
+            f"{name}: is {kind}, expected text, HTML, PDF, Word (.docx), mail, or rows of"
+            f" fields{cure}"
+        )
+    elif kind == "text":
+        yield Document(name, *decode(data, name, encoding))
+    else:
+        yield Document(name, text_of(kind, data, name), [])
+
+
+def read_plain(name: str) -> Document:
+    """Reads a file that must be plain text, such as one of texts, a line each.
+
+    Args:
+        name: Path of the file.
+
+    Raises:
+        DataError: It cannot be read, or is something else.
+
+    Example:
+        >>> read_plain("no_such_file.txt")
+        Traceback (most recent call last):
+        tfsum.errors.DataError: no_such_file.txt: cannot be read (No such file or directory)
+    """
+    data = _bytes(name)
+    kind = kind_of(data)
+    if kind not in ("text", "mail"):
+        raise DataError(f"{name}: is {WORDS.get(kind, kind)}, expected plain text")
+    return Document(name, *decode(data, name))
+
+
+def _bytes(name: str) -> bytes:
+    if name == "-":
+        return sys.stdin.buffer.read()
+    try:
+        if name.startswith(ADDRESS):
+            return fetch(name)
+        return pathlib.Path(name).read_bytes()
+    except OSError as error:
+        raise DataError(f"{name}: cannot be read ({error.strerror or error})") from None
+
+
+def _unpacked(data: bytes, name: str) -> bytes:
+    try:
+        with gzip.open(io.BytesIO(data)) as file:
+            unpacked = file.read(UNPACKED + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DataError(
+            f"{name}: cannot be decompressed ({error}); the file is cut or damaged"
+        ) from None
+    if len(unpacked) > UNPACKED:
+        raise DataError(
+            f"{name}: is larger than {UNPACKED >> 20} MB when decompressed, the limit for a"
+            " compressed file; decompress it and give the parts that you need"
+        )
+    return unpacked
+
+
+def _rows(data: bytes, name: str, field: str, encoding: str | None) -> Iterator[Document]:
+    text, notes = decode(data, name, encoding)
+    if text.lstrip().startswith("["):
+        raise DataError(
+            f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets"
+            " and commas around them"
+        )
+
+    line = None
+    for line, value in read_rows(text, name, field):
+        yield Document(f"{name}:{line}", value, notes)
+    if line is None:
+        raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")

@@ -1,0 +1,173 @@
+"""What the encoder and the decoder of the Transformer share: their layers' parts, and the stack."""
+
+from typing import Any
+
+import keras
+
+from tfsum.errors import Error
+from tfsum.layers.dropout import Dropout
+from tfsum.layers.multi_head_attention import MultiHeadAttention
+from tfsum.layers.positionwise_feed_forward import PositionwiseFeedForward
+from tfsum.tensor import Tensor
+
+
+class ResidualLayer(keras.layers.Layer):
+    """Base class of `EncoderLayer` and `DecoderLayer`: attentions, then a feed-forward network.
+
+    A sublayer is an attribute, such as `feed_forward`, and has two others: its normalization
+    `feed_forward_norm` and its dropout `feed_forward_drop`.
+
+    Args:
+        config: Arguments of the layer by name, see `EncoderLayer`.
+        kernel_initializer: Initializer of every kernel.
+
+    Raises:
+        Error: `norm` is neither "post" nor "pre".
+
+    Example:
+        >>> from tfsum.layers import DecoderLayer
+        >>> DecoderLayer(d_model=8, num_heads=2, feed_forward_width=16).sublayers
+        ('self_attention', 'cross_attention', 'feed_forward')
+    """
+
+    sublayers: tuple[str, ...]  # names, the feed-forward network last
+
+    def __init__(self, config: dict[str, Any], kernel_initializer: Any, **kwargs: Any):
+        super().__init__(**kwargs)
+        if config["norm"] not in ("post", "pre"):
+            raise Error(
+                f"{type(self).__name__}: norm is {config['norm']!r}; it must be 'post' or 'pre'"
+            )
+        self._config = config
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.norm = config["norm"]
+        policy = self.dtype_policy
+
+        for name in self.sublayers[:-1]:
+            attention = MultiHeadAttention(
+                config["num_heads"],
+                config["d_model"],
+                config["attention_dropout"],
+                self.kernel_initializer,
+                name=name,
+                dtype=policy,
+            )
+            setattr(self, name, attention)
+        self.feed_forward = PositionwiseFeedForward(
+            config["d_model"],
+            config["feed_forward_width"],
+            config["activation"],
+            config["activation_dropout"],
+            self.kernel_initializer,
+            name="feed_forward",
+            dtype=policy,
+        )
+        for name in self.sublayers:
+            setattr(self, f"{name}_norm", self._normalization(name))
+        for name in self.sublayers:
+            drop = Dropout(config["dropout"], name=f"{name}_dropout", dtype=policy)
+            setattr(self, f"{name}_drop", drop)
+
+    def _normalization(self, sublayer: str) -> keras.layers.Layer | None:
+        """The normalization of a sublayer, or None for none."""
+        return keras.layers.LayerNormalization(
+            epsilon=self._config["epsilon"], name=f"{sublayer}_norm", dtype=self.dtype_policy
+        )
+
+    def build(self, input_shape: Any = None) -> None:
+        for name in self.sublayers:
+            for layer in (getattr(self, name), getattr(self, f"{name}_norm")):
+                if layer is not None:
+                    layer.build((None, None, self._config["d_model"]))
+
+    def before(self, sublayer: str, x: Tensor) -> Tensor:
+        """The input of a sublayer: x, which a pre-norm layer normalizes."""
+        norm = getattr(self, f"{sublayer}_norm")
+        if self.norm == "pre" and norm is not None:
+            return norm(x)
+        return x
+
+    def after(self, sublayer: str, x: Tensor, y: Tensor, training: bool | None) -> Tensor:
+        """Adds the output y of a sublayer to the residual x; a post-norm layer normalizes it."""
+        x = x + getattr(self, f"{sublayer}_drop")(y, training=training)
+        if self.norm == "pre":
+            return x
+        return getattr(self, f"{sublayer}_norm")(x)
+
+    def get_config(self) -> dict:
+        return {
+            **super().get_config(),
+            **self._config,
+            "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
+        }
+
+
+class Stack(keras.layers.Layer):
+    """Base class of `Encoder` and `Decoder`: layers; a pre-norm stack ends with a normalization.
+
+    Args:
+        config: Arguments of the stack itself by name.
+        layer: Arguments of every layer by name.
+
+    Example:
+        >>> from tfsum.layers import Encoder
+        >>> [
+        ...     layer.name
+        ...     for layer in Encoder(2, d_model=8, num_heads=2, feed_forward_width=16).stacked()
+        ... ]
+        ['layer_0', 'layer_1']
+    """
+
+    final_norm: keras.layers.Layer | None = None
+
+    def __init__(self, config: dict[str, Any], layer: dict[str, Any], **kwargs: Any):
+        super().__init__(**kwargs)
+        self._config, self._layer_config = config, layer
+
+    def stacked(self) -> list:
+        """The layers in their order."""
+        raise NotImplementedError
+
+    def end_stack(self) -> None:
+        """Adds the normalization at the end of a pre-norm stack."""
+        if self._layer_config.get("norm", "post") == "pre":
+            epsilon = self._layer_config.get("epsilon", 1e-6)
+            self.final_norm = keras.layers.LayerNormalization(
+                epsilon=epsilon, name="final_norm", dtype=self.dtype_policy
+            )
+
+    def build(self, input_shape: Any = None) -> None:
+        for layer in self.stacked():
+            layer.build(None)
+        if self.final_norm is not None:
+            self.final_norm.build((None, None, self._layer_config["d_model"]))
+
+    def follow(
+        self, x: Tensor, *source: Tensor, **options: Any
+    ) -> tuple[Tensor, list[Tensor], list[list[Tensor]]]:
+        """Applies layer after layer.
+
+        Args:
+            x: Float tensor (B, T, D).
+            *source: Further inputs of each layer.
+            **options: Arguments of each layer's `call`.
+
+        Returns:
+            Output (B, T, D) of the stack; the input and each layer's output, before the final
+            normalization; and each layer's attention weights.
+        """
+        outputs, attentions = [x], []
+        for layer in self.stacked():
+            x, *weights = layer(x, *source, return_attention_weights=True, **options)
+            outputs.append(x)
+            attentions.append(weights)
+
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return x, outputs, attentions
+
+    def get_config(self) -> dict:
+        layer = dict(self._layer_config)
+        if isinstance(layer.get("kernel_initializer"), keras.initializers.Initializer):
+            layer["kernel_initializer"] = keras.initializers.serialize(layer["kernel_initializer"])
+        return {**super().get_config(), **self._config, **layer}

@@ -1,0 +1,129 @@
+"""Base classes of the models that consist of a `Bert` and further layers."""
+
+import inspect
+import os
+from typing import Any, Self
+
+import numpy as np
+
+from tfsum.errors import CheckpointError, Error
+from tfsum.formats import assign_weights, model_folder, weight_names
+from tfsum.models.bert import Bert
+from tfsum.models.model import Model
+
+
+class WithBert(Model):
+    """A model of a `Bert`, its attribute `bert`, and further layers, which a subclass adds.
+
+    Args:
+        bert: A `Bert`, or the dict of its arguments.
+
+    Example:
+        >>> import tfsum
+        >>> issubclass(tfsum.BertClassifier, WithBert)
+        True
+    """
+
+    def __init__(self, bert: Bert | dict, **kwargs: Any):
+        super().__init__(**kwargs)
+        if isinstance(bert, dict):
+            bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
+        self.bert = bert
+        self.config: dict[str, Any] = {}  # the other arguments of the class
+
+    def build(self, input_shape: Any = None) -> None:
+        if not self.built:
+            self.bert.build()
+            self.build_head()
+
+    def build_head(self) -> None:
+        """Builds the further layers; the encoder is built."""
+        raise NotImplementedError
+
+    def get_config(self) -> dict:
+        return {**super().get_config(), "bert": self.bert.config, **self.config}
+
+
+class BertSum(WithBert):
+    """A `WithBert` whose arguments have a section of their own in config.json.
+
+    Args:
+        bert: A `Bert`, or the dict of its arguments.
+        window_length: Tokens in a window; the encoder's `max_position_embeddings` by default.
+
+    Raises:
+        Error: Windows longer than the encoder.
+
+    Example:
+        >>> import tfsum
+        >>> tfsum.BertSumExt.section
+        'bert_sum_ext'
+    """
+
+    section: str  # key of config.json
+
+    def __init__(self, bert: Bert | dict, window_length: int | None = None, **kwargs: Any):
+        super().__init__(bert, **kwargs)
+        longest = self.bert.config["max_position_embeddings"]
+        self.window_length = window_length or longest
+        if self.window_length > longest:
+            raise Error(
+                f"{type(self).__name__}: windows of {self.window_length} tokens, and the encoder"
+                f" has positions for {longest}; take fewer, or load it with"
+                f" max_position_embeddings={self.window_length}"
+            )
+
+    @classmethod
+    def from_pretrained(cls, folder: str | os.PathLike, **changes: Any) -> Self:
+        """Reads a model folder.
+
+        Args:
+            folder: Path of a folder that `save_pretrained` wrote.
+            **changes: Arguments of the class that differ from the folder's.
+
+        Returns:
+            A built model of the class.
+
+        Raises:
+            CheckpointError: A file or a tensor is missing, unknown, broken or of another shape.
+        """
+        path = f"{folder}/config.json"
+        config = model_folder.read_json(path)
+        if cls.section not in config:
+            raise CheckpointError(
+                f"{path}: not a {cls.__name__} ({cls.section!r} is missing); Bert.from_pretrained"
+                " reads an encoder alone"
+            )
+
+        arguments = config[cls.section]
+        if unknown := arguments.keys() - inspect.signature(cls).parameters.keys():
+            raise CheckpointError(
+                f"{path}: {cls.section} has {', '.join(sorted(unknown))}; the fields must be"
+                f" arguments of {cls.__name__}"
+            )
+        with model_folder.errors_named(folder):
+            model = cls(model_folder.read_bert_config(folder), **{**arguments, **changes})
+            model.build()
+
+        tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
+        encoder = {name: tensors.pop(name) for name in [*tensors] if name.startswith("bert.")}
+        assign_weights.assign_bert(
+            model.bert, weight_names.StoredModel(str(folder), config, encoder)
+        )
+        variables = model.head_variables()
+        assign_weights.assign(variables, weight_names.dotted_names(variables), tensors, folder)
+        return model
+
+    def head_variables(self) -> dict:
+        """Returns the weights above the encoder by their path."""
+        raise NotImplementedError
+
+    def tensors(self) -> dict[str, np.ndarray]:
+        """Returns the encoder's weights under Hugging Face's names, and those above it."""
+        variables = self.head_variables()
+        head = weight_names.named_tensors(variables, weight_names.dotted_names(variables))
+        return weight_names.bert_tensors(self.bert, "bert.") | head
+
+    def folder_config(self) -> dict:
+        """Returns the content of config.json."""
+        return {"model_type": "bert", **self.bert.config, self.section: self.config}

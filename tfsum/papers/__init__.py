@@ -1,0 +1,17 @@
+"""What is as BertSum and PreSumm did it, and not as one would do it today.
+
+`import tfsum.papers` adds to the tables of the engines: the LSTM head to `HEADS` of
+`tfsum.models.sentence_heads`, PreSumm's search to the strategies that `tfsum.decoding` knows by
+name, the checkpoints of both to the formats of `tfsum.conversion`, and their preprocessing to
+`WRITERS` of `tfsum.data.documents.prepare`.
+"""
+
+from tfsum.data.documents.prepare import WRITERS
+from tfsum.papers.checkpoint_reader import checkpoint_to_folder
+from tfsum.papers.checkpoint_writer import folder_to_checkpoint
+from tfsum.papers.lstm_head import LSTMHead
+from tfsum.papers.presumm_search import PreSummBeamSearch
+
+__all__ = ["LSTMHead", "PreSummBeamSearch", "checkpoint_to_folder", "folder_to_checkpoint"]
+
+WRITERS["bertsum"] = WRITERS["presumm"] = "tfsum.papers.document_writer:OriginalWriter"

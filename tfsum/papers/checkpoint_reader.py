@@ -1,0 +1,399 @@
+"""Checkpoints of BertSum and PreSumm (Liu 2019; Liu and Lapata 2019), read without torch.
+
+Both save `{"model": state_dict, "opt": ..., "optim": ...}`, where `opt` has the arguments of the
+training command; `tfsum.papers.checkpoint_names` has the names.
+"""
+
+import argparse
+import inspect
+import os
+import pathlib
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfsum.conversion.convert import FILE_READERS
+from tfsum.errors import CheckpointError
+from tfsum.formats import assign_weights, model_folder, text_settings, torch_file, weight_names
+from tfsum.models import BertSumAbs, BertSumExt
+from tfsum.papers.checkpoint_names import (
+    BERT,
+    bertsum_names,
+    bertsum_shapes,
+    named_variables,
+    without_buffers,
+)
+
+HEADS = ("encoder.", "ext_layer.")
+DECODER = "decoder."
+DECODER_OPTIONS = {
+    "dropout": "dec_dropout",
+    "label_smoothing": "label_smoothing",
+    "max_length": "max_length",
+}
+"""Argument of `BertSumAbs` -> its name in the `opt`."""
+COUNTS = ("heads", "ext_heads", "dec_heads", "max_length")
+RATES = ("dropout", "ext_dropout", "dec_dropout", "label_smoothing")
+START, END = "[unused0]", "[unused1]"
+"""PreSumm's tokens before and after a summary (train_abstractive.py)."""
+
+
+def read_bertsum(
+    path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
+) -> BertSumExt | BertSumAbs:
+    """Reads a checkpoint of BertSum or PreSumm: extractive with any head, or abstractive.
+
+    Sizes come from the shapes of the tensors; attention heads and dropout of the sentence layers or
+    the decoder from the `opt` in the file. What neither knows is as in the papers: BERT's heads are
+    64 wide, its activation is the erf GELU.
+
+    Args:
+        path: The .pt file, zip or legacy; with or without the trainer's `{"model": ...}` around the
+            state_dict.
+        bert: Arguments of `Bert` (the fields of its config.json) that the shapes do not determine,
+            such as `num_attention_heads`; those that they determine must agree.
+        head_heads: Attention heads of the sentence layers or the decoder, where the file has no
+            `opt`.
+        **changes: Arguments of `BertSumExt` or `BertSumAbs`, such as `legacy` for the LSTM head as
+            the original computes it.
+
+    Returns:
+        a built model with the weights of the file; `save_pretrained` makes a model folder of it.
+
+    Raises:
+        CheckpointError: No such file or a broken one, no model of BertSum, another head, sizes that
+            are not those of `bert`; tensors missing, unknown or of another shape, all of them at
+            once.
+    """
+    stored = open_bertsum(path, bert, head_heads, **changes)
+    stored.model.build()
+    variables = named_variables(stored.model)
+    for place, value in stored.weights.items():
+        variables[place].assign(value)
+    return stored.model
+
+
+class StoredBertSum(NamedTuple):
+    """A checkpoint of BertSum or PreSumm, checked, its weights still in the file.
+
+    Attributes:
+        model: Model with the sizes of the file, not built.
+        weights: Arrays by the paths of its variables, kernels as (in, out): read-only views of the
+            file.
+        notes: What of the file is left out or rounded, one line each.
+    """
+
+    model: BertSumExt | BertSumAbs
+    weights: dict[str, np.ndarray]
+    notes: list[str]
+
+
+def open_bertsum(
+    path: str | os.PathLike, bert: dict | None = None, head_heads: int | None = None, **changes: Any
+) -> StoredBertSum:
+    """Checks a checkpoint of BertSum or PreSumm, without the memory of a model.
+
+    Args:
+        path: Path of the .pt file.
+        bert: Arguments of `Bert`, as in `read_bertsum`.
+        head_heads: Attention heads above the encoder.
+        **changes: Arguments of the model, as in `read_bertsum`.
+
+    Raises:
+        CheckpointError: See `read_bertsum`.
+    """
+    content = torch_file.read_torch_file(path)
+    tensors = content.get("model", content)
+    if not isinstance(tensors, Mapping) or not all(
+        type(name) is str and isinstance(value, np.ndarray) for name, value in tensors.items()
+    ):
+        raise CheckpointError(
+            f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it"
+        )
+
+    prefix, known = _prefix(tensors, path), _read_options(content.get("opt"), path)
+    if head_heads is not None:
+        known |= dict.fromkeys(("heads", "ext_heads", "dec_heads"), head_heads)
+
+    kind: type[BertSumExt] | type[BertSumAbs] = BertSumAbs if prefix == DECODER else BertSumExt
+    if unknown := sorted(changes.keys() - inspect.signature(kind).parameters.keys()):
+        raise CheckpointError(
+            f"{path}: is a {kind.__name__}, which has no {', '.join(unknown)}; leave it out"
+        )
+
+    sizes = _bert_arguments(tensors, known, bert or {}, path)
+    arguments = (
+        _decoder_arguments(tensors, known, path)
+        if kind is BertSumAbs
+        else _head_arguments(tensors, prefix, known, path)
+    )
+    with model_folder.errors_named(path):
+        model = kind(sizes, **{**arguments, **changes})
+
+    names = bertsum_names(model, prefix)
+    weights = without_buffers(dict(tensors), prefix, str(path))
+    shapes = bertsum_shapes(model, [place for _, place, _ in names])
+
+    return StoredBertSum(
+        model,
+        assign_weights.checked(shapes, names, weights, path),
+        _notes(content, tensors, weights),
+    )
+
+
+def checkpoint_to_folder(
+    source: str | os.PathLike,
+    destination: pathlib.Path,
+    vocabulary: str | os.PathLike | None,
+    lowercase: bool | None = None,
+    bert: dict[str, Any] | None = None,
+    **changes: Any,
+) -> list[str]:
+    """Writes a checkpoint as a model folder.
+
+    `evaluate`, `export`, `summarize` and `[model] start` take such a folder.
+
+    Args:
+        source: The .pt file.
+        destination: A new folder.
+        vocabulary: The word pieces of its BERT, which the file does not contain: vocab.txt, or a
+            folder with it.
+        lowercase: Whether its tokenizer lower-cases; by default as the vocabulary's folder or the
+            vocabulary says.
+        bert: Arguments of `Bert`, as in `read_bertsum`.
+        **changes: Arguments of the model, as in `read_bertsum`.
+
+    Returns:
+        Notes, one line each: what of the file is left out or rounded.
+
+    Raises:
+        CheckpointError: File cannot be read, or the vocabulary is missing or does not fit.
+    """
+    if vocabulary is None:
+        raise CheckpointError(
+            f"{source}: a checkpoint does not contain its word pieces; give the vocabulary of its "
+            "BERT: --vocabulary vocab.txt, or the folder that holds it"
+        )
+
+    vocabulary = pathlib.Path(vocabulary)
+    file = model_folder.piece_file(vocabulary / "vocab.txt" if vocabulary.is_dir() else vocabulary)
+    if not file.is_file():
+        raise CheckpointError(
+            f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one"
+        )
+
+    pieces = model_folder.read_pieces(file)
+    stored = open_bertsum(source, bert, **changes)
+    model = stored.model
+    rows = model.bert.config["vocab_size"]
+    if len(pieces) != rows:
+        raise CheckpointError(
+            f"{file}: {len(pieces)} word pieces, and {source} has {rows} rows for them; give the "
+            "vocabulary of its BERT"
+        )
+
+    if isinstance(model, BertSumAbs):
+        special = [pieces.index(token) if token in pieces else None for token in (START, END)]
+        if special != [model.start_id, model.end_id]:
+            raise CheckpointError(
+                f"{file}: {START} and {END} have the ids {special}, and PreSumm's summaries begin"
+                f" with {model.start_id} and end with {model.end_id}; give the vocabulary of its"
+                " BERT"
+            )
+
+    settings = {"text": text_settings.read_text_settings(vocabulary, lowercase)}
+    model_folder.save_model(model, destination, pieces, settings, tensors=_tensors(stored))
+
+    return stored.notes
+
+
+def _tensors(stored: StoredBertSum) -> dict[str, np.ndarray]:
+    """The weights by the names of a model folder; those of BERT are as they are in the checkpoint,
+    and not copied."""
+    names = weight_names.bert_names(stored.model.bert.config["num_hidden_layers"], "bert.")
+    tensors = {
+        name: stored.weights[f"bert/{path}"].T if transposed else stored.weights[f"bert/{path}"]
+        for name, path, transposed in names
+    }
+    tensors |= {
+        path.replace("/", "."): value
+        for path, value in stored.weights.items()
+        if not path.startswith("bert/")
+    }
+    return {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}
+
+
+def _read_options(options: Any, path: str | os.PathLike) -> dict[str, Any]:
+    """Checks the `opt` of a file, and returns it as a dict, empty where there is none."""
+    if options is None:
+        return {}
+    if not isinstance(options, argparse.Namespace | dict):
+        raise CheckpointError(
+            f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict"
+            " of the arguments of the training command, or none"
+        )
+
+    known = dict(options if isinstance(options, dict) else vars(options))
+    wrong = [
+        f"{name} is {known[name]!r}, expected a whole number above 0"
+        for name in COUNTS
+        if name in known and (type(known[name]) is not int or known[name] < 1)
+    ]
+    wrong += [
+        f"{name} is {known[name]!r}, expected a number of at least 0 and below 1"
+        for name in RATES
+        if name in known and not (type(known[name]) in (int, float) and 0 <= known[name] < 1)
+    ]
+    if wrong:
+        raise CheckpointError(
+            f"{path}: 'opt' does not describe a model: {'; '.join(wrong)}; save the file again, or "
+            "save its state_dict alone and give what is asked for"
+        )
+    return known
+
+
+def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
+    left = sorted(tensors.keys() - weights.keys())
+    others = sorted(map(str, content.keys() - {"model", "opt"}))
+    rounded = sum(value.dtype == np.float64 for value in weights.values())
+    notes = {
+        "left out, because the original computes them itself, has them twice or never uses"
+        f" them: {', '.join(left)}": left,
+        f"left out beside the model: {', '.join(others)}; training continues with a new"
+        " optimizer": "model" in content and others,
+        f"{rounded} tensors of float64 are rounded to float32": rounded,
+    }
+    return [note for note, applies in notes.items() if applies]
+
+
+def _prefix(tensors: Mapping, path: str | os.PathLike) -> str:
+    prefixes = [
+        prefix for prefix in (*HEADS, DECODER) if any(name.startswith(prefix) for name in tensors)
+    ]
+    if len(prefixes) != 1 or not any(name.startswith(BERT) for name in tensors):
+        roots = sorted({str(name).split(".")[0] for name in tensors})
+        raise CheckpointError(
+            f"{path}: no model of BertSum; one has tensors under {BERT} and one of "
+            f"{', '.join((*HEADS, DECODER))}, this file under {', '.join(roots[:10])}"
+        )
+
+    return prefixes[0]
+
+
+def _count(tensors: Mapping, pattern: str, path: str | os.PathLike) -> int:
+    """The number of layers whose tensors have names of this pattern."""
+    numbers = {
+        int(match[1][:9]) for match in (re.match(pattern, name) for name in tensors) if match
+    }
+    if gaps := [number for number in range(len(numbers)) if number not in numbers]:
+        raise CheckpointError(
+            f"{path}: has no layer {gaps[0]} of those named {pattern.replace(chr(92), '')}, and "
+            f"has layer {max(numbers)}; the file is incomplete: save it again"
+        )
+
+    return len(numbers)
+
+
+def _rows(tensors: Mapping, name: str, axis: int, path: str | os.PathLike) -> int:
+    if name not in tensors or tensors[name].ndim != 2:
+        raise CheckpointError(f"{path}: needs the matrix {name} to know the sizes of the model")
+    return tensors[name].shape[axis]
+
+
+def _bert_arguments(tensors: Mapping, options: dict, bert: dict, path: str | os.PathLike) -> dict:
+    embeddings = BERT + "embeddings."
+    arguments = {
+        "vocab_size": _rows(tensors, embeddings + "word_embeddings.weight", 0, path),
+        "hidden_size": _rows(tensors, embeddings + "word_embeddings.weight", 1, path),
+        "max_position_embeddings": _rows(
+            tensors, embeddings + "position_embeddings.weight", 0, path
+        ),
+        "type_vocab_size": _rows(tensors, embeddings + "token_type_embeddings.weight", 0, path),
+        "num_hidden_layers": _count(tensors, re.escape(BERT) + r"encoder\.layer\.(\d+)\.", path),
+        "intermediate_size": _rows(
+            tensors, BERT + "encoder.layer.0.intermediate.dense.weight", 0, path
+        ),
+    }
+    wrong = [
+        f"{key} is {value} in the file, {bert[key]} was given"
+        for key, value in arguments.items()
+        if bert.get(key, value) != value
+    ]
+    if wrong:
+        raise CheckpointError(f"{path}: {'; '.join(wrong)}; take the config.json of this model")
+    if "num_attention_heads" not in bert:
+        arguments["num_attention_heads"] = _bert_heads(arguments["hidden_size"], options, path)
+
+    return {**arguments, **bert}
+
+
+def _bert_heads(width: int, options: dict, path: str | os.PathLike) -> int:
+    # a small BERT of the original's own, made with these heads
+    if options.get("encoder") == "baseline":
+        return 8 if options.get("task") == "abs" else options.get("ext_heads", 8)
+    if width % 64:
+        raise CheckpointError(
+            f"{path}: does not contain the number of BERT's attention heads, and its width {width} "
+            "is none of the published sizes; give it: --heads N, or "
+            "bert={'num_attention_heads': N}"
+        )
+
+    return width // 64
+
+
+def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os.PathLike) -> dict:
+    if prefix + "linear1.weight" in tensors:
+        return {"head": "classifier"}
+
+    of_program = "ext_" if prefix == "ext_layer." else ""
+    heads, dropout = f"{of_program}heads", f"{of_program}dropout"
+    arguments: dict[str, Any] = {"head_dropout": options[dropout]} if dropout in options else {}
+    if prefix + "rnn.hidden0.0.weight_ih" in tensors:
+        return {"head": "lstm", **arguments}
+
+    layers = _count(tensors, re.escape(prefix) + r"transformer_inter\.(\d+)\.", path)
+    if not layers:
+        parts = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
+        raise CheckpointError(
+            f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
+            "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
+        )
+
+    arguments["head_num_heads"] = _heads(options, heads, path)
+    return {
+        "head": "transformer",
+        "head_layers": layers,
+        "head_feed_forward_width": _rows(
+            tensors, prefix + "transformer_inter.0.feed_forward.w_1.weight", 0, path
+        ),
+        **arguments,
+    }
+
+
+def _decoder_arguments(tensors: Mapping, options: dict, path: str | os.PathLike) -> dict:
+    return {
+        "num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\.", path),
+        "feed_forward_width": _rows(
+            tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path
+        ),
+        "num_heads": _heads(options, "dec_heads", path),
+        **{
+            argument: options[option]
+            for argument, option in DECODER_OPTIONS.items()
+            if option in options
+        },
+    }
+
+
+def _heads(options: dict, option: str, path: str | os.PathLike) -> int:
+    if option not in options:
+        raise CheckpointError(
+            f"{path}: does not contain the number of attention heads above its BERT (`opt` has no "
+            f"{option}); give it: --head-heads N, or head_heads=N (the papers' commands have 8)"
+        )
+    return options[option]
+
+
+FILE_READERS["tfsum"] = checkpoint_to_folder

@@ -1,0 +1,64 @@
+"""An exported classifier in Python: texts in, `Classified` objects out."""
+
+from collections.abc import Sequence
+from typing import cast, overload
+
+from tfsum.errors import Error
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.texts import check_texts
+from tfsum.tasks.bert_classifier.classified import Classified, classified_of
+
+
+class Classifier(ExportedModel):
+    """Labels texts with an exported classifier; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> classify = Classifier("served/tweets")  # doctest: +SKIP
+        >>> print(classify("A fire near the school, please help"))  # doctest: +SKIP
+        disaster
+    """
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self, texts: str, pairs: str | None = None
+    ) -> Classified: ...
+
+    @overload
+    def __call__(
+        self, texts: Sequence[str], pairs: Sequence[str] | None = None
+    ) -> list[Classified]: ...
+
+    def __call__(
+        self, texts: str | Sequence[str], pairs: str | Sequence[str] | None = None
+    ) -> Classified | list[Classified]:
+        """Labels each text.
+
+        Args:
+            texts: One text or a sequence of them.
+            pairs: Second text of each, for a model that was trained on pairs.
+
+        Returns:
+            A `Classified`, or a list of them for a sequence.
+
+        Raises:
+            Error: An element is not a str, or the number of second texts is wrong.
+        """
+        if isinstance(texts, str):
+            return self([texts], None if pairs is None else [cast(str, pairs)])[0]
+
+        texts, takes_pairs = check_texts(texts), self.description["text"]["pair"]
+        pairs = [] if pairs is None else check_texts(pairs)
+        if len(pairs) != (len(texts) if takes_pairs else 0):
+            raise Error(
+                f"{len(texts)} texts and {len(pairs)} second texts; this model takes "
+                + ("a second text for each" if takes_pairs else "one text alone")
+            )
+
+        columns = {"text": texts, "text_pair": pairs} if takes_pairs else {"text": texts}
+        return [
+            classified_of(given, any(map(str.strip, row)))
+            for given, *row in zip(self._ask("serving_default", columns), *columns.values())
+        ]
+
+
+load = Classifier

@@ -1,0 +1,168 @@
+"""The report on a classifier: accuracy and F1 with bootstrap intervals, compared with other
+systems."""
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tfsum.errors import Error
+from tfsum.evaluation.comparison import DIFFERENCE, Report, bootstrap_intervals, comparison_lines
+
+METRICS = ("accuracy", "f1_macro", "f1")
+"""`f1_macro` is the mean of the F1 of every label that occurs (in the truth or among the answers),
+`f1` that of the
+second of two labels; where there are more labels than two there is no `f1`."""
+KEYS = (("value", "low", "high"), DIFFERENCE)
+
+
+@dataclasses.dataclass
+class ClassificationReport(Report):
+    """Scores of every system on the same texts, from 0 to 100.
+
+    Attributes:
+        texts: Number of texts.
+        label_names: Labels.
+        baseline: System that `difference` compares with; None where there is one system alone.
+        settings: Samples and seed of the bootstrap.
+        systems: Name -> metric -> `value`, `low`, `high` (95 % interval) and, with a baseline,
+            `difference`, `difference_low`, `difference_high` (of the same resampled texts); and
+            name -> `labels`: label -> `precision`, `recall`, `f1`, `texts` (with that label).
+
+    Example:
+        >>> report = evaluate_labels({"model": [0, 1, 1]}, [0, 1, 0], ["no", "yes"], samples=10)
+        >>> round(report.systems["model"]["accuracy"]["value"], 1)
+        66.7
+    """
+
+    texts: int
+    label_names: list[str]
+    baseline: str | None
+    settings: dict
+    systems: dict[str, dict]
+
+    def to_text(self) -> str:
+        """The report as a table, the differences to the baseline, and each label's scores."""
+        metrics = [metric for metric in METRICS if metric in next(iter(self.systems.values()))]
+        lines = comparison_lines(self.systems, metrics, "value", self.baseline)
+        for name, scores in self.systems.items():
+            lines += ["", f"labels of {name}: precision, recall, F1, texts"]
+            lines += [
+                f"  {label}  {row['precision']:.2f}  {row['recall']:.2f}  {row['f1']:.2f} "
+                f" {row['texts']}"
+                for label, row in scores["labels"].items()
+            ]
+
+        return "\n".join([*lines, "", f"{self.texts} texts; {self.settings_line()}"])
+
+
+def evaluate_labels(
+    systems: Mapping[str, ArrayLike],
+    labels: ArrayLike,
+    label_names: Sequence[str],
+    baseline: str | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+) -> ClassificationReport:
+    """Scores the answers of systems.
+
+    Args:
+        systems: Name -> (N,) indices of the predicted labels.
+        labels: (N,) indices of the true labels.
+        label_names: (C,) the labels.
+        baseline: System that the others are compared with.
+        samples: Number of bootstrap samples, each drawn from the texts.
+        seed: Seed of the bootstrap.
+
+    Returns:
+        The report.
+
+    Raises:
+        Error: A system has not one answer per text, or the baseline is not a system.
+
+    Example:
+        >>> report = evaluate_labels({"model": [0, 1]}, [0, 1], ["no", "yes"], samples=10)
+        >>> report.systems["model"]["f1_macro"]["value"]
+        100.0
+    """
+    classes = np.eye(len(label_names))
+    true = classes[np.asarray(labels, int)]  # (N, C)
+    answered = {name: classes[np.asarray(answers, int)] for name, answers in systems.items()}
+    for name, answers in answered.items():
+        if len(answers) != len(true) or not len(true):
+            raise Error(
+                f"evaluate: {name!r} has {len(answers)} answers for {len(true)} texts; expected one"
+                " each"
+            )
+
+    if baseline is not None and baseline not in systems:
+        raise Error(
+            f"evaluate: baseline {baseline!r} is none of the systems ({', '.join(systems)})"
+        )
+
+    # For each text, system and label whether it is right, answered, true: float64 (N, systems, C,
+    # 3), whose sums give every score.
+    outcomes = np.stack(
+        [np.stack([found * true, found, true], axis=-1) for found in answered.values()], axis=1
+    )
+    place = None if baseline is None else list(systems).index(baseline)
+
+    def statistic(means: np.ndarray) -> np.ndarray:
+        values = _scores(means)
+        return np.stack(
+            [values] if place is None else [values, values - values[..., [place], :]], axis=-2
+        )
+
+    found = statistic(outcomes.mean(0))  # (systems, the scores and their differences, metrics)
+    ends = np.stack([found, *bootstrap_intervals(outcomes, samples, seed, statistic=statistic)])
+    return ClassificationReport(
+        len(true),
+        list(label_names),
+        baseline,
+        {"samples": samples, "seed": seed},
+        {
+            name: (
+                _table(ends[:, i])
+                | {"labels": _by_label(outcomes[:, i].mean(0), len(true), label_names)}
+            )
+            for i, name in enumerate(systems)
+        },
+    )
+
+
+def _scores(means: np.ndarray) -> np.ndarray:
+    """Accuracy, macro F1 and, of two labels, the second's F1 in points, from mean outcomes (..., C,
+    3)."""
+    right, answered, true = np.moveaxis(means, -1, 0)
+    either = answered + true
+    f1 = np.divide(2 * right, either, out=np.zeros_like(either), where=either > 0)
+    occurs = np.maximum((either > 0).sum(-1), 1)
+    second = [f1[..., 1]] if f1.shape[-1] == 2 else []
+    return 100 * np.stack([right.sum(-1), f1.sum(-1) / occurs, *second], axis=-1)
+
+
+def _table(ends: np.ndarray) -> dict[str, dict[str, float]]:
+    """The metrics of one system from its values, lower and upper ends (3, 1 or 2 of KEYS,
+    metrics)."""
+    return {
+        metric: {
+            key: float(ends[i, k, j])
+            for k, keys in enumerate(KEYS[: ends.shape[1]])
+            for i, key in enumerate(keys)
+        }
+        for j, metric in enumerate(METRICS[: ends.shape[2]])
+    }
+
+
+def _by_label(means: np.ndarray, texts: int, label_names: Sequence[str]) -> dict[str, dict]:
+    right, answered, true = means.T
+    parts, wholes = np.stack([right, right, 2 * right]), np.stack([answered, true, answered + true])
+    shares = 100 * np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
+    return {
+        name: {
+            **dict(zip(("precision", "recall", "f1"), shares[:, i].tolist())),
+            "texts": round(float(true[i]) * texts),
+        }
+        for i, name in enumerate(label_names)
+    }

@@ -1,0 +1,363 @@
+"""Pretraining a BERT on documents: masked words and next sentences, from a corpus to the best model
+folder."""
+
+import dataclasses
+import functools
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from keras import ops
+
+from tfsum.data.learned_vocabulary import learned_vocabularies
+from tfsum.data.preparation import vocabulary_file
+from tfsum.data.readers import RereadTexts, read_documents
+from tfsum.errors import RecipeError
+from tfsum.formats.hugging_face import local_folder
+from tfsum.formats.open_folder import open_folder
+from tfsum.models.bert_for_pretraining import PRESETS, BertForPretraining
+from tfsum.tasks.bert_pretraining.batches import SentencePairBatcher, load_sentence_pairs
+from tfsum.tasks.bert_pretraining.masking import Masking
+from tfsum.tasks.bert_pretraining.prepare import prepare
+from tfsum.tasks.bert_pretraining.settings import (
+    DataSettings,
+    RecipeSettings,
+    TextSettings,
+    TrainSettings,
+)
+from tfsum.text.word_piece import WordPiece
+from tfsum.training.encoder import check_segments, text_settings
+from tfsum.training.log import format_counts, log
+from tfsum.training.optimizer import NOT_DECAYED, BertWarmUp, make_adam
+from tfsum.training.run import Run
+from tfsum.training.workers import Workers
+
+
+@dataclasses.dataclass
+class PretrainingData:
+    """The result of `prepare_data`.
+
+    Attributes:
+        text: Text settings that the model folder will hold.
+        word_piece: Tokenizer.
+        records: Folders of prepared pairs: "train", "validation" and, where there is a
+            next-sentence task, "same_document".
+    """
+
+    text: dict[str, Any]
+    word_piece: WordPiece
+    records: dict[str, pathlib.Path]
+
+
+def prepare_data(recipe: RecipeSettings) -> PretrainingData:
+    """Learns the vocabulary of a recipe and prepares its records, unless that is done."""
+    data, model = recipe.data, recipe.model
+    vocabulary, case = _vocabulary(data, recipe.text, model.encoder)
+    config = model.model_dump() if model.encoder is None else open_folder(model.encoder).config
+    if data.max_length > (longest := config["max_position_embeddings"]):
+        raise RecipeError(
+            f"[data] max_length is {data.max_length}; the model has positions for {longest} tokens"
+        )
+    if model.encoder is not None and data.next_sentence != "none":
+        check_segments(config, "a pair of sentences ([data] next_sentence)")
+
+    records = _prepare_splits(data, vocabulary, {**case, "newline": recipe.text.newline})
+    word_piece = WordPiece.from_file(vocabulary, **case)
+    return PretrainingData({**case, "max_length": data.max_length}, word_piece, records)
+
+
+def _vocabulary(
+    data: DataSettings, text: TextSettings, encoder: str | None
+) -> tuple[pathlib.Path, dict[str, Any]]:
+    """The vocab.txt, and how its tokenizer treats case and accents."""
+    ready, size = text.vocabulary, text.vocabulary_size
+    if [encoder, ready, size].count(None) != 2:
+        raise RecipeError(
+            f"[model] encoder is {encoder!r}, [text] vocabulary {ready!r} and vocabulary_size"
+            f" {size}; expected one of the three: an encoder, which has its vocabulary, a vocab.txt"
+            " for a new model, or the size of a vocabulary to be learned from the corpus"
+        )
+
+    if size is None:
+        place = local_folder(encoder) if encoder is not None else pathlib.Path(str(ready))
+        return vocabulary_file(place), text_settings(place, text.lowercase, text.strip_accents)
+
+    case = {"lowercase": bool(text.lowercase), "strip_accents": text.strip_accents}
+    options = {"reversible": text.reversible, **case}
+    (file,) = learned_vocabularies(
+        pathlib.Path(data.records) / "vocabulary",
+        {"text": data.text, "size": size, **options},
+        {"corpus": data.train},
+        {"vocab.txt": (RereadTexts(lambda: read_documents(data.train, data.text)), size)},
+        **options,
+    )
+    return file, case
+
+
+def _prepare_splits(
+    data: DataSettings, vocabulary: pathlib.Path, text: dict[str, Any]
+) -> dict[str, pathlib.Path]:
+    """Prepares the splits: "train", "validation" and, with a next-sentence task, "same_document".
+
+    Returns:
+        Split -> folder of its records.
+    """
+    train: dict[str, Any] = {
+        "corpus": data.train,
+        "same_document_share": data.same_document_share,
+        "duplicates": data.duplicates,
+    }
+    held_out: dict[str, Any] = {"corpus": data.validation or data.train, "same_document_share": 0.0}
+    if data.validation is None:  # part of the training corpus is held out
+        train |= {"part": "training", "held_out_share": data.validation_share}
+        held_out |= {"part": "held_out", "held_out_share": data.validation_share}
+
+    splits = {"train": train, "validation": held_out}
+    if data.next_sentence != "none":
+        splits["same_document"] = held_out | {"same_document_share": 1.0}
+
+    folders = {split: pathlib.Path(data.records) / split for split in splits}
+    for split, options in splits.items():
+        counts = prepare(
+            out_dir=folders[split],
+            vocabulary=vocabulary,
+            text=data.text,
+            max_length=data.max_length,
+            next_sentence=data.next_sentence,
+            short_share=data.short_share,
+            seed=data.seed,
+            shards=data.shards,
+            processes=data.processes,
+            **text,
+            **options,
+        )
+        log(f"{split}: {format_counts(counts)}")
+    return folders
+
+
+def build_model(recipe: RecipeSettings, data: PretrainingData) -> BertForPretraining:
+    """Builds the model of a recipe, with new weights, or with those of its encoder and, where that
+    has none, new heads.
+
+    Raises:
+        CheckpointError: Encoder cannot be read.
+    """
+    settings = recipe.model
+    if settings.encoder is not None:
+        return BertForPretraining.from_stored(
+            open_folder(settings.encoder), warn=False, **settings.dropout_rates
+        )
+
+    model = BertForPretraining(
+        {
+            **PRESETS[settings.size],
+            "vocab_size": len(data.word_piece.vocabulary),
+            "max_position_embeddings": settings.max_position_embeddings,
+            **settings.dropout_rates,
+        }
+    )
+    model.build()
+    return model
+
+
+class PretrainingValidation:
+    """Held-out pairs, always under the same masks; several workers that train the model share the
+    batches.
+
+    Args:
+        model: A `BertForPretraining`.
+        batchers: Held-out pairs whose false ones come from other documents and, where there is a
+            next-sentence task, those whose false ones come from the same document.
+
+    Example:
+        >>> PretrainingValidation(model, [batcher]).scores()  # doctest: +SKIP
+        {'masked_lm_accuracy': 41.7, 'loss': 3.05}
+    """
+
+    def __init__(self, model: BertForPretraining, batchers: Sequence[SentencePairBatcher]) -> None:
+        self._sets = [batcher.dataset(training=False) for batcher in batchers]
+        self._weight = model.next_sentence_weight
+        self._workers = Workers(model.distribute_strategy)
+        self._sums = tf.function(
+            lambda batch: _sums(model, batch), reduce_retracing=True, autograph=False
+        )
+
+    def scores(self) -> dict[str, float]:
+        """Accuracies in points, 0 to 100, and the loss.
+
+        Returns:
+            `masked_lm_accuracy`; where there is a next-sentence task `next_sentence_accuracy`, with
+            false sentences of other documents, and `same_document_accuracy`, with those of the
+            same; `loss`, that of training, on the pairs of the first folder.
+        """
+        (masks, pairs), *others = [
+            np.sum(
+                self._workers.map(lambda batch: self._sums(batch).numpy().tolist(), batches), axis=0
+            )
+            for batches in self._sets
+        ]
+        scores = {"masked_lm_accuracy": _percent(masks)}
+        if pairs[0]:
+            scores["next_sentence_accuracy"] = _percent(pairs)
+
+        for _, same_document in others:
+            scores["same_document_accuracy"] = _percent(same_document)
+
+        return {
+            **scores,
+            "loss": float(masks[2] / masks[0] + self._weight * pairs[2] / max(1.0, pairs[0])),
+        }
+
+    def selection_score(self, scores: dict[str, float]) -> float:
+        """The loss below 0: the lower the loss, the better."""
+        return -scores["loss"]
+
+    def unigram_accuracy(self, guess: int) -> float:
+        """The masked-word accuracy, in points, of one guess for all masks: the piece that is the
+        most frequent."""
+        right = masks = 0.0
+        for batch in self._sets[0].as_numpy_iterator():
+            masks += batch["masked_lm_weights"].sum()
+            right += ((batch["masked_lm_ids"] == guess) * batch["masked_lm_weights"]).sum()
+
+        return float(100 * right / masks)
+
+
+def _sums(model: BertForPretraining, batch: dict[str, tf.Tensor]) -> tf.Tensor:
+    """Rows for masks and pairs: how many, how many right, their summed cross-entropy; float32 (2,
+    3)."""
+    outputs = model(batch, training=False)
+    labels = batch["next_sentence_labels"]
+    rows = []
+
+    for logits, true, weight in (
+        (outputs["masked_lm_logits"], batch["masked_lm_ids"], batch["masked_lm_weights"]),
+        (outputs["next_sentence_logits"], ops.maximum(labels, 0), ops.cast(labels >= 0, "float32")),
+    ):
+        right = ops.cast(ops.cast(ops.argmax(logits, axis=-1), "int32") == true, "float32")
+        loss = ops.sparse_categorical_crossentropy(true, logits, from_logits=True)
+        rows.append(ops.stack([ops.sum(weight), ops.sum(right * weight), ops.sum(loss * weight)]))
+
+    return ops.stack(rows)
+
+
+def _percent(row: np.ndarray) -> float:
+    """The share of the right ones in points."""
+    return float(100 * row[1] / row[0])
+
+
+class PretrainingRun(Run[BertForPretraining, TrainSettings]):
+    """A `Run` that trains a BertForPretraining and validates it by its predictions.
+
+    Args:
+        recipe: The recipe.
+        data: Result of `prepare_data`.
+        model: Result of `build_model`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/bert/best')
+    """
+
+    def __init__(
+        self, recipe: RecipeSettings, data: PretrainingData, model: BertForPretraining
+    ) -> None:
+        settings, word_piece = recipe.train, data.word_piece
+        encoder_rate = settings.encoder_learning_rate
+        if encoder_rate is None:
+            encoder_rate = settings.learning_rate
+        optimizer = make_adam(
+            model,
+            settings,
+            BertWarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
+            factors={"bert": encoder_rate / settings.learning_rate, "pooler": 1.0},
+            epsilon=1e-6,
+            bias_correction=settings.bias_correction,
+        )
+        optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
+        model.next_sentence_weight = settings.next_sentence_weight
+        super().__init__(model, optimizer, settings)
+        self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
+        self._vocabulary = word_piece.vocabulary
+
+        batcher = functools.partial(
+            SentencePairBatcher,
+            tokens_per_batch=settings.tokens_per_batch,
+            masking=Masking(
+                word_piece.vocabulary,
+                settings.masked_share,
+                settings.max_predictions,
+                settings.whole_words,
+                settings.seed,
+            ),
+            cls_id=word_piece.cls_id,
+            sep_id=word_piece.sep_id,
+        )
+        self._pairs, *held_out = map(load_sentence_pairs, data.records.values())
+        self.batcher = batcher(self._pairs, static_masks=settings.static_masks)
+        self.validation = PretrainingValidation(
+            model, [batcher(pairs.some(recipe.evaluate.pairs)) for pairs in held_out]
+        )
+
+    def fit(self) -> pathlib.Path:
+        """See `Run.fit`; first logs what a pass over the pairs holds, and what the most frequent
+        piece scores."""
+        report = self.batcher.report()
+        log(
+            f"one pass: {report['pairs']} pairs, {report['tokens']} tokens, {report['batches']}"
+            f" batches, padding {100 * report['padding']:.1f} %"
+        )
+        guess = int(np.bincount(self._pairs.pieces).argmax())
+        self.state["unigram"] = {
+            "piece": self._vocabulary[guess],
+            "masked_lm_accuracy": self.validation.unigram_accuracy(guess),
+        }
+        log(
+            "unigram guess {piece!r}: masked_lm_accuracy {masked_lm_accuracy:.2f}".format(
+                **self.state["unigram"]
+            )
+        )
+        best = super().fit()
+        log(table(self.state["history"]))
+        return best
+
+    def save_best(self, folder: pathlib.Path) -> None:
+        """Writes the model folder, with its scores beside the unigram guess's."""
+        self.model.save_pretrained(
+            folder,
+            self._vocabulary,
+            {
+                **self.model_settings,
+                "validation": self.state["best"],
+                "unigram": self.state["unigram"],
+                "seconds": round(self.state["seconds"]),
+            },
+        )
+
+
+make_run = PretrainingRun
+
+
+def table(history: list[dict[str, float]]) -> str:
+    """Formats the validations of a run, one per line.
+
+    Args:
+        history: Scores of each validation; the first key is the step.
+
+    Example:
+        >>> print(table([{"step": 1000, "loss": 7.5}]))
+        step  loss
+        1000  7.50
+    """
+    names = list(history[0])
+    rows = [
+        names,
+        *([str(row["step"]), *(f"{row[name]:.2f}" for name in names[1:])] for row in history),
+    ]
+    return "\n".join(
+        "  ".join(cell.rjust(len(name)) for cell, name in zip(row, names, strict=True))
+        for row in rows
+    )

@@ -1,0 +1,148 @@
+"""Evaluates an extractive model beside lead, oracle and a random pick."""
+
+import collections
+import itertools
+import sys
+from typing import Literal, get_args
+
+from tfsum.data.documents.oracle import greedy_labels
+from tfsum.data.readers import Corpus, corpus_name, read_corpus
+from tfsum.errors import DataError, Error
+from tfsum.evaluation.batched import batched
+from tfsum.papers import selection as original
+from tfsum.tasks.bert_sum_ext.report import ExtractiveReport, score_systems
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
+from tfsum.text.sentence_splitter import SentenceSplitter
+
+Selection = Literal["model", "bertsum", "bertsum_recall"]
+
+
+def evaluate(
+    summarizer: Summarizer,
+    corpus: Corpus,
+    *,
+    sentences: int = 3,
+    words: str = "english",
+    limit: int | None = None,
+    samples: int = 1000,
+    seed: int = 0,
+    text: str = "text",
+    summary: str = "summary",
+    selection: Selection = "model",
+) -> ExtractiveReport:
+    """Scores an extractive model.
+
+    Args:
+        summarizer: The loaded model.
+        corpus: A file, or rows with `text` and `summary`, a sentence a line; see
+            `tfsum.data.readers.read_corpus`.
+        sentences: Number of sentences that every system chooses.
+        words: "english" (stemmed) or "plain", see `tfsum.evaluation.rouge.score_pair`.
+        limit: Number of documents to read, from the first; None reads all.
+        samples: Samples of the bootstrap.
+        seed: Seed of the random pick and the bootstrap.
+        text, summary: The corpus's names of these fields.
+        selection: "model", as the model was exported; "bertsum", as the test of BertSum and
+            PreSumm: by score and with trigram blocking, also for lead, and in the order of choice;
+            or "bertsum_recall", their `recall_eval`: as many sentences as fill the number of words
+            of the reference, to which they are cut.
+
+    Returns:
+        The report; the number of documents left out is written to standard error.
+
+    Raises:
+        DataError: Corpus cannot be read, or no document has a text and a summary.
+        Error: `selection` is none of these.
+    """
+    if selection not in get_args(Selection):
+        raise Error(
+            f"evaluate: selection is {selection!r}; expected one of"
+            f" {', '.join(get_args(Selection))}"
+        )
+
+    documents = _documents(corpus, limit, text, summary)
+    if selection != "model":
+        systems = _original_systems(
+            summarizer, documents, None if selection == "bertsum_recall" else sentences, sentences
+        )
+        report = score_systems(
+            systems,
+            [document["summary"] for document in documents],
+            sentences=sentences,
+            english=words == "english",
+            samples=samples,
+            seed=seed,
+        )
+        report.settings["selection"] = selection
+        return report
+
+    splitter = SentenceSplitter(summarizer.description["text"]["newline"])
+    chosen, split = [], []
+    for texts in batched([document["text"] for document in documents]):
+        chosen += [answer.sentences for answer in summarizer(texts, sentences=sentences)]
+        rows = splitter.split(texts)["sentences"].to_list()
+        split += [[sentence.decode("utf-8") for sentence in row] for row in rows]
+
+    return score_systems(
+        {"model": chosen},
+        [document["summary"] for document in documents],
+        documents=split,
+        label=lambda row, summary: greedy_labels(row, summary, sentences),
+        sentences=sentences,
+        english=words == "english",
+        samples=samples,
+        seed=seed,
+    )
+
+
+def _original_systems(
+    summarizer: Summarizer, documents: list[dict[str, str]], most: int | None, size: int
+) -> dict[str, list[list[str]]]:
+    """The sentences that the originals' test chooses for the model, lead and the oracle; `most`
+    None cuts them."""
+    systems: dict[str, list[list[str]]] = {"model": [], "lead": [], "oracle": []}
+    for group in batched(documents):
+        for document in group:
+            scored = summarizer.score(document["text"])
+            texts, reference = scored.sentences, document["summary"].split("\n")
+            labels = original.greedy_labels(texts, reference, size)
+            chosen = {
+                "model": original.choose_sentences(
+                    texts, original.by_score(scored.scores, len(texts)), most=most
+                ),
+                "lead": original.choose_sentences(texts, range(len(texts)), most=most),
+                "oracle": original.choose_sentences(
+                    texts, [i for i, label in enumerate(labels) if label], most=None
+                ),
+            }
+            for name, numbers in chosen.items():
+                summary = [texts[i] for i in numbers]
+                systems[name].append(
+                    original.cut_to_reference(summary, reference) if most is None else summary
+                )
+
+    return systems
+
+
+def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> list[dict[str, str]]:
+    """The documents that have a text and a summary; the others are counted on standard error."""
+    counts: collections.Counter = collections.Counter()
+    rows = read_corpus(corpus, text=text, summary=summary, counts=counts)
+    whole = (row for row in rows if row["text"].strip() and row["summary"].strip())
+    documents = list(itertools.islice(whole, limit))
+
+    name = corpus_name(corpus)
+    reasons = ("empty", "without_summary")
+    if left_out := {reason: counts[reason] for reason in reasons if counts[reason]}:
+        print(
+            f"tfsum: {name}: left out " + ", ".join(f"{n} {k}" for k, n in left_out.items()),
+            file=sys.stderr,
+        )
+
+    if not documents:
+        raise DataError(
+            f"{name}: no document has a text and a summary in its fields {text} and {summary}; name"
+            " the fields that hold them (text, summary)"
+        )
+
+    return documents

@@ -1,0 +1,170 @@
+"""Explains an extractive summary: scores and choice of its sentences, as an HTML page."""
+
+import dataclasses
+from typing import Any
+
+from tfsum.tasks.bert_sum_ext.summarizer import Summarizer, Summary
+from tfsum.visualization.html_page import escape, facts, page
+
+
+def explain_page(
+    summarizer: Summarizer, text: str, title: str, *, sentences: int = 3, newline: str | None = None
+) -> str:
+    """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
+    return html_report(explain(text, summarizer, sentences, newline), title)
+
+
+@dataclasses.dataclass(frozen=True)
+class Explanation:
+    """The summary of an extractive model with the scores of all sentences.
+
+    Attributes:
+        text: The text.
+        every: All its sentences, as if all were chosen.
+        summary: The answer of the model.
+        chosen: Indices of the summary's sentences.
+        model: NAME/VERSION of the model.
+        rule: How the model selects sentences, in words.
+
+    Example:
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score").chosen
+        [0]
+    """
+
+    text: str
+    every: Summary
+    summary: Summary
+    chosen: list[int]
+    model: str
+    rule: str
+
+
+def explain(
+    text: str, summarizer: Summarizer, sentences: int = 3, newline: str | None = None
+) -> Explanation:
+    """Gets a model's summary of a text and the scores of all sentences.
+
+    Args:
+        text: The text.
+        summarizer: Model from `tfsum.load`.
+        sentences: The most sentences of the summary.
+        newline: Meaning of a new line, as in `Summarizer`.
+
+    Returns:
+        An `Explanation`.
+
+    Raises:
+        Error: `text` is not a str, or `sentences` is beyond the model's limit.
+
+    Example:
+        >>> import tfsum
+        >>> explanation = explain("It rained. The bridge was closed.", tfsum.load(), sentences=1)
+        >>> len(explanation.chosen), len(explanation.every.sentences)
+        (1, 2)
+    """
+    given: dict[str, Any] = {} if newline is None else {"newline": newline}
+    summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
+    place = {offsets: i for i, offsets in enumerate(every.offsets)}
+    ranks = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
+    rule = f"at most {sentences} by {ranks[summarizer.description['selection']]}"
+    if summarizer.description["block_trigrams"]:
+        rule += ", none that repeats a trigram of the others"
+    return Explanation(
+        text,
+        every,
+        summary,
+        [place[offsets] for offsets in summary.offsets],
+        "/".join(summarizer.path.resolve().parts[-2:]),
+        rule,
+    )
+
+
+def html_report(explanation: Explanation, title: str) -> str:
+    """Renders an explanation as an HTML page.
+
+    It shows the summary, the text with its sentences shaded by score, and a table of them all.
+
+    Args:
+        explanation: Result of `explain`.
+        title: Title of the page, such as the name of the text's file.
+
+    Returns:
+        HTML, to be stored as UTF-8. Text is escaped: nothing in it becomes markup.
+
+    Example:
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> html_report(
+        ...     Explanation("It rained.", summary, summary, [0], "news/1", "at most 1 by score"),
+        ...     "a text",
+        ... )[:15]
+        '<!doctype html>'
+    """
+    parts = (_facts, _summary, _text, _table)
+    return page(title, "\n".join(part(explanation) for part in parts))
+
+
+def _facts(explanation: Explanation) -> str:
+    every, summary = explanation.every, explanation.summary
+    rows = {
+        "model": explanation.model,
+        "characters": f"{len(explanation.text):,}",
+        "sentences": f"{len(every.sentences):,}, of which {len(summary.sentences)} are chosen",
+        "chosen": explanation.rule,
+        "coverage": f"{summary.coverage:.1%} of the text was read",
+    }
+    return facts(rows, summary.warnings)
+
+
+def _summary(explanation: Explanation) -> str:
+    items = "".join(
+        f'<li dir="auto"><a href="#s{i + 1}">{escape(explanation.every.sentences[i])}</a></li>'
+        for i in explanation.chosen
+    )
+    return f"<h2>Summary</h2>\n<ul>{items}</ul>"
+
+
+def _text(explanation: Explanation) -> str:
+    """The text as it was given; a sentence is the darker the higher its score, and marked where it
+    was chosen."""
+    text, every, chosen = explanation.text, explanation.every, set(explanation.chosen)
+    highest = max([*every.scores, 1e-9])
+    parts, done = [], 0
+    for i, ((start, end), score) in enumerate(zip(every.offsets, every.scores)):
+        tag = "mark" if i in chosen else "span"
+        parts.append(
+            f'{escape(text[done:start])}<{tag} class="sentence" id="s{i + 1}" '
+            f'style="--shade:{score / highest:.3f}" title="sentence {i + 1}: score {score:.3f}">'
+            f"{escape(text[start:end])}</{tag}>"
+        )
+        done = end
+
+    parts.append(escape(text[done:]))
+    return (
+        f"<h2>Text</h2>\n<p>The darker, the higher the score (at most {highest:.3f}); the summary"
+        " is bold and "
+        "underlined.</p>\n"
+        f'<div class="text" dir="auto">{"".join(parts)}</div>'
+    )
+
+
+def _table(explanation: Explanation) -> str:
+    """A row for each sentence; offsets are characters of the text."""
+    every, chosen = explanation.every, set(explanation.chosen)
+    rows = [
+        '<tr><td class="number"><a'
+        f' href="#s{i + 1}">{i + 1}</a></td><td>{"✓" if i in chosen else ""}</td><td'
+        f' class="number">{score:.3f} <meter min="0" max="1" value="{score:.3f}"></meter></td><td'
+        f' class="number">{start:,} to {end:,}</td><td dir="auto">{escape(sentence)}</td></tr>'
+        for i, (sentence, score, (start, end)) in enumerate(
+            zip(every.sentences, every.scores, every.offsets)
+        )
+    ]
+    head = "".join(
+        f"<th>{name}</th>" for name in ("sentence", "chosen", "score", "characters", "text")
+    )
+    body = "\n".join(rows)
+
+    return (
+        f"<h2>Sentences</h2>\n<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    )

@@ -1,0 +1,112 @@
+"""A BertSumExt's model folder to a SavedModel that takes raw strings and returns sentences."""
+
+import pathlib
+
+import tfsum.papers  # noqa: F401  (adds its head to those of BertSumExt)
+from tfsum.export.saved_model import read_settings, version_folder, write_export
+from tfsum.models import BertSumExt
+from tfsum.tasks import task
+from tfsum.tasks.bert_sum_ext.module import ExtractiveSummarizer
+from tfsum.tasks.export import read_word_piece, window_of
+from tfsum.text.sentence_splitter import SentenceSplitter
+
+# For a model folder without settings: BERT's own.
+TEXT_SETTINGS = {"newline": "sentence"}
+
+
+def export_model(
+    folder: str | pathlib.Path,
+    destination: str | pathlib.Path,
+    ops: str = "core",
+    max_sentences: int = 10,
+    sentences: int = 3,
+    selection: str | None = None,
+    block_trigrams: bool | None = None,
+    storage: str = "float32",
+    newline: str | None = None,
+) -> pathlib.Path:
+    """Writes and verifies a BertSumExt as a SavedModel that takes raw strings.
+
+    Args:
+        folder: A model folder (`BertSumExt.save_pretrained`) with vocab.txt and tfsum.json.
+        destination: `.../NAME/VERSION`, VERSION a new integer; or `.../NAME`, for the next version.
+        ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
+        max_sentences: N, the most sentences of a summary.
+        sentences: The number that `serving_default` returns.
+        selection: "score" or "expected_rouge": how sentences are selected, see
+            `ExtractiveSummarizer`; by default as the model's recipe was evaluated, else by score
+            (the papers').
+        block_trigrams: Whether `serving_default` skips a sentence that repeats a word trigram of
+            the summary; by default as the model's recipe was evaluated, else True (the papers').
+        storage: "float32", "float16", or "small" (float16, and int8 rows of the word embedding with
+            a scale each).
+        newline: Meaning of a new line, as in `SentenceSplitter`; "auto" decides for each text and
+            returns its decision. By default as the model was trained.
+
+    Returns:
+        The folder written.
+
+    Raises:
+        ExportError: Folder is incomplete, an option is invalid, the destination exists or
+            cannot be written.
+        CheckpointError: Model folder cannot be read.
+    """
+    source, destination = pathlib.Path(folder), version_folder(destination)
+    settings = read_settings(source)
+    if newline is not None:
+        settings["text"] = {**settings["text"], "newline": newline}
+
+    evaluated = settings.get("recipe", {}).get("evaluate", {})
+    choice = {
+        "max_sentences": max_sentences,
+        "sentences": sentences,
+        "selection": selection or evaluated.get("selection", "score"),
+        "block_trigrams": bool(evaluated.get("block_trigrams", True))
+        if block_trigrams is None
+        else block_trigrams,
+    }
+    module = build(source, settings, ops, choice, storage)
+    text = {**TEXT_SETTINGS, **settings["text"], "window_length": module.window_length}
+
+    return write_export(
+        task("bert_sum_ext"),
+        module,
+        source,
+        destination,
+        settings,
+        {"ops": ops, "storage": storage, "text": text, **choice},
+    )
+
+
+def build(
+    source: pathlib.Path, settings: dict, ops: str, choice: dict, storage: str
+) -> ExtractiveSummarizer:
+    """Makes the module of a model folder; `choice` holds the arguments of the selection.
+
+    Args:
+        source: The model folder.
+        settings: Settings from `read_settings`.
+        ops: Operations of the text work, as in `export_model`.
+        storage: Storage of the weights, as in `export_model`.
+        choice: Further arguments of `ExtractiveSummarizer`.
+
+    Raises:
+        ExportError: Vocabulary or the window length does not fit the model.
+
+    Example:
+        >>> source = pathlib.Path("runs/news/best")
+        >>> module = build(
+        ...     source, read_settings(source), "core", {"sentences": 3}, "float32"
+        ... )  # doctest: +SKIP
+    """
+    text = {**TEXT_SETTINGS, **settings["text"]}
+    model = BertSumExt.from_pretrained(str(source))
+    return ExtractiveSummarizer(
+        model,
+        read_word_piece(source, text, ops, model.bert.config["vocab_size"]),
+        SentenceSplitter(text["newline"]),
+        window_of(source, text, model.window_length),
+        storage=storage,
+        frequent=settings.get("frequent", {}).get("words"),
+        **choice,
+    )

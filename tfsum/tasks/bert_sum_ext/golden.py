@@ -1,0 +1,61 @@
+"""The requests that verify and warm up an exported extractive summarizer."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from tfsum.export.golden import TEXTS
+
+
+def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+    """The signatures of an export, by name, with the types of their inputs."""
+    return {
+        "serving_default": {"text": tf.string},
+        "summarize": {"text": tf.string, "max_sentences": tf.int32, "block_trigrams": tf.bool},
+        "score": {"text": tf.string},
+        "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
+    }
+
+
+def requests(description: dict) -> list[dict]:
+    """The golden requests to an export of this description (assets.extra/tfsum.json)."""
+    options = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
+    return [{"text": text, **options} for text in TEXTS]
+
+
+def ask(model: Any, requests: list[dict]) -> list[dict]:
+    """Returns the answers of a loaded model as plain Python values."""
+    texts = tf.constant([request["text"] for request in requests], tf.string)
+    outputs = model.signatures["summarize"](
+        text=texts,
+        max_sentences=tf.constant([request["max_sentences"] for request in requests]),
+        block_trigrams=tf.constant([request["block_trigrams"] for request in requests]),
+    )
+    outputs = {name: value.numpy() for name, value in outputs.items()}
+    every = {name: value.numpy() for name, value in model.signatures["score"](text=texts).items()}
+
+    return [_answer(outputs, every, i) for i in range(len(requests))]
+
+
+def _answer(outputs: dict, every: dict, i: int) -> dict:
+    """Row i of the outputs of `summarize` and `score`."""
+    count, total = int(outputs["count"][i]), int(every["count"][i])
+    return {
+        "summary": outputs["summary"][i].decode("utf-8"),
+        "start": outputs["start"][i, :count].tolist(),
+        "end": outputs["end"][i, :count].tolist(),
+        "score": outputs["score"][i, :count].tolist(),
+        "count": count,
+        "coverage": float(outputs["coverage"][i]),
+        "all_scores": every["score"][i, :total].tolist(),
+    }
+
+
+def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
+    """The warm-up requests of some texts: (signature, inputs) each."""
+    options = {"max_sentences": [3] * len(texts), "block_trigrams": [True] * len(texts)}
+    return [
+        ("serving_default", {"text": texts}),
+        ("summarize", {"text": texts, **options}),
+        ("score", {"text": texts}),
+    ]

@@ -1,0 +1,423 @@
+"""The extractive summarizer as one module: strings in, sentences with scores and offsets out.
+
+The same splitter, tokenizer and windows as in training, then BertSumExt, then the selection; see
+`stored_weights` for how the weights are stored. Every loop over the windows or the documents takes
+a bounded number of rows at a time, each padded only to the longest of its own, so that neither a
+long document nor a large batch asks for memory beyond its sentence vectors.
+"""
+
+from collections.abc import Sequence
+
+import tensorflow as tf
+
+from tfsum.errors import ExportError
+from tfsum.export.groups import in_groups
+from tfsum.export.stored_weights import StoredWeights
+from tfsum.models import BertSumExt
+from tfsum.text.expected_rouge import SELECTIONS, is_word
+from tfsum.text.known_words import KnownWords
+from tfsum.text.packing import pack_windows
+from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.selection import select_sentences
+from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
+from tfsum.text.word_piece import WordPiece
+
+SEPARATOR = " "  # between the sentences of a summary
+LINE_BREAK = r"[ \t]*\r?\n[ \t]*"  # in a sentence of a hard-wrapped text
+HYPHENATED = r"([\p{L}\d]-)\r?\n[ \t]*"  # a line may end after the hyphen of a word
+WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
+# the head's attention is quadratic too: a longer document goes through it in even blocks
+SENTENCES_IN_HEAD = 512
+BLOCKS_AT_ONCE = 8
+# Rows are padded to multiples of these, so that a server meets a few hundred shapes and not one for
+# each text: oneDNN keeps compiled code for each product of a new shape, 0.4 GB after a thousand
+# texts.
+LENGTHS, SENTENCES = 16, 8
+
+
+class ExtractiveSummarizer(tf.Module):
+    """The exported graph of a `BertSumExt`.
+
+    Args:
+        model: A built `BertSumExt`, whose weights the module takes over (see `StoredWeights`).
+        word_piece: The tokenizer; its `ops` decide which hosts can load the export.
+        splitter: The sentence splitter.
+        window_length: Tokens in a window.
+        max_sentences: N, the width of the outputs and the most sentences of a summary.
+        sentences: The number that `serving_default` selects.
+        selection: Way of selecting sentences: "score", or "expected_rouge" (see
+            `tfsum.text.expected_rouge`).
+        block_trigrams: Whether `serving_default` skips a sentence that repeats a word trigram of
+            the summary.
+        storage: Storage of the weights, as in `StoredWeights`.
+        frequent: The frequent words of the training corpus, see `frequent_words`; the share of a
+            text's words that they are is an output.
+
+    Raises:
+        ExportError: Numbers of sentences do not fit each other, or an unknown selection or
+            storage.
+
+    Example:
+        >>> import tfsum
+        >>> model = tfsum.BertSumExt(
+        ...     {
+        ...         "vocab_size": 5,
+        ...         "hidden_size": 8,
+        ...         "num_hidden_layers": 1,
+        ...         "num_attention_heads": 2,
+        ...         "intermediate_size": 16,
+        ...     },
+        ...     head="classifier",
+        ... )
+        >>> model.build()
+        >>> words = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "rain"], lowercase=True)
+        >>> module = ExtractiveSummarizer(model, words, SentenceSplitter(), window_length=32)
+        >>> module.score(tf.constant(["Rain. Rain."]))["count"].numpy().tolist()
+        [2]
+    """
+
+    def __init__(
+        self,
+        model: BertSumExt,
+        word_piece: WordPiece,
+        splitter: SentenceSplitter,
+        window_length: int,
+        max_sentences: int = 10,
+        sentences: int = 3,
+        selection: str = "score",
+        block_trigrams: bool = True,
+        storage: str = "float32",
+        frequent: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name="extractive_summarizer")
+        if not 1 <= sentences <= max_sentences:
+            raise ExportError(
+                f"sentences={sentences} and max_sentences={max_sentences}; expected "
+                "1 <= sentences <= max_sentences, which is the width of the outputs"
+            )
+        if selection not in SELECTIONS:
+            raise ExportError(f"selection={selection!r}; expected one of {', '.join(SELECTIONS)}")
+
+        self.word_piece, self.splitter = word_piece, splitter
+        self.window_length, self.max_sentences = window_length, max_sentences
+        self.head_reads_padding = model.config["legacy"]
+        self.default_sentences, self.default_block = sentences, block_trigrams
+        self.words = (
+            tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
+        )
+        self.width = model.bert.config["hidden_size"]
+        self.weights = StoredWeights(model, storage, pooler=False)
+        self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
+
+    def signatures(self) -> dict:
+        """The signatures of the SavedModel, by name."""
+        return {
+            "serving_default": self.serve,
+            "summarize": self.summarize,
+            "score": self.score,
+            "score_ids": self.score_ids,
+        }
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
+    def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Summarizes texts (B,) with the defaults of the export."""
+        rows = tf.shape(text)
+        return self._summarize(
+            text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block)
+        )
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="text"),
+            tf.TensorSpec([None], tf.int32, name="max_sentences"),
+            tf.TensorSpec([None], tf.bool, name="block_trigrams"),
+        ],
+        autograph=False,
+    )
+    def summarize(
+        self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """Summarizes texts (B,) by at most `max_sentences` (B,) each.
+
+        `block_trigrams` (B,) skips sentences that repeat a trigram.
+        """
+        rows = tf.shape(text)
+        for name, given in (("max_sentences", max_sentences), ("block_trigrams", block_trigrams)):
+            tf.debugging.assert_equal(
+                tf.shape(given), rows, f"{name}: expected one value for each text"
+            )
+        return self._summarize(text, max_sentences, block_trigrams)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
+    def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
+        read = self._read(text)
+        per_document = tf.cast(read["count"], tf.int64)
+
+        def rows(values: tf.Tensor, fill: float) -> tf.Tensor:
+            return tf.RaggedTensor.from_row_lengths(values, per_document, validate=False).to_tensor(
+                fill
+            )
+
+        return {
+            "start": rows(read["start"], -1),
+            "end": rows(read["end"], -1),
+            "score": rows(tf.sigmoid(read["logits"]), 0.0),
+            "count": read["count"],
+            **self._about(read),
+        }
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None], tf.int32, name="token_ids"),
+            tf.TensorSpec([None, None], tf.int32, name="segment_ids"),
+            tf.TensorSpec([None, None], tf.int32, name="sentence_starts"),
+        ],
+        autograph=False,
+    )
+    def score_ids(
+        self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        """Scores sentences of documents that are already packed; 0 where there is none."""
+        real = sentence_starts >= 0
+        with self.weights.model(self.weights.read()) as model:
+            vectors = model.sentence_vectors(
+                token_ids, segment_ids, sentence_starts, training=False
+            )
+            logits = model.score_sentences(vectors, real, training=False)
+
+        return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
+    def _read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
+        """Splits, tokenizes and scores texts (B,): flat values (N,) over all sentences, and (B,)
+        ones."""
+        split = self.splitter.split(text)
+        sentences = split["sentences"]
+        per_document = sentences.row_lengths()
+        pieces = self.word_piece.tokenize(sentences.flat_values)
+        windows = pack_windows(
+            pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
+        )
+        values = self.weights.read()
+        vectors = sentence_vectors(self.weights, values, windows, self.width, self.window_length)
+        logits = score_documents(
+            self.weights, values, vectors, per_document, padded=not self.head_reads_padding
+        )
+        owner = row_ids(sentences)
+        documents = tf.size(text, tf.int64)
+
+        return {
+            "sentences": sentences.flat_values,
+            "pieces": pieces,
+            "start": split["start"].flat_values,
+            "end": split["end"].flat_values,
+            "logits": logits,
+            "count": tf.cast(per_document, tf.int32),
+            "coverage": _coverage(
+                sentences.flat_values, pieces, windows["pieces_cut"], owner, documents
+            ),
+            **self.known_words.shares(pieces, owner, documents),
+            **(
+                {
+                    "newline": tf.where(split["wrapped"], "paragraph", "sentence"),
+                    "unpunctuated": split["unpunctuated"],
+                }
+                if self.splitter.newline == "auto"
+                else {}
+            ),
+        }
+
+    def _about(self, read: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+        """What every answer says of its document (B,)."""
+        return {
+            name: read[name]
+            for name in ("coverage", "known", "frequent", "newline", "unpunctuated")
+            if name in read
+        }
+
+    def _summarize(
+        self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor
+    ) -> dict[str, tf.Tensor]:
+        read = self._read(text)
+        splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
+        texts = tf.RaggedTensor.from_row_splits(
+            read["sentences"], tf.cast(splits, tf.int64), validate=False
+        )
+        by_rouge = self.words is not None
+        chosen, count = select_sentences(
+            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]),
+            texts,
+            most,
+            block_trigrams,
+            self.max_sentences,
+            texts.with_values(read["pieces"]) if by_rouge else None,
+            self.words,
+        )
+        # the index after the last sentence, where `pick` appends the fill
+        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, tf.size(read["logits"]))
+
+        def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
+            return tf.gather(tf.concat([values, [fill]], 0), flat)
+
+        sentences = pick(read["sentences"], "")
+        joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
+        summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
+
+        return {
+            "summary": _one_line(summary) if "newline" in read else summary,
+            "sentences": sentences,
+            "start": pick(read["start"], -1),
+            "end": pick(read["end"], -1),
+            "score": pick(tf.sigmoid(read["logits"]), 0.0),
+            "count": count,
+            **self._about(read),
+        }
+
+
+def _one_line(summary: tf.Tensor) -> tf.Tensor:
+    """Summaries (B,) without the line breaks of hard-wrapped texts."""
+    return tf.strings.regex_replace(
+        tf.strings.regex_replace(summary, HYPHENATED, r"\1"), LINE_BREAK, SEPARATOR
+    )
+
+
+def _coverage(
+    sentences: tf.Tensor,
+    pieces: tf.RaggedTensor,
+    pieces_cut: tf.Tensor,
+    owner: tf.Tensor,
+    documents: tf.Tensor,
+) -> tf.Tensor:
+    """Share of each document's non-space bytes that the model read: float32 (B,), 1 where there are
+    none.
+
+    Only a sentence longer than a window is cut; its bytes count as read in the share of its pieces
+    that are.
+    """
+    size = tf.cast(
+        tf.strings.length(tf.strings.regex_replace(sentences, f"{SPACE}+", "")), tf.float64
+    )
+    all_pieces = tf.maximum(tf.cast(pieces.row_lengths(), tf.float64), 1.0)
+    unread = size * tf.cast(pieces_cut, tf.float64) / all_pieces
+
+    def total(values: tf.Tensor) -> tf.Tensor:
+        return tf.math.unsorted_segment_sum(values, owner, documents)
+
+    return tf.cast(1.0 - total(unread) / tf.maximum(total(size), 1.0), tf.float32)
+
+
+def sentence_vectors(
+    weights: StoredWeights, values: dict, windows: dict, width: int, longest: int
+) -> tf.Tensor:
+    """Encodes packed windows.
+
+    Args:
+        weights: Stored weights of a `BertSumExt`.
+        values: The result of `weights.read()`.
+        windows: The result of `tfsum.text.packing.pack_windows`.
+        width: Size D of the sentence vectors.
+        longest: Largest number of tokens in a window.
+
+    Returns:
+        float32 (N, D), a vector for each sentence of the batch, in order.
+    """
+    token_ids, segment_ids = windows["token_ids"], windows["segment_ids"]
+    starts, window_of = windows["sentence_starts"], windows["window_of_sentence"]
+    lengths = tf.math.count_nonzero(token_ids, axis=1, dtype=tf.int32)
+    order = tf.argsort(lengths, stable=True)  # windows of one length together: less padding
+
+    def encode(rows: tf.Tensor) -> tf.Tensor:
+        length = tf.minimum(_rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS), longest)
+        begins = tf.gather(starts, rows)
+        sentences = _rounded_up(
+            tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32)), SENTENCES
+        )
+        begins = _columns(begins, sentences, -1)
+        ids, segments = (
+            _columns(tf.gather(part, rows), length, 0) for part in (token_ids, segment_ids)
+        )
+        with weights.model(values) as model:
+            # a row is one window: nothing to cut
+            sequence, *_ = model.bert.encode(ids, segments, training=False)
+            vectors = model.pool_sentences(sequence, ids, begins)
+
+        return (tf.boolean_mask(vectors, begins >= 0),)
+
+    (encoded,) = in_groups(encode, order, WINDOWS_AT_ONCE, [tf.TensorSpec([None, width])])
+    # encoded holds the sentences window by window in `order`: find each sentence's row there
+    held = tf.math.count_nonzero(starts >= 0, axis=1, dtype=tf.int32)
+    before = tf.cumsum(tf.gather(held, order), exclusive=True)
+    first = tf.scatter_nd(order[:, tf.newaxis], before, tf.shape(order))
+
+    return tf.gather(encoded, tf.gather(first, window_of) + windows["place_in_window"])
+
+
+def score_documents(
+    weights: StoredWeights,
+    values: dict,
+    vectors: tf.Tensor,
+    per_document: tf.Tensor,
+    padded: bool = True,
+) -> tf.Tensor:
+    """Scores all sentences, those of a document together.
+
+    Args:
+        weights: Stored weights of a `BertSumExt`.
+        values: The result of `weights.read()`.
+        vectors: Float32 (N, D), document by document.
+        per_document: Int (B,), sentences of each; they sum to N.
+        padded: Whether documents go through the head together; False for a head that reads padding
+            (the LSTM of BertSum as it was), whose scores would depend on the batch.
+
+    Returns:
+        float32 logits (N,).
+    """
+    first, size, place = _even_blocks(tf.cast(per_document, tf.int32))
+
+    def score(rows: tf.Tensor) -> tf.Tensor:
+        sizes = tf.gather(size, rows)
+        columns = tf.range(_rounded_up(tf.reduce_max(sizes), SENTENCES if padded else 1))
+        real = columns < sizes[:, tf.newaxis]
+        index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + columns, 0)
+        with weights.model(values) as model:
+            logits = model.score_sentences(
+                tf.gather(vectors, index),
+                real,
+                first_position=tf.gather(place, rows),
+                training=False,
+            )
+
+        return (tf.boolean_mask(logits, real),)
+
+    at_once = BLOCKS_AT_ONCE if padded else 1
+    return in_groups(score, tf.range(tf.size(size)), at_once, [tf.TensorSpec([None])])[0]
+
+
+def _rounded_up(number: tf.Tensor, to: int) -> tf.Tensor:
+    return -(-number // to) * to
+
+
+def _columns(rows: tf.Tensor, number: tf.Tensor, fill: int) -> tf.Tensor:
+    """The first columns of rows (R, T), filled up where there are fewer."""
+    rows = rows[:, :number]
+    return tf.pad(rows, [[0, 0], [0, number - tf.shape(rows)[1]]], constant_values=fill)
+
+
+def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Cuts documents into blocks of at most `SENTENCES_IN_HEAD`, as even as can be.
+
+    Returns:
+        int32 (R,) each: the first sentence of a block in the batch, its sentences, its place in its
+        document.
+    """
+    blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
+    owner = repeat(tf.range(tf.size(blocks)), blocks)
+    number = tf.range(tf.size(owner)) - tf.gather(tf.cumsum(blocks, exclusive=True), owner)
+    # in int32 a product of them would overflow
+    share = tf.cast(tf.gather(per_document, owner), tf.int64)
+    parts, number = tf.cast(tf.gather(blocks, owner), tf.int64), tf.cast(number, tf.int64)
+    place = tf.cast(share * number // parts, tf.int32)
+    end = tf.cast(share * (number + 1) // parts, tf.int32)
+
+    return tf.gather(tf.cumsum(per_document, exclusive=True), owner) + place, end - place, place

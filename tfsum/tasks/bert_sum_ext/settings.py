@@ -1,0 +1,137 @@
+"""The keys of a recipe for a BertSumExt."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from tfsum.papers.preprocessing import Program
+from tfsum.training.settings import (
+    ClipNorm,
+    Decay,
+    DocumentSettings,
+    EncoderLearningRate,
+    LearningRate,
+    OptimizerSettings,
+    Recipe,
+    Settings,
+    SummarizerSettings,
+    TextSettings,
+    TokensPerBatch,
+)
+
+
+class DataSettings(DocumentSettings):
+    """[data] of a recipe for a BertSumExt."""
+
+    labels: Literal["greedy", "combination", "soft", "corpus"] = Field(
+        "greedy",
+        description="Oracle labels of the sentences: greedy or combination (0 or 1), soft (shares"
+        " of the best extracts), or those in the corpus.",
+    )
+    summary_sentences: int = Field(
+        3, ge=1, description="Most sentences of an extract of the oracle."
+    )
+    temperature: float = Field(0.02, gt=0, description="Temperature of the soft labels.")
+    legacy: Program | None = Field(
+        None, description="Program whose preprocessing, labels and batches are repeated."
+    )
+
+
+class ModelSettings(SummarizerSettings):
+    """[model] of a recipe for a BertSumExt."""
+
+    kind: Literal["bert_sum_ext"] = Field("bert_sum_ext", description="Kind of the model.")
+    pretrained: bool = Field(
+        True, description="Whether the encoder's weights are read, or only its size and vocabulary."
+    )
+    round_words: bool = Field(
+        False,
+        description="Whether the word embeddings are rounded to int8 before training; they must be"
+        " frozen.",
+    )
+    head: Literal["classifier", "transformer", "lstm"] = Field(
+        "transformer", description="Head that scores the sentences."
+    )
+    pooling: Literal["cls", "mean"] = Field(
+        "cls", description="Vector of a sentence: that of its [CLS], or the mean of its tokens."
+    )
+    length_input: bool = Field(
+        False, description="Whether the head also sees the number of tokens of each sentence."
+    )
+    head_layers: int = Field(2, ge=1, description="Layers of the transformer head.")
+    head_num_heads: int = Field(8, ge=1, description="Attention heads of the transformer head.")
+    head_feed_forward_width: int = Field(
+        2048, ge=1, description="Feed-forward width of the transformer head."
+    )
+    head_dropout: float = Field(0.1, ge=0, lt=1, description="Dropout of the head.")
+    legacy: bool = Field(
+        False, description="Whether the LSTM head computes what the original computes."
+    )
+    loss_reduction: Literal["mean", "sum"] = Field(
+        "mean", description="Reduction of the loss over the sentences of a batch."
+    )
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "ModelSettings":
+        if self.start and not self.pretrained:
+            raise ValueError(
+                "pretrained is false and start is given: a model that training starts from has its"
+                " weights; leave one of them out"
+            )
+        if self.round_words and not self.freeze_layers:
+            raise ValueError(
+                "round_words is true and freeze_layers 0: embeddings that are trained do not stay"
+                " rounded; freeze 1 layer or more, or leave round_words out"
+            )
+        return self
+
+    @property
+    def has_stored_encoder(self) -> bool:
+        """Whether the encoder's weights come from the folder of a BERT."""
+        return super().has_stored_encoder and self.pretrained
+
+
+class TrainSettings(OptimizerSettings):
+    """[train] of a recipe for a BertSumExt.
+
+    Example:
+        >>> TrainSettings(folder="runs/news", steps=1000).tokens_per_batch
+        8192
+    """
+
+    tokens_per_batch: TokensPerBatch = 8192
+    max_windows: int = Field(1, ge=1, description="Windows read of a document.")
+    first_window_steps: int = Field(
+        0, ge=0, description="Steps at the start that read only the first window of a document."
+    )
+    learning_rate: LearningRate = 1e-3
+    encoder_learning_rate: EncoderLearningRate = 5e-5
+    decay: Decay = "linear"
+    clip_norm: ClipNorm = 1.0
+
+
+class EvaluateSettings(Settings):
+    """[evaluate] of a recipe for a BertSumExt."""
+
+    sentences: int = Field(3, ge=1, description="Sentences of a summary.")
+    selection: Literal["score", "expected_rouge"] = Field(
+        "score", description="Value by which sentences are selected."
+    )
+    block_trigrams: bool = Field(
+        True,
+        description="Whether a sentence that shares three words in a row with a selected one is"
+        " left out.",
+    )
+    documents: int | None = Field(
+        None, ge=1, description="Validation documents, from the first; by default all."
+    )
+
+
+class RecipeSettings(Recipe):
+    """Recipe for a BertSumExt."""
+
+    data: DataSettings
+    text: TextSettings = TextSettings()
+    model: ModelSettings
+    train: TrainSettings
+    evaluate: EvaluateSettings = EvaluateSettings()

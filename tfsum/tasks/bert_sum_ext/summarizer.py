@@ -1,0 +1,118 @@
+"""The summarizer of Python: texts in, `Summary` objects out, by an exported model."""
+
+from collections.abc import Sequence
+from typing import Any, overload
+
+from tfsum.errors import Error
+from tfsum.inference.exported_model import ExportedModel
+from tfsum.inference.texts import as_bytes, check_texts
+from tfsum.tasks.bert_sum_ext.summary import Summary, summary_of
+from tfsum.text.hard_wraps import rewrite_newlines
+
+
+class Summarizer(ExportedModel):
+    """Summarizes texts with an exported extractive model; for the arguments see `ExportedModel`.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> summarize = Summarizer(shipped_model())
+        >>> summarize("It rained. The bridge was closed.", sentences=2).offsets
+        [(0, 10), (11, 33)]
+        >>> len(summarize.score("It rained. The bridge was closed.").scores)
+        2
+    """
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
+        self,
+        texts: str,
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
+    ) -> Summary: ...
+
+    @overload
+    def __call__(
+        self,
+        texts: Sequence[str],
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
+    ) -> list[Summary]: ...
+
+    def __call__(
+        self,
+        texts: str | Sequence[str],
+        sentences: int = 3,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
+    ) -> Summary | list[Summary]:
+        """Summarizes texts.
+
+        Args:
+            texts: One text or a sequence of them.
+            sentences: The most sentences of a summary.
+            block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary;
+                as the model was exported by default.
+            newline: Meaning of a new line: "sentence", its end; "paragraph", of which a blank line
+                is the end; "space"; or "auto", which decides for each text by the widths of its
+                lines. As the model was exported by default.
+
+        Returns:
+            A `Summary`, or a list of them for a sequence.
+
+        Raises:
+            Error: An element is not a str, or `sentences` is above the model's limit.
+        """
+        if isinstance(texts, str):
+            return self([texts], sentences, block_trigrams, newline)[0]
+
+        limit = self.description["max_sentences"]
+        if (
+            isinstance(sentences, bool)
+            or not isinstance(sentences, int)
+            or not 1 <= sentences <= limit
+        ):
+            raise Error(
+                f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this"
+                " model was exported with; export it with a larger max_sentences for more"
+            )
+        block = (
+            self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
+        )
+        return self._answers(
+            "summarize", check_texts(texts), newline, max_sentences=sentences, block_trigrams=block
+        )
+
+    def score(self, text: str, newline: str | None = None) -> Summary:
+        """Scores every sentence of a text: a `Summary` of all of them.
+
+        Args:
+            text: The text.
+            newline: Meaning of a new line, as in the call.
+
+        Raises:
+            Error: `text` is not a str.
+        """
+        return self._answers("score", check_texts([text]), newline)[0]
+
+    def _answers(
+        self, signature: str, texts: list[str], newline: str | None, **options: Any
+    ) -> list[Summary]:
+        encoded, exported = [as_bytes(text) for text in texts], self.description["text"]["newline"]
+        taken: Sequence[str | None] = [None] * len(texts)  # as the answer says
+        if newline is not None and newline != exported:
+            encoded, taken = rewrite_newlines(encoded, newline, exported)
+
+        rows: list[dict[str, Any]] = self._ask(signature, {"text": encoded}, **options)
+        # an export that decides itself says what it took a new line for
+        decided = [row["newline"].decode() if "newline" in row else exported for row in rows]
+        expected = self.description.get("frequent", {}).get("share", 0.0)
+
+        return [
+            summary_of(text, row, newline or own, expected)
+            for text, row, newline, own in zip(texts, rows, taken, decided)
+        ]
+
+
+load = Summarizer

@@ -1,0 +1,123 @@
+"""The answer of an extractive model to one text."""
+
+import dataclasses
+
+from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes
+from tfsum.text.one_line import one_line
+
+FEW = 0.45  # of the share of frequent words that the training corpus has
+WORDS_TO_JUDGE = 15  # of a text; shorter ones have too few of them
+
+
+@dataclasses.dataclass(frozen=True)
+class Summary:
+    """The answer to one text.
+
+    Attributes:
+        summary: The chosen sentences, joined by a space.
+        sentences: The chosen sentences in the order of the text.
+        scores: The score of each, between 0 and 1.
+        offsets: (start, end) of each in the text, in characters: `text[start:end]` is the sentence.
+        coverage: Share of the text's non-space bytes that the model read.
+        warnings: Messages for the reader of this answer.
+        newline: Meaning given to new lines: "sentence", its end; "paragraph", part of one
+            (hard-wrapped text); or "space".
+
+    Example:
+        >>> print(Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
+        It rained.
+    """
+
+    summary: str
+    sentences: list[str]
+    scores: list[float]
+    offsets: list[tuple[int, int]]
+    coverage: float
+    warnings: list[str]
+    newline: str = "sentence"
+
+    def __str__(self) -> str:
+        return self.summary
+
+
+def summary_of(text: str, outputs: dict, newline: str, expected: float = 0.0) -> Summary:
+    """The answer to a text from the outputs of its row.
+
+    Args:
+        text: The text.
+        outputs: Name of an output of the signature -> its value for this text.
+        newline: Meaning given to new lines.
+        expected: Share of frequent words in the training corpus; 0 where it is not known.
+
+    Example:
+        >>> import numpy as np
+        >>> outputs = {
+        ...     "count": 1,
+        ...     "start": np.array([0]),
+        ...     "end": np.array([10]),
+        ...     "score": np.array([0.5]),
+        ...     "coverage": 1.0,
+        ...     "known": 1.0,
+        ... }
+        >>> summary_of("It rained.", outputs, "sentence").sentences
+        ['It rained.']
+    """
+    data, count = as_bytes(text), int(outputs["count"])
+    offsets = [
+        (_characters(data, start), _characters(data, end))
+        for start, end in zip(outputs["start"][:count].tolist(), outputs["end"][:count].tolist())
+    ]
+    sentences = [text[start:end] for start, end in offsets]
+    return Summary(
+        " ".join(
+            sentence if newline == "sentence" else one_line(sentence) for sentence in sentences
+        ),
+        sentences,
+        outputs["score"][:count].tolist(),
+        offsets,
+        float(outputs["coverage"]),
+        _warnings(text, outputs, expected),
+        newline,
+    )
+
+
+def _characters(data: bytes, offset: int) -> int:
+    """The number of characters before a byte offset."""
+    return len(data[:offset].decode("utf-8"))
+
+
+def _warnings(text: str, outputs: dict, expected: float) -> list[str]:
+    """What the reader of an answer should know; `expected` is the share of frequent words in the
+    training corpus."""
+    known, coverage, warnings = float(outputs["known"]), float(outputs["coverage"]), []
+    if not outputs["count"]:
+        warnings.append("there is no sentence in the text")
+
+    few = (
+        expected
+        and float(outputs.get("frequent", 1.0)) < FEW * expected
+        and len(text.split()) >= WORDS_TO_JUDGE
+    )
+    if few or known < KNOWN_ENOUGH:
+        what = (
+            f"only {float(outputs['frequent']):.0%} of the words are frequent ones of the training"
+            f" corpus, which has {expected:.0%}"
+            if few
+            else f"only {known:.0%} of the words are in the model's vocabulary"
+        )
+        warnings.append(
+            f"{what}: the text seems to be in a language that the model was not trained on, and the"
+            " choice of sentences means little"
+        )
+
+    if outputs.get("unpunctuated", False):
+        warnings.append(
+            "the text has hardly any full stop, so it was split by conjunctions and by length"
+        )
+
+    if coverage < 1:
+        warnings.append(
+            f"the model read {coverage:.1%} of the text: sentences longer than its window were cut"
+        )
+
+    return warnings

@@ -1,0 +1,242 @@
+"""Training a BertSumExt on prepared records, from an encoder to the best model folder."""
+
+import functools
+import json
+import pathlib
+
+from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
+from tfsum.data.documents.windows import DocumentBatcher, load_windows
+from tfsum.data.records import load_columns, read_records
+from tfsum.errors import RecipeError
+from tfsum.formats.int8_rows import rounded_rows
+from tfsum.formats.model_folder import read_bert_config, read_json
+from tfsum.models import Bert, BertSumExt
+
+# `tfsum.papers` also adds its head to those of BertSumExt.
+from tfsum.papers.batches import OriginalBatcher
+from tfsum.tasks.bert_sum_ext.settings import RecipeSettings, TrainSettings
+from tfsum.tasks.bert_sum_ext.validation import ExtractiveValidation
+from tfsum.text.known_words import frequent_words
+from tfsum.text.word_piece import WordPiece
+from tfsum.training.documents import PreparedDocuments, prepare_documents
+from tfsum.training.encoder import freeze
+from tfsum.training.log import format_scores, log
+from tfsum.training.optimizer import WarmUp, make_adam
+from tfsum.training.run import Run
+
+SHAPE = ("head", "pooling", "length_input", "legacy")
+LAYERS = ("head_layers", "head_num_heads", "head_feed_forward_width")
+
+
+def prepare_data(recipe: RecipeSettings) -> PreparedDocuments:
+    """Prepares the records of a recipe, unless that is done."""
+    data = recipe.data
+    return prepare_documents(
+        data,
+        recipe.text,
+        recipe.model,
+        labels=data.labels,
+        legacy=data.legacy,
+        summary_sentences=data.summary_sentences,
+        temperature=data.temperature,
+    )
+
+
+def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
+    """Builds the model of a recipe: around its encoder, around one of the encoder's size with
+    random weights (the original's `baseline`), or with the weights of [model] start.
+
+    Raises:
+        RecipeError: [model] start is another model, or has another head.
+        CheckpointError: The encoder cannot be read.
+    """
+    settings, stored = recipe.model, None
+    if settings.start:
+        stored = _load_start(data.folder)
+
+    encoder: Bert | dict
+    if settings.has_stored_encoder:
+        encoder = Bert.from_pretrained(data.folder, **settings.dropout_rates)
+    else:
+        encoder = {**read_bert_config(data.folder), **settings.dropout_rates}
+    model = BertSumExt(
+        encoder,
+        head=settings.head,
+        pooling=settings.pooling,
+        length_input=settings.length_input,
+        window_length=settings.window_length,
+        head_layers=settings.head_layers,
+        head_num_heads=settings.head_num_heads,
+        head_feed_forward_width=settings.head_feed_forward_width,
+        head_dropout=settings.head_dropout,
+        legacy=settings.legacy,
+        loss_reduction=settings.loss_reduction,
+    )
+    model.build()
+    if stored is not None:
+        _assign(model, stored, data.folder)
+
+    if settings.round_words:  # what an export with storage "small" holds exactly
+        words = model.bert.word_embeddings.embeddings
+        words.assign(rounded_rows(words.numpy()))
+    freeze(model.bert, settings.freeze_layers)
+    model.bert.pooler.trainable = False  # the scores do not use it
+    return model
+
+
+def _load_start(folder: pathlib.Path) -> BertSumExt:
+    """The model that training starts from, such as a checkpoint of BertSum that was converted."""
+    if "bert_sum_ext" not in read_json(folder / "config.json"):
+        raise RecipeError(
+            f"[model] start: {folder} is no BertSumExt; name a BERT as encoder instead"
+        )
+    return BertSumExt.from_pretrained(folder)
+
+
+def _assign(model: BertSumExt, stored: BertSumExt, folder: pathlib.Path) -> None:
+    """Gives a new model the weights of a stored one."""
+    names = SHAPE + (LAYERS if stored.config["head"] == "transformer" else ())
+    if others := [name for name in names if stored.config[name] != model.config[name]]:
+        wanted = ", ".join(f"{name} = {json.dumps(stored.config[name])}" for name in others)
+        raise RecipeError(
+            f"[model] start: {folder} has another head or pooling; [model] must have {wanted}"
+        )
+
+    # The weights above the encoder in an order that depends on the shape of the model alone.
+    new, old = (
+        each.bert.weights + [weight for _, weight in sorted(each.head_variables().items())]
+        for each in (model, stored)
+    )
+    for variable, value in zip(new, old, strict=True):
+        variable.assign(value)
+
+
+class ExtractiveRun(Run[BertSumExt, TrainSettings]):
+    """A `Run` that trains a BertSumExt and validates it by the ROUGE of its summaries.
+
+    Args:
+        recipe: The recipe. With [data] legacy, the batches of that program are repeated,
+            `micro_batches` of which make a step, see `OriginalBatcher`.
+        data: Result of `prepare_data`.
+        model: Result of `build_model`.
+
+    Raises:
+        RecipeError: [data] legacy with more than one window, of which the originals read one.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/news/best')
+    """
+
+    def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumExt) -> None:
+        settings, evaluate, self._legacy = recipe.train, recipe.evaluate, recipe.data.legacy
+        if self._legacy and settings.max_windows > 1:
+            raise RecipeError(
+                f"[train] max_windows is {settings.max_windows} and [data] legacy"
+                f" {self._legacy!r}; expected max_windows 1, since the original reads one window"
+            )
+        last = settings.steps if settings.decay == "linear" else None
+        optimizer = make_adam(
+            model,
+            settings,
+            WarmUp(settings.learning_rate, settings.warmup_steps, last),
+            factors={"bert": settings.encoder_learning_rate / settings.learning_rate},
+        )
+        super().__init__(model, optimizer, settings)
+
+        self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
+        self._train_records = data.records["train"]
+        ((pieces, _),) = load_columns(self._train_records, "pieces")
+        self.model_settings = {
+            "text": data.text,
+            "frequent": frequent_words(
+                pieces, self._word_piece.vocabulary, self._word_piece.unk_id
+            ),
+            "recipe": recipe.without_folders(),
+        }
+        # Read once for each of the two numbers of windows; the first is not needed after the second
+        # is read.
+        self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
+        self.validation = ExtractiveValidation(
+            model,
+            data.records["validation"],
+            settings.max_windows,
+            self._word_piece,
+            settings.tokens_per_batch,
+            evaluate.sentences,
+            evaluate.selection,
+            evaluate.block_trigrams,
+            evaluate.documents,
+        )
+
+    def fit(self) -> pathlib.Path:
+        """See `Run.fit`; first logs the size of a pass and the scores of the lead baseline."""
+        report = self._batcher(self.settings.max_windows).report()
+        log(
+            f"one pass: {report['documents']} documents, {report['batches']} batches, padding"
+            f" {100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond"
+            f" max_windows, {report['sentences_cut']} cut"
+        )
+        self.state["lead"] = self.validation.lead()
+        log(f"lead: {format_scores(self.state['lead'])}")
+        return super().fit()
+
+    def _make_batcher(self, max_windows: int) -> TokenBudgetBatcher:
+        """The batches of the training documents, so many windows of each."""
+        ids = {"cls_id": self._word_piece.cls_id, "sep_id": self._word_piece.sep_id}
+        records, length, budget = (
+            self._train_records,
+            self.model.window_length,
+            self.settings.tokens_per_batch,
+        )
+        if self._legacy:
+            return OriginalBatcher(
+                records, self._legacy, length, budget, self.settings.micro_batches, **ids
+            )
+        return DocumentBatcher(load_windows(records, length, max_windows), budget, **ids)
+
+    def batches(self, done: int) -> SharedBatches:
+        """Only the first window of each document at first, then up to `max_windows`."""
+        first, steps = self.settings.first_window_steps, self.settings.steps
+        if done < first:
+            return SharedBatches(self._batcher(1), done, until=min(first, steps))
+        return SharedBatches(self._batcher(self.settings.max_windows), done - first, until=steps)
+
+    def rows(self, step: int) -> list[str]:
+        """Names the documents of a step by their ids."""
+        ids = [
+            name.decode()
+            for batch in read_records(self._train_records, ["id", "sentences"])
+            for name, sentences in zip(batch["id"].numpy(), batch["sentences"].to_list())
+            if sentences
+        ]
+        batches = self.batches(step - 1)
+        return [
+            f"document {ids[row]}"
+            for row in batches.batcher.rows_of(batches.skip, self.settings.seed)
+        ]
+
+    def measure(self) -> dict[str, float]:
+        """ROUGE on the validation documents."""
+        return self.validation.rouge(self.validation.probabilities())
+
+    def selection_score(self, scores: dict[str, float]) -> float:
+        """The mean of the three ROUGEs."""
+        return sum(scores[name] for name in ("rouge1", "rouge2", "rougeLsum")) / 3
+
+    def save_best(self, folder: pathlib.Path) -> None:
+        """Writes the model folder, with its scores beside lead's."""
+        self.model.save_pretrained(
+            folder,
+            self._word_piece.vocabulary,
+            {
+                **self.model_settings,
+                "validation": self.state["best"],
+                "lead": self.state["lead"],
+                "seconds": round(self.state["seconds"]),
+            },
+        )
+
+
+make_run = ExtractiveRun

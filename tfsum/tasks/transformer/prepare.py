@@ -1,0 +1,314 @@
+"""Pairs of source and target text as records of ids: from their files, with a count of all left
+out."""
+
+import collections
+import functools
+import pathlib
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, get_args
+
+from tfsum.data.documents.oracle import greedy_labels
+from tfsum.data.pairs import DROPPED, read_pairs
+from tfsum.data.preparation import (
+    RecordWriter,
+    ShardRunner,
+    batched,
+    check_settings,
+    shard_names,
+    vocabulary_file,
+    write_records,
+)
+from tfsum.data.readers import fingerprint
+from tfsum.errors import DataError
+
+WindowTargets = Literal["sentences", "lines", "both"]
+_SPLIT_TOGETHER = 64  # whole documents split in one call
+_TOGETHER = 1024  # pairs tokenized in one call
+
+
+def sentence_windows(
+    pairs: Iterable[tuple[str, str]], sentences: int, window_targets: WindowTargets = "sentences"
+) -> Iterator[tuple[str, str]]:
+    """Makes many short pairs out of long ones: runs of a source's sentences, each with what it
+    begins with.
+
+    With "sentences" the target is the run's own first sentence: a Transformer that begins with
+    nothing learns from that to read its source and to copy, which some thousands of summaries are
+    too few to teach. A run starts at the half of the one before until one reaches the end of its
+    text, so that every sentence is in one. With "lines" each line of a target is paired with the
+    run that begins with the sentence most like it (`oracle.greedy_labels`), so that a summary of n
+    lines gives n pairs and each target can be written from its source (as the rewriting model of
+    Chen and Bansal 2018, "Fast Abstractive Summarization with Reinforce-Selected Sentence
+    Rewriting", is trained). With "both" it gets both kinds: some thousands of lines alone make it
+    forget within 100 steps how to copy.
+
+    Args:
+        pairs: (source, target) texts.
+        sentences: Sentences of a run.
+        window_targets: "sentences", "lines" or "both".
+
+    Yields:
+        (sentences joined by blanks, target).
+
+    Example:
+        >>> list(sentence_windows([("A cat sat. It slept. It left.", "A cat left.")], 2))
+        [('A cat sat. It slept.', 'A cat sat.'), ('It slept. It left.', 'It slept.')]
+    """
+    from tfsum.text.sentence_splitter import (
+        SentenceSplitter,  # TensorFlow, which a worker process loads later
+    )
+
+    splitter, step = SentenceSplitter(), max(1, sentences // 2)
+    for batch in batched(pairs, _SPLIT_TOGETHER):
+        sources = splitter.split([source for source, _ in batch])["sentences"].to_list()
+        for (_, target), split in zip(batch, sources, strict=True):
+            split = [sentence.decode() for sentence in split] or [""]
+            found = []
+            if window_targets != "lines":
+                found += [
+                    (i, split[i]) for i in range(0, max(1, len(split) - sentences + step), step)
+                ]
+
+            if window_targets != "sentences":
+                found += [(_most_like(split, line), line) for line in target.split("\n")]
+
+            for start, target_of_run in found:
+                yield " ".join(split[start : start + sentences]), target_of_run
+
+
+def _most_like(sentences: list[str], line: str) -> int:
+    """The place of the sentence most like a line, the first one where none has a word of it."""
+    labels = greedy_labels(sentences, line, size=1)
+    return labels.index(max(labels))
+
+
+def prepare(
+    corpus: str | pathlib.Path,
+    out_dir: str | pathlib.Path,
+    vocabulary: str | pathlib.Path,
+    *,
+    target_vocabulary: str | pathlib.Path | None = None,
+    target_corpus: str | pathlib.Path | None = None,
+    source: str = "source",
+    target: str = "target",
+    max_source_length: int = 512,
+    max_target_length: int = 512,
+    cut_sources: bool = False,
+    target_lines: int | None = None,
+    window_sentences: int | None = None,
+    window_targets: WindowTargets = "sentences",
+    lowercase: bool = False,
+    strip_accents: bool | None = None,
+    shards: int = 1,
+    processes: int = 1,
+    progress: bool = True,
+    run: ShardRunner | None = None,
+) -> dict[str, int]:
+    """Writes pairs as records for a `Transformer`; a second call continues where the first was
+    stopped.
+
+    A source is `[CLS] pieces [SEP]`, a target `[CLS] pieces` in and `pieces [SEP]` out.
+
+    Args:
+        corpus, target_corpus, source, target: Arguments of `read_pairs`.
+        out_dir: Folder of the shards and of `manifest.json`, one folder a corpus.
+        vocabulary: A vocab.txt, or the folder that holds one.
+        target_vocabulary: Vocabulary of the target, if it has one of its own.
+        max_source_length: Positions of a source, [CLS] and [SEP] included.
+        max_target_length: Positions of a target, its [CLS] or [SEP] included. A longer one is left
+            out: cut, it would teach to stop in mid-sentence.
+        cut_sources: Whether a longer source is cut (summaries of long texts) or its pair left out
+            (translation).
+        target_lines: Number of first lines to keep of a target; None keeps all.
+        window_sentences: Number of sentences of the runs that replace the sources
+            (`sentence_windows`); None takes the pairs of the corpus as they are.
+        window_targets: Target of a run: its own first of the "sentences", one of the
+            "lines" of the target, or "both" in turn.
+        lowercase: Whether the word pieces are lower-cased.
+        strip_accents: Whether the word pieces lose their accents; None means as `lowercase`.
+        shards: Number of files.
+        processes: Number of worker processes; 1 works in this process.
+        progress: Whether to show a bar on standard error.
+        run: Function that writes the shards in place of `processes` (`tfsum.beam.prepare`).
+
+    Returns:
+        The counts: pairs, source_pieces and target_pieces written, unknown_pieces among them;
+        lines_beyond target_lines; sources_cut and pieces_cut with them; pairs dropped, by the first
+        reason: empty_source, empty_target, duplicates, long_source, long_target.
+
+    Raises:
+        DataError: Corpus or the vocabulary cannot be read, or no pair is left.
+        Error: An argument is impossible, or `out_dir` was prepared with other settings.
+
+    Example:
+        >>> import tempfile
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> _ = (folder / "vocab.txt").write_text(
+        ...     "[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\n[MASK]\\nthe\\ncat\\nchat"
+        ... )
+        >>> _ = (folder / "pairs.tsv").write_text("the cat\\tchat\\nthe cat\\tchat\\n")
+        >>> counts = prepare(
+        ...     folder / "pairs.tsv",
+        ...     folder / "records",
+        ...     folder,
+        ...     source="1",
+        ...     target="2",
+        ...     progress=False,
+        ... )
+        >>> counts["pairs"], counts["source_pieces"], counts["duplicates"], counts["dropped"]
+        (1, 2, 1, 1)
+    """
+    settings = {
+        "source": source,
+        "target": target,
+        "max_source_length": max_source_length,
+        "max_target_length": max_target_length,
+        "cut_sources": cut_sources,
+        "target_lines": target_lines,
+        "window_sentences": window_sentences,
+        "window_targets": None if window_sentences is None else window_targets,
+        "lowercase": lowercase,
+        "strip_accents": lowercase if strip_accents is None else strip_accents,
+    }
+    if shards != 1:
+        # manifests of records in one file have no such key
+        settings["shards"] = shards
+
+    check_settings(
+        settings | {"window_targets": window_targets, "shards": shards, "processes": processes},
+        {
+            "max_source_length": 3,
+            "max_target_length": 2,
+            "target_lines": 1,
+            "window_sentences": 2,
+            "shards": 1,
+            "processes": 1,
+        },
+        {"window_targets": get_args(WindowTargets)},
+    )
+    vocabularies = [vocabulary_file(vocabulary), vocabulary_file(target_vocabulary or vocabulary)]
+    files = {
+        "corpus": corpus,
+        "vocabulary": vocabularies[0],
+        "target_vocabulary": vocabularies[1],
+        "target_corpus": target_corpus,
+    }
+
+    names = ["pairs.tfrecord"] if shards == 1 else shard_names("pairs", shards)
+    counts = write_records(
+        out_dir,
+        settings,
+        files,
+        functools.partial(_each_once, corpus, target_corpus, settings),
+        lambda size: names,
+        functools.partial(PairWriter, settings, [str(file) for file in vocabularies]),
+        processes=processes,
+        progress=progress,
+        needed="a source and a target",
+        cure="mend the corpus, or name other columns",
+        run=run,
+    )
+    if not counts["pairs"]:
+        for name in names:
+            (pathlib.Path(out_dir) / name).unlink()
+
+        raise DataError(
+            f"no pair of the corpus can be used; found {counts}; mend the corpus, name other"
+            " columns or raise the lengths"
+        )
+
+    return counts
+
+
+def _each_once(
+    corpus: str | pathlib.Path,
+    target_corpus: str | pathlib.Path | None,
+    settings: dict[str, Any],
+    left_out: collections.Counter,
+) -> Iterator[tuple[str, str, int]]:
+    """The pairs that have both texts and are new, each with the number of lines that were cut off
+    the end of its target."""
+    left_out.update(dict.fromkeys(DROPPED, 0))
+    pairs = read_pairs(corpus, target_corpus, source=settings["source"], target=settings["target"])
+    if settings["window_sentences"] is not None:
+        pairs = sentence_windows(pairs, settings["window_sentences"], settings["window_targets"])
+
+    most, seen = settings["target_lines"], set()
+    for source, target in pairs:
+        lines = target.split("\n")
+        target = "\n".join(lines[:most]).strip()
+        key = fingerprint(source, target)
+        if not source:
+            left_out["empty_source"] += 1
+        elif not target:
+            left_out["empty_target"] += 1
+        elif key in seen:
+            left_out["duplicates"] += 1
+        else:
+            seen.add(key)
+            yield source, target, max(0, len(lines) - (most or len(lines)))
+
+
+class PairWriter(RecordWriter):
+    """Tokenizes pairs and keeps those that are short enough, see `RecordWriter`.
+
+    Example:
+        >>> writer = PairWriter(settings, ["vocab.txt", "vocab.txt"])  # doctest: +SKIP
+        >>> writer.write("pairs.tfrecord", [("the cat", "le chat", 0)])  # doctest: +SKIP
+        {'pairs': 1, 'source_pieces': 2, 'target_pieces': 2, ...}
+    """
+
+    count_names = (
+        "pairs",
+        "source_pieces",
+        "target_pieces",
+        "unknown_pieces",
+        "lines_beyond",
+        "sources_cut",
+        "pieces_cut",
+        "long_source",
+        "long_target",
+    )
+
+    def records(
+        self, name: str, documents: Iterator[tuple[str, str, int]], counts: collections.Counter
+    ) -> Iterator[bytes]:
+        # In here: a worker process settles how TensorFlow works before anything loads it.
+        from tfsum.data.records import make_pair_record
+
+        for batch in batched(documents, _TOGETHER):
+            *texts, lines_beyond = zip(*batch, strict=True)
+            counts["lines_beyond"] += sum(lines_beyond)
+            sources, targets = (
+                word_piece.tokenize(side).to_list()
+                for word_piece, side in zip(self.word_pieces, texts, strict=True)
+            )
+            for source, target, *both in zip(sources, targets, *texts, strict=True):
+                source = self._fitting(source, target, counts)
+                if source is not None:
+                    yield make_pair_record(source, target, *both)
+
+    def _fitting(
+        self, source: list[int], target: list[int], counts: collections.Counter
+    ) -> list[int] | None:
+        """The source's pieces that fit, None where the pair is left out."""
+        room = self.settings["max_source_length"] - 2  # beside [CLS] and [SEP]
+        if len(source) > room and not self.settings["cut_sources"]:
+            counts["long_source"] += 1
+            return None
+
+        if len(target) > self.settings["max_target_length"] - 1:
+            counts["long_target"] += 1
+            return None
+
+        counts["sources_cut"] += len(source) > room
+        counts["pieces_cut"] += max(0, len(source) - room)
+        source = source[:room]
+        counts["pairs"] += 1
+        counts["source_pieces"] += len(source)
+        counts["target_pieces"] += len(target)
+
+        for word_piece, pieces in zip(self.word_pieces, (source, target), strict=True):
+            counts["unknown_pieces"] += pieces.count(word_piece.unk_id)
+
+        return source

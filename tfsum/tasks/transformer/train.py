@@ -1,0 +1,272 @@
+"""Training a Transformer on pairs of source and target texts, from their files to the best model
+folder."""
+
+import dataclasses
+import itertools
+import pathlib
+from typing import Any
+
+from tfsum.errors import RecipeError
+from tfsum.formats.weight_names import variables_by_path
+from tfsum.generation.validation import AnswerValidation
+from tfsum.models import Transformer
+from tfsum.tasks.transformer.batches import PairBatcher, load_pairs, pair_texts
+from tfsum.tasks.transformer.prepare import prepare
+from tfsum.tasks.transformer.settings import RecipeSettings, TrainSettings
+from tfsum.tasks.transformer.vocabularies import pair_vocabularies
+from tfsum.text.detokenizer import Detokenizer
+from tfsum.text.word_piece import WordPiece
+from tfsum.training.log import format_counts, log
+from tfsum.training.optimizer import WarmUp, make_adam
+from tfsum.training.run import Run
+
+# What a folder's weights depend on; dropout and the like may differ.
+SHAPE = (
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "d_model",
+    "num_heads",
+    "feed_forward_width",
+    "activation",
+    "norm",
+    "epsilon",
+    "shared_embeddings",
+    "tied_output",
+)
+
+
+@dataclasses.dataclass
+class PairData:
+    """The result of `prepare_data`.
+
+    Attributes:
+        text: Text settings that the model folder will hold.
+        tokenizers: Tokenizers of sources and of targets.
+        records: Split -> folder of its records.
+    """
+
+    text: dict[str, Any]
+    tokenizers: tuple[WordPiece, WordPiece]
+    records: dict[str, pathlib.Path]
+
+
+def prepare_data(recipe: RecipeSettings) -> PairData:
+    """Learns the vocabularies of a recipe and prepares its records, unless that is done."""
+    data, text = recipe.data, recipe.text
+    folder = pathlib.Path(data.records)
+    files = pair_vocabularies(
+        data.train,
+        folder / "vocabulary",
+        target_corpus=data.train_target,
+        source=data.source,
+        target=data.target,
+        vocabulary=text.vocabulary,
+        target_vocabulary=text.target_vocabulary,
+        vocabulary_size=text.vocabulary_size,
+        target_vocabulary_size=text.target_vocabulary_size,
+        lowercase=text.lowercase,
+        strip_accents=text.strip_accents,
+    )
+    records = {}
+    corpora = {
+        "train": (data.train, data.train_target),
+        "validation": (data.validation, data.validation_target),
+    }
+    for split, (corpus, target_corpus) in corpora.items():
+        records[split] = folder / split
+        counts = prepare(
+            corpus,
+            records[split],
+            files[0],
+            target_vocabulary=files[1],
+            target_corpus=target_corpus,
+            source=data.source,
+            target=data.target,
+            max_source_length=data.max_source_length,
+            max_target_length=data.max_target_length,
+            cut_sources=data.cut_sources,
+            target_lines=data.target_lines,
+            # Validation uses the original pairs, not windows of them.
+            window_sentences=data.window_sentences if split == "train" else None,
+            window_targets=data.window_targets,
+            lowercase=text.lowercase,
+            strip_accents=text.strip_accents,
+        )
+        log(f"{split}: {format_counts(counts)}")
+    case = {"lowercase": text.lowercase, "strip_accents": text.strip_accents}
+    source, target = (WordPiece.from_file(file, **case) for file in files)
+    settings = {
+        **case,
+        "max_source_length": data.max_source_length,
+        "cut_sources": data.cut_sources,
+    }
+    return PairData(settings, (source, target), records)
+
+
+def build_model(recipe: RecipeSettings, data: PairData) -> Transformer:
+    """Builds the model of a recipe, with new weights or those of [model] start.
+
+    Raises:
+        RecipeError: Two vocabularies are to share one table, or [model] start does not fit.
+        CheckpointError: [model] start is no model folder of a Transformer.
+    """
+    settings, (source, target) = recipe.model, data.tokenizers
+    if source.vocabulary != target.vocabulary and settings.shared_embeddings:
+        raise RecipeError(
+            "[model] shared_embeddings is true, and source and target have vocabularies of their"
+            " own; set it to false, or take one vocabulary for both"
+        )
+    model = Transformer(
+        len(source.vocabulary),
+        len(target.vocabulary),
+        start_id=target.cls_id,
+        end_id=target.sep_id,
+        num_encoder_layers=settings.num_encoder_layers,
+        num_decoder_layers=settings.num_decoder_layers,
+        d_model=settings.d_model,
+        num_heads=settings.num_heads,
+        feed_forward_width=settings.feed_forward_width,
+        activation=settings.activation,
+        norm=settings.norm,
+        dropout=settings.dropout,
+        attention_dropout=settings.attention_dropout,
+        activation_dropout=settings.activation_dropout,
+        epsilon=settings.epsilon,
+        shared_embeddings=settings.shared_embeddings,
+        tied_output=settings.tied_output,
+        label_smoothing=settings.label_smoothing,
+        max_length=settings.max_length,
+    )
+    model.build()
+    log(f"{sum(v.shape.num_elements() for v in model.trainable_variables):,} weights")
+    if settings.start is not None:
+        start_from(model, settings.start, source, target)
+    return model
+
+
+def start_from(
+    model: Transformer, folder: str | pathlib.Path, source: WordPiece, target: WordPiece
+) -> None:
+    """Gives a new model the weights of a model folder, to be trained on with other pairs.
+
+    Args:
+        model: A built `Transformer`.
+        folder: A model folder of a Transformer of the same shape.
+        source, target: Model's tokenizers, whose vocabularies must be the folder's.
+
+    Raises:
+        RecipeError: Shapes or the vocabularies differ.
+        CheckpointError: Folder is no model folder of a Transformer.
+
+    Example:
+        >>> start_from(model, "runs/summaries/best", word_piece, word_piece)  # doctest: +SKIP
+    """
+    folder, stored = pathlib.Path(folder), Transformer.from_pretrained(folder)
+    if others := [name for name in SHAPE if stored.config[name] != model.config[name]]:
+        wanted = ", ".join(f"{name} = {stored.config[name]!r}" for name in others)
+        raise RecipeError(
+            f"[model] start: {folder} is a Transformer of another shape; [model] must have {wanted}"
+        )
+    file = folder / "target_vocab.txt"
+    for key, tokenizer, path in (
+        ("vocabulary", source, folder / "vocab.txt"),
+        ("target_vocabulary", target, file if file.is_file() else folder / "vocab.txt"),
+    ):
+        if WordPiece.from_file(path).vocabulary != tokenizer.vocabulary:
+            raise RecipeError(
+                f"[model] start: its weights belong to other word pieces; [text] needs {key} ="
+                f' "{path}" in place of {key}_size'
+            )
+    weights = variables_by_path(stored)
+    for path, variable in variables_by_path(model).items():
+        variable.assign(weights[path])
+
+
+class PairRun(Run[Transformer, TrainSettings]):
+    """A `Run` that trains a Transformer and validates it by its loss and its greedy answers.
+
+    Args:
+        recipe: The recipe.
+        data: Result of `prepare_data`.
+        model: Result of `build_model`.
+
+    Example:
+        >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
+        >>> run.fit()  # doctest: +SKIP
+        PosixPath('runs/translator/best')
+    """
+
+    def __init__(self, recipe: RecipeSettings, data: PairData, model: Transformer) -> None:
+        settings, evaluate = recipe.train, recipe.evaluate
+        last = settings.steps if settings.decay == "linear" else None
+        optimizer = make_adam(
+            model,
+            settings,
+            WarmUp(settings.learning_rate, settings.warmup_steps, last),
+            beta_1=settings.beta_1,
+            beta_2=settings.beta_2,
+            epsilon=settings.epsilon,
+        )
+        super().__init__(model, optimizer, settings)
+
+        self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
+        self._vocabularies = [tokenizer.vocabulary for tokenizer in data.tokenizers]
+        self._pairs = load_pairs(data.records["train"])
+        if settings.shuffle_sources:
+            self._pairs = self._pairs.with_shuffled_sources(settings.seed)
+        self.batcher, validation = (
+            PairBatcher(
+                pairs, settings.tokens_per_batch, cls_id=model.start_id, sep_id=model.end_id
+            )
+            for pairs in (self._pairs, load_pairs(data.records["validation"]))
+        )
+        texts = itertools.islice(pair_texts(data.records["validation"]), evaluate.documents)
+        self.validation = AnswerValidation(
+            model,
+            validation,
+            [target for _, target in texts],
+            Detokenizer(self._vocabularies[1]),
+            evaluate.metric,
+            evaluate.tokenize,
+            evaluate.words,
+        )
+
+    def fit(self) -> pathlib.Path:
+        """See `Run.fit`; first logs the size of one pass over the pairs."""
+        report = self.batcher.report()
+        log(
+            f"one pass: {report['pairs']} pairs, {report['batches']} batches,"
+            f" {report['source_tokens']} source and {report['target_tokens']} target tokens,"
+            f" padding {100 * report['padding']:.1f} %"
+        )
+        most = self.model.max_length
+        if beyond := int((self._pairs.target_counts + 1 > most).sum()):
+            log(
+                f"{beyond} of these targets have more than {most} tokens, the [model] max_length at"
+                " which answers stop"
+            )
+        return super().fit()
+
+    def measure(self) -> dict[str, float]:
+        """The loss on the validation pairs, and BLEU or ROUGE of the greedy answers."""
+        scores = self.validation.scores()
+        if self.validation.signature and "signature" not in self.state:
+            self.state["signature"] = self.validation.signature
+            log(f"BLEU is {self.validation.signature}")
+        return scores
+
+    def save_best(self, folder: pathlib.Path) -> None:
+        """Writes the model folder, with its scores."""
+        source, target = self._vocabularies
+        measured = {"validation": self.state["best"], "seconds": round(self.state["seconds"])}
+        if "signature" in self.state:
+            measured["signature"] = self.state["signature"]
+        self.model.save_pretrained(
+            folder,
+            source,
+            None if source == target else target,
+            {**self.model_settings, **measured},
+        )
+
+
+make_run = PairRun
