@@ -146,6 +146,48 @@ def test_what_nobody_waits_for_is_not_computed():
     assert model.batches == [[b"a"]]
 
 
+async def ask_after_one(batcher, model, count):
+    """The answers, or errors, of requests that are sent together when one was measured."""
+    await batcher.answer("model", model, ECHO, texts("measured"))
+    requests = (batcher.answer("model", model, ECHO, texts("x" * 8)) for _ in range(count))
+    return await asyncio.gather(*requests, return_exceptions=True)
+
+
+def test_what_could_not_be_answered_in_time_is_refused_at_once():
+    model = Model(0.25)
+    batcher = Batcher(ServerSettings(threads=1, timeout=2.0, batch_characters=1))
+    answers = asyncio.run(ask_after_one(batcher, model, 12))
+    refused = [answer for answer in answers if isinstance(answer, RequestError)]
+    assert {(error.http_status, error.retry_after) for error in refused} == {(429, 1)}
+    assert all("an answer would take about 2 s" in str(error) for error in refused)
+    assert 4 <= 12 - len(refused) <= 6  # three quarters of 2 s have room for six
+    assert len(model.batches) == 1 + 12 - len(refused)
+
+
+def test_what_cannot_be_computed_in_time_is_not_begun(monkeypatch):
+    monkeypatch.setattr("tfsum.serving.batching.SHARE", 100.0)
+    monkeypatch.setattr("tfsum.serving.batching.FRESH", 0.0)
+    model = Model(0.4)
+    batcher = Batcher(ServerSettings(threads=1, timeout=1.0, batch_characters=1))
+    answers = asyncio.run(ask_after_one(batcher, model, 4))
+    late = [answer for answer in answers if isinstance(answer, RequestError)]
+    assert len(late) == 2 and {error.http_status for error in late} == {429}
+    time.sleep(0.5)
+    assert len(model.batches) == 3
+
+
+def test_a_pace_that_was_wrong_is_measured_again():
+    """A first batch may take long; requests that come alone are tried whatever was measured."""
+
+    async def ask_alone():
+        slow, model = Model(0.5), Model()
+        batcher = Batcher(ServerSettings(threads=1, timeout=0.6, batch_characters=1))
+        await batcher.answer("model", slow, ECHO, texts("a"))
+        return [await batcher.answer("model", model, ECHO, texts("a" * 9999)) for _ in range(3)]
+
+    assert len(asyncio.run(ask_alone())) == 3
+
+
 @pytest.mark.parametrize(
     "outputs", [{"words": TensorInfo("string", (None, None))}, {"sum": TensorInfo("int32", ())}]
 )

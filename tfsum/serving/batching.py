@@ -6,8 +6,9 @@ import dataclasses
 import functools
 import itertools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -17,23 +18,28 @@ from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
 
 Observe = Callable[[int, int, float], None]
 
+SHARE = 0.75  # of the time-out that the expected wait may take; what is measured varies
+FORGET = 0.9  # weight of the batches before the last one in what is measured
+FRESH = 1.0  # seconds; a job that has waited less is started whatever it is expected to take
+
 
 @dataclasses.dataclass
 class Job:
     """Rows of one request that wait for a batch.
 
     Attributes:
-        key: Jobs with equal keys may share a batch.
+        key: Model, signature and more; jobs with equal keys may share a batch.
         compute: Function from the inputs to the outputs of the signature.
         inputs: Name -> array.
         sizes: Cost of each row, in characters.
         answer: Future of the outputs.
+        end: Time at which its client waits no more, in seconds.
         arrived: Time of arrival, in seconds.
         started: Whether a batch with the job is being computed.
 
     Example:
         >>> async def job():
-        ...     return Job((), lambda inputs: inputs, {}, [10, 20], asyncio.Future())
+        ...     return Job((), lambda inputs: inputs, {}, [10, 20], asyncio.Future(), 30.0)
         >>> asyncio.run(job()).size
         30
     """
@@ -43,6 +49,7 @@ class Job:
     inputs: Arrays
     sizes: list[int]
     answer: asyncio.Future[Arrays]
+    end: float
     arrived: float = dataclasses.field(default_factory=time.monotonic)
     started: bool = False
 
@@ -52,12 +59,48 @@ class Job:
         return sum(self.sizes)
 
 
+class Pace:
+    """How long a character takes, by model and signature, from the last batches.
+
+    Example:
+        >>> pace = Pace()
+        >>> pace.observe("news", 1000, 0.5)
+        >>> pace.seconds("news", 3000), pace.seconds("not measured yet", 3000)
+        (1.5, 0.0)
+    """
+
+    def __init__(self) -> None:
+        self._measured: dict[Hashable, tuple[float, float]] = {}  # characters, seconds
+
+    def observe(self, kind: Hashable, characters: int, seconds: float) -> None:
+        """Takes a batch into account.
+
+        Args:
+            kind: Model and signature.
+            characters: Cost of the batch.
+            seconds: Time that it took.
+        """
+        before = self._measured.get(kind, (0.0, 0.0))
+        self._measured[kind] = (FORGET * before[0] + characters, FORGET * before[1] + seconds)
+
+    def seconds(self, kind: Hashable, characters: int) -> float:
+        """The time that a batch is expected to take; 0 for what was not measured yet.
+
+        Args:
+            kind: Model and signature.
+            characters: Cost of the batch.
+        """
+        measured, seconds = self._measured.get(kind, (0.0, 0.0))
+        return characters * seconds / max(1.0, measured)  # a batch may have no rows
+
+
 class Batcher:
     """Computes the rows of concurrent requests together, in threads.
 
     A batch holds a number of characters, not of rows. It starts at once where nothing is computed;
     otherwise it waits a few milliseconds for more requests. A request that is larger than a batch
-    is divided. Long documents have a thread of their own.
+    is divided. Long documents have a thread of their own. A request that cannot be answered in time
+    beside those before it is refused at once.
 
     Args:
         settings: `threads`, `batch_characters`, `batch_wait`, `long_characters`, `max_queue` and
@@ -105,8 +148,10 @@ class Batcher:
             Name -> array.
 
         Raises:
-            RequestError: The queue is full, the time is over, or the model rejects the inputs.
+            RequestError: The queue is full, or too long for an answer in time; the time is over; or
+                the model rejects the inputs.
         """
+        timeout = self._settings.timeout
         require(
             self.waiting < self._settings.max_queue,
             f"the queue is full ({self.waiting} requests wait); ask again later",
@@ -114,21 +159,24 @@ class Batcher:
             retry_after=1,
         )
 
-        key: tuple = (object(),)  # equal to no other
+        apart: list[Any] = [object()]  # equal to no other
         if signature.mergeable:
-            shapes = sorted((name, array.shape[1:]) for name, array in inputs.items())
-            key = (model, signature.name, *shapes)
+            apart = sorted((name, array.shape[1:]) for name, array in inputs.items())
+        key = (model, signature.name, *apart)
         compute = functools.partial(run, signature.name)
+        loop, end = asyncio.get_running_loop(), time.monotonic() + timeout
         jobs = [
-            Job(key, compute, part, sizes, asyncio.get_running_loop().create_future())
+            Job(key, compute, part, sizes, loop.create_future(), end)
             for part, sizes in self._parts(signature, inputs)
         ]
+
+        for lane in (self._short, self._long):
+            lane.check_wait([job for job in jobs if self._lane(job) is lane])
         for job in jobs:
-            is_long = max(job.sizes, default=0) > self._settings.long_characters
-            (self._long if is_long else self._short).put(job)
+            self._lane(job).put(job)
 
         try:
-            async with asyncio.timeout(self._settings.timeout):
+            async with asyncio.timeout(timeout):
                 answers = await asyncio.gather(*(job.answer for job in jobs))
         except TimeoutError:
             raise self._timeout_error(jobs) from None
@@ -144,6 +192,10 @@ class Batcher:
         """Lets the threads end when their batches are computed."""
         self._short.close()
         self._long.close()
+
+    def _lane(self, job: Job) -> "_Lane":
+        is_long = max(job.sizes, default=0) > self._settings.long_characters
+        return self._long if is_long else self._short
 
     def _parts(self, signature: Signature, inputs: Arrays) -> list[tuple[Arrays, list[int]]]:
         """The parts of a request, each at most as large as a batch: (inputs, cost of each row)."""
@@ -164,11 +216,7 @@ class Batcher:
                 f"the answer was not computed in {seconds} (the server's "
                 "`--timeout`); send fewer or shorter documents",
             )
-        return RequestError(
-            "RESOURCE_EXHAUSTED",
-            f"Run() timeout exceeded while waiting in batching queue ({seconds})",
-            retry_after=1,
-        )
+        return _late(seconds)
 
 
 class _Lane:
@@ -188,10 +236,36 @@ class _Lane:
         # The first queue is the next; a queue moves to the end after a batch.
         self._queues: dict[tuple, collections.deque[Job]] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._pace = Pace()
+        self._ends: list[float] = []  # when the batches that are computed are expected to end
 
     @property
     def waiting(self) -> int:
         return sum(map(len, self._queues.values()))
+
+    def check_wait(self, jobs: list[Job]) -> None:
+        """Checks that jobs can be answered in time after those that are here already.
+
+        Where there are none, they are tried: what was measured may be wrong.
+        """
+        if not jobs or not (self._ends or self._queues):
+            return
+
+        now = time.monotonic()
+        work = sum(max(0.0, end - now) for end in self._ends)
+        waiting = itertools.chain.from_iterable(self._queues.values())
+        work += sum(map(self._seconds, itertools.chain(waiting, jobs)))
+        wait, limit = work / self._threads, SHARE * self._settings.timeout
+        require(
+            wait <= limit,
+            f"an answer would take about {wait:.0f} s, and the requests before it must leave it"
+            f" within {limit:g} s; ask again later, or start the server with a larger --timeout",
+            "RESOURCE_EXHAUSTED",
+            retry_after=max(1, round(wait - limit)),
+        )
+
+    def _seconds(self, job: Job) -> float:
+        return self._pace.seconds(job.key[:2], job.size)
 
     def put(self, job: Job) -> None:
         self._queues.setdefault(job.key, collections.deque()).append(job)
@@ -217,16 +291,24 @@ class _Lane:
 
             if batch := self._take_batch():
                 self._free -= 1
+                end = time.monotonic() + sum(map(self._seconds, batch))
+                self._ends.append(end)
                 future = loop.run_in_executor(self._pool, _compute, batch)
-                future.add_done_callback(functools.partial(self._finish, batch))
+                future.add_done_callback(functools.partial(self._finish, batch, end))
 
     def _take_batch(self) -> list[Job]:
-        """The oldest jobs of the first queue; jobs that nobody waits for any more are dropped."""
+        """The oldest jobs of the first queue.
+
+        Jobs that nobody waits for any more are dropped, and those that cannot be computed in time.
+        """
         key, queue = next(iter(self._queues.items()))
         batch: list[Job] = []
         size = 0
         while queue and (not batch or size + queue[0].size <= self._settings.batch_characters):
             job = queue.popleft()
+            now = time.monotonic()
+            if now - job.arrived > FRESH and now + self._seconds(job) > job.end:
+                job.answer.set_exception(_late(f"{self._settings.timeout:g} s"))
             if not job.answer.done():
                 job.started = True
                 batch.append(job)
@@ -237,17 +319,19 @@ class _Lane:
             self._queues[key] = queue
         return batch
 
-    def _finish(self, batch: list[Job], done: asyncio.Future) -> None:
+    def _finish(self, batch: list[Job], end: float, done: asyncio.Future) -> None:
         """Gives the jobs of a batch their answers, and starts the next batch."""
         self._free += 1
+        self._ends.remove(end)
         if done.cancelled():  # the lane was closed before a thread was free
             for job in batch:
                 job.answer.cancel()
             return
 
         answers, seconds = done.result()
-        rows = sum(len(job.sizes) for job in batch)
-        self._observe(rows, sum(job.size for job in batch), seconds)
+        rows, size = sum(len(job.sizes) for job in batch), sum(job.size for job in batch)
+        self._pace.observe(batch[0].key[:2], size, seconds)
+        self._observe(rows, size, seconds)
         for job, answer in zip(batch, answers):
             if not job.answer.done() and isinstance(answer, Exception):
                 job.answer.set_exception(answer)
@@ -281,3 +365,12 @@ def _concatenate(parts: list[Arrays]) -> Arrays:
     if len(parts) == 1:
         return parts[0]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _late(seconds: str) -> RequestError:
+    """The error of a request that waited too long, in TensorFlow Serving's words."""
+    return RequestError(
+        "RESOURCE_EXHAUSTED",
+        f"Run() timeout exceeded while waiting in batching queue ({seconds})",
+        retry_after=1,
+    )
