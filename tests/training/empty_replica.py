@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 import two_processors  # noqa: F401 - before tfsum
 
+from tfsum.data.batcher import without_autotune
 from tfsum.models import BertClassifier, BertForPretraining, BertSumExt, Transformer
 
 BERT = {
@@ -75,7 +76,7 @@ def train(strategy, name, parts):
     def data(_=None):
         return tf.data.Dataset.from_generator(
             lambda: iter([batch, *[empty] * (parts - 1)] * 3), output_signature=signature
-        )
+        ).with_options(without_autotune())
 
     given = data() if parts == 1 else strategy.distribute_datasets_from_function(data)
     history = model.fit(given, steps_per_epoch=3, verbose=0, shuffle=False).history

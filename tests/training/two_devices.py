@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 import two_processors  # noqa: F401 - before tfsum
 
+from tfsum.data.batcher import without_autotune
 from tfsum.models import BertSumExt
 from tfsum.training.optimizer import Adam
 
@@ -58,7 +59,8 @@ def batches():
 def dataset():
     whole = list(batches())
     signature = {k: tf.TensorSpec((None, None), v.dtype) for k, v in whole[0].items()}
-    return tf.data.Dataset.from_generator(lambda: iter(whole), output_signature=signature)
+    data = tf.data.Dataset.from_generator(lambda: iter(whole), output_signature=signature)
+    return data.with_options(without_autotune())
 
 
 def train(strategy, case, micro_batches):

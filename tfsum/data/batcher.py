@@ -11,6 +11,22 @@ import tensorflow as tf
 from tfsum.errors import DataError
 
 
+def without_autotune() -> tf.data.Options:
+    """Options of a data set that tf.data does not tune.
+
+    The garbage collector may end an iterator anywhere. It then waits for the thread that tunes, and
+    TensorFlow 2.21 has been seen to wait for ever, in the middle of tracing. Nothing here can be
+    tuned anyway: one generator makes the batches.
+
+    Example:
+        >>> without_autotune().autotune.enabled
+        False
+    """
+    options = tf.data.Options()
+    options.autotune.enabled = False
+    return options
+
+
 class TokenBudgetBatcher:
     """Batches of rows of about equal length, as many as a budget of padded tokens holds.
 
@@ -214,7 +230,7 @@ class TokenBudgetBatcher:
             self._generate, training, seed, epochs, skip_batches, replicas, of
         )
         batches = tf.data.Dataset.from_generator(generate, output_signature=self.signature)
-        return self.transform(batches).prefetch(4)
+        return self.transform(batches).prefetch(4).with_options(without_autotune())
 
     def _generate(
         self, training: bool, seed: int, epochs: int | None, skip: int, replicas: range, of: int
