@@ -1,9 +1,11 @@
 """The gRPC services, asked by the stubs of tensorflow-serving-api; numbers as in test_rest.py."""
 
+import asyncio
 import concurrent.futures
 import contextlib
 import json
 import logging
+import threading
 import time
 
 import grpc
@@ -227,6 +229,48 @@ def test_large_messages(models, stub):  # 119
         asked = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict
         code, said = refused(asked, request(text=["a" * 2000]))
         assert code == "RESOURCE_EXHAUSTED" and "larger than max" in said
+
+
+def test_a_value_for_many_rows_counts_as_often(stub):
+    many = TensorProto(dtype=7, string_val=[b"a" * 100_000])
+    many.tensor_shape.dim.add(size=1000)
+    code, details = refused(stub.Predict, request(text=many))
+    assert code == "INVALID_ARGUMENT" and "--max-body" in details
+
+
+def test_what_is_no_request_is_refused(server):
+    with grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel:
+        call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+        code, details = refused(call, b"\xff")
+    assert code == "INVALID_ARGUMENT" and "no PredictRequest" in details
+
+
+def test_nothing_is_decoded_before_the_token_is_checked(models, monkeypatch):
+    monkeypatch.setattr(grpc_services, "message", lambda name: pytest.fail("decoded"))
+    settings = ServerSettings(port=0, grpc_port=0, token="secret")
+    with (
+        Server(models, settings) as server,
+        grpc.insecure_channel(f"127.0.0.1:{server.grpc_port}") as channel,
+    ):
+        call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+        assert refused(call, b"\xff" * 100_000)[0] == "UNAUTHENTICATED"
+
+
+def test_what_nobody_waits_for_is_given_up(server, stub, monkeypatch):
+    cancelled = threading.Event()
+
+    async def answer(*_):
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+
+    monkeypatch.setattr(server.predictor, "predict", answer)
+    call = stub.Predict.future(request(text=["a text"]))
+    time.sleep(0.3)
+    call.cancel()
+    assert cancelled.wait(30)
 
 
 def test_a_token(models):

@@ -578,6 +578,40 @@ def test_gzip(ask, models, serving):  # 106, 107
         assert answer.status_code == 413 and "--max-body" in answer.json()["error"]
 
 
+def test_bodies_of_all_requests_have_a_limit_together(models, serving):
+    small = serving.Asked(models, max_bodies=1000)
+    body = json.dumps({"instances": ["a" * 600]}).encode()
+    unpacked = gzip.compress(json.dumps({"instances": ["a" * 2000]}).encode())
+    answers = small.together(
+        [("POST", TEXT, body, None), ("POST", TEXT, unpacked, {"Content-Encoding": "gzip"})]
+    )
+    assert answers[0].status_code == 200
+    assert answers[1].status_code == 429 and answers[1].headers["retry-after"] == "1"
+    assert "--max-bodies" in answers[1].json()["error"]
+    assert small.server.predictor.bodies == 0
+    assert small("POST", TEXT, body).status_code == 200
+
+
+def test_two_framings_of_a_body_end_the_connection(ask):
+    headers = {"Transfer-Encoding": "chunked", "Content-Length": "20"}
+    answer = ask("POST", TEXT, b'{"instances":["a"]}', headers)
+    assert answer.status_code == 200 and answer.headers["connection"] == "close"
+    assert "connection" not in ask("POST", TEXT, b'{"instances":["a"]}').headers
+
+
+def test_paths_of_all_kinds_make_no_more_metrics(ask):
+    def lines():
+        return len(ask("GET", "/metrics").text.splitlines())
+
+    ask("GET", "/v1/models/none0:predict")
+    before = lines()
+    for number in range(50):
+        ask("GET", f"/v1/models/none{number}:predict")
+        ask("POST", f"/V1/MODELS/{number}/x{number}")
+        ask(f"VERB{number}", f"/{number}")
+    assert lines() <= before + 40  # the statuses of three kinds of request
+
+
 def test_limits_of_documents(models, serving):
     small = serving.Asked(models, max_documents=2, max_characters=10)
     assert small("POST", TEXT, b'{"instances":["a","b"]}').status_code == 200

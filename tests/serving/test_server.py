@@ -20,7 +20,7 @@ import tensorflow as tf
 import tfsum
 from tfsum.cli.main import main
 from tfsum.inference.shipped import shipped_folder
-from tfsum.serving import Client, RequestError
+from tfsum.serving import Client, RequestError, Server, ServerSettings
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
@@ -230,6 +230,41 @@ def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
     for open_socket in (*sockets, half):
         open_socket.close()
     assert process.poll() is None
+
+
+def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
+    monkeypatch.setattr("tfsum.serving.server.READ_SECONDS", 0.2)
+    body = json.dumps({"instances": ["a" * 8_000_000]}).encode()
+    head = (
+        f"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}"
+    )
+    settings = ServerSettings(port=0, max_characters=9_000_000)
+    with Server(models, settings) as server, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        client.connect(("127.0.0.1", server.port))
+        client.sendall(head.encode() + b"\r\n\r\n" + body)
+        connections = server._http.server_state.connections
+        wait_until(lambda: connections)
+        wait_until(lambda: not connections)
+
+
+def test_connections_have_a_limit(models):
+    with (
+        Server(models, ServerSettings(port=0, max_connections=1)) as server,
+        socket.create_connection(("127.0.0.1", server.port)) as first,
+    ):
+        first.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert b" 200 " in first.recv(4096)
+        with pytest.raises(urllib.error.HTTPError, match="503"):
+            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=9)
+
+
+def wait_until(condition):
+    """Waits until a condition holds, half a minute at most."""
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_wrong_calls(capsys, tmp_path, models):

@@ -99,7 +99,10 @@ class Application:
             nonlocal status, bytes_out
             if message["type"] == "http.response.start":
                 status = message["status"]
-                if self.draining:
+                # A length beside another framing may be an attempt to smuggle a second request
+                # past a proxy (RFC 9112, section 6.1).
+                two_framings = {"transfer-encoding", "content-length"} <= set(request.headers)
+                if self.draining or two_framings:
                     message["headers"].append((b"connection", b"close"))
             bytes_out += len(message.get("body", b""))
             await send(message)
@@ -202,12 +205,16 @@ class Application:
 
         The body of the request is {"model": NAME, "text": TEXT}.
         """
-        body = await read_body(request, self._predictor.settings)
-        document = await offload(len(body), read_object, body)
-        name, text = document.get("model"), document.get("text")
-        if not isinstance(name, str) or not isinstance(text, str):
-            raise invalid('expected {"model": "NAME", "text": "..."}')
+        with self._predictor.room() as take:
+            body = await read_body(request, self._predictor.settings, take)
+            document = await offload(len(body), read_object, body)
+            name, text = document.get("model"), document.get("text")
+            if not isinstance(name, str) or not isinstance(text, str):
+                raise invalid('expected {"model": "NAME", "text": "..."}')
+            return JsonResponse(await self._attend(request, name, text))
 
+    async def _attend(self, request: Request, name: str, text: str) -> dict[str, Any]:
+        """The outputs of `attend` for a text, in words."""
         with self._predictor.versions.use(name) as servable:
             require(
                 "attend" in servable.signatures,
@@ -222,7 +229,7 @@ class Application:
 
             row = {key: array[0] for key, array in outputs.items()}
             # The vocabularies are read from files.
-            return JsonResponse(await asyncio.to_thread(_in_words, servable, row))
+            return await asyncio.to_thread(_in_words, servable, row)
 
     async def _healthz(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
+from google.protobuf.message import DecodeError
 
 from tfsum.formats.serving_messages import message
 from tfsum.serving.json_tensor import check_inputs
@@ -45,9 +46,9 @@ class GrpcServices:
             grpc.method_handlers_generic_handler(
                 f"tensorflow.serving.{service}",
                 {
+                    # A request is decoded when its token was checked.
                     name: grpc.unary_unary_rpc_method_handler(
                         functools.partial(self._handle, name, call),
-                        request_deserializer=message(f"{name}Request").FromString,
                         response_serializer=lambda response: response.SerializeToString(),
                     )
                     for name, call in methods.items()
@@ -60,16 +61,25 @@ class GrpcServices:
         self,
         method: str,
         call: Callable[[Any], Awaitable[Any]],
-        request: Any,
+        content: bytes,
         context: grpc.aio.ServicerContext,
     ) -> Any:
         """Calls a method; records and traces the call, and gives errors the status of gRPC."""
         begin, action, code, reason = time.monotonic(), f"grpc {method}", "OK", ""
+        model = ""
         metadata = dict(context.invocation_metadata() or ())
         with span(action, metadata, rpc_system="grpc", rpc_method=method) as attributes:
             try:
                 self._predictor.check_token(str(metadata.get("authorization", "")))
-                return await call(request)
+                with self._predictor.room() as take:
+                    take(len(content))
+                    request = await offload(
+                        len(content), message(f"{method}Request").FromString, content
+                    )
+                    model = request.model_spec.name
+                    return await call(request)
+            except DecodeError:
+                code, reason = "INVALID_ARGUMENT", f"the message is no {method}Request"
             except RequestError as error:
                 code, reason = error.code, error.message
             except asyncio.CancelledError:  # by the client, or by a server that stops at once
@@ -80,7 +90,6 @@ class GrpcServices:
                 code, reason = "INTERNAL", "the call failed; the server's log says why"
             finally:
                 attributes["rpc.grpc.status_code"] = CODES[code][0]
-                model = request.model_spec.name
                 self._predictor.record(
                     begin, model, action, code, method=action, model=model[:MAX_LOGGED]
                 )

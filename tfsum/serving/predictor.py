@@ -41,6 +41,7 @@ class Predictor:
         versions, settings: The arguments.
         metrics: Metrics of the requests and batches.
         batcher: Batcher that computes the outputs.
+        bodies: Bytes of the requests that are read or answered.
 
     Example:
         >>> from tfsum.serving import Server
@@ -52,6 +53,7 @@ class Predictor:
         self.versions, self.settings = versions, settings
         self.metrics = Metrics(versions)
         self.batcher = Batcher(settings, self.metrics.observe_batch)
+        self.bodies = 0
 
     def check_token(self, authorization: str) -> None:
         """Checks the token of a request.
@@ -163,6 +165,34 @@ class Predictor:
             http_status=413,
         )
 
+    @contextlib.contextmanager
+    def room(self) -> Iterator[Callable[[int], None]]:
+        """Counts the bytes of a request until it is answered.
+
+        Yields:
+            Function that adds a number of bytes; it raises a RequestError where the requests
+            together would have more than `max_bodies`.
+        """
+        taken = 0
+
+        def take(size: int) -> None:
+            nonlocal taken
+            taken += size
+            self.bodies += size
+            require(
+                self.bodies <= self.settings.max_bodies,
+                f"the requests that are being answered have {self.bodies} bytes, and may have"
+                f" {self.settings.max_bodies} together; ask again later, or start the server with a"
+                " larger --max-bodies",
+                "RESOURCE_EXHAUSTED",
+                retry_after=1,
+            )
+
+        try:
+            yield take
+        finally:
+            self.bodies -= taken
+
     @contextlib.asynccontextmanager
     async def reading(self) -> AsyncIterator[None]:
         """Limits the time in which a request is read.
@@ -181,16 +211,24 @@ class Predictor:
             ) from None
 
     def _check_limits(self, inputs: Arrays) -> None:
-        """Checks the number of rows, and the bytes of each document."""
-        max_bytes = self.settings.max_characters
+        """Checks the number of rows, and the bytes of each document and of all."""
+        max_bytes, max_total = self.settings.max_characters, self.settings.max_body
         for name, array in inputs.items():
             if array.ndim:
                 self.check_rows(len(array))
-            longest = max(map(len, array.flat), default=0) if array.dtype == object else 0
+            sizes = [*map(len, array.flat)] if array.dtype == object else []
+            longest, total = max(sizes, default=0), sum(sizes)
             require(
                 longest <= max_bytes,
                 f"a document of input {name} has {longest} bytes, and one may have {max_bytes};"
                 " divide it, or start the server with a larger --max-characters",
+                http_status=413,
+            )
+            # A message of gRPC may say one value for many rows.
+            require(
+                total <= max_total,
+                f"the documents of input {name} have {total} bytes, and those of a request may have"
+                f" {max_total}; send fewer, or start the server with a larger --max-body",
                 http_status=413,
             )
 

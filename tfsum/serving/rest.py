@@ -7,7 +7,7 @@ import asyncio
 import json
 import urllib.parse
 import zlib
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from google.protobuf.json_format import MessageToDict
@@ -26,6 +26,7 @@ from tfsum.serving.json_tensor import (
 )
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.servable import Servable
 from tfsum.serving.settings import ServerSettings
 
 T = TypeVar("T")
@@ -103,22 +104,25 @@ class JsonResponse(Response):
         return json.dumps(content, ensure_ascii=False).encode("utf-8", "replace")
 
 
-async def read_body(request: Request, settings: ServerSettings) -> bytes:
+async def read_body(
+    request: Request, settings: ServerSettings, take: Callable[[int], None]
+) -> bytes:
     """Reads the body of a request; it may be packed by gzip.
 
     Args:
         request: Request over HTTP.
         settings: `max_body` limits the unpacked body, `timeout` the time in which it arrives.
+        take: Function that is called with the size of each unpacked part, see `Predictor.room`.
 
     Raises:
-        RequestError: The body is too large (413), too slow (408), packed otherwise than by gzip
-            (415), or broken (400).
+        RequestError: The body is too large (413), or too large beside others (429), too slow
+            (408), packed otherwise than by gzip (415), or broken (400).
 
     Example:
         >>> async def receive():
         ...     return {"type": "http.request", "body": b"It rained."}
         >>> request = Request({"type": "http", "headers": []}, receive)
-        >>> asyncio.run(read_body(request, ServerSettings()))
+        >>> asyncio.run(read_body(request, ServerSettings(), lambda size: None))
         b'It rained.'
     """
     encoding = request.headers.get("content-encoding", "").strip().lower()
@@ -134,7 +138,9 @@ async def read_body(request: Request, settings: ServerSettings) -> bytes:
     try:
         async with asyncio.timeout(settings.timeout):
             async for chunk in request.stream():
-                body += gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
+                part = gzip.decompress(chunk, limit + 1 - len(body)) if gzip else chunk
+                take(len(part))
+                body += part
                 require(
                     len(body) <= limit,
                     f"the body has more than {limit} bytes; send fewer documents, or start the"
@@ -259,30 +265,33 @@ class RestApi:
 
     async def predict(self, request: Request) -> Response:
         """The outputs of a signature; the error of a wrong request shows a correct body."""
-        body = await read_body(request, self._predictor.settings)
-        with self._versions.use(**request.path_params) as servable:
-            signature = servable.signatures.get("serving_default")
-            try:
-                async with self._predictor.reading():
-                    document = await offload(len(body), read_object, body)
-                    signature = servable.signature(signature_name(document))
-                    self._predictor.check_rows(row_count(document))
-                    inputs = await offload(len(body), read_inputs, document, signature)
-                in_rows = "instances" in document
-                del document  # it may be ten times as large as the arrays
+        with self._predictor.room() as take:
+            body = await read_body(request, self._predictor.settings, take)
+            with self._versions.use(**request.path_params) as servable:
+                return await self._predict(request, body, servable)
 
-                outputs = await unless_gone(
-                    request, self._predictor.predict(servable, signature, inputs)
-                )
-            except RequestError as error:
-                if signature is None or error.http_status != 400:
-                    raise
-                message = f"{error.message}; a correct body is {signature.sample_body()}"
-                raise RequestError(error.code, message) from None
+    async def _predict(self, request: Request, body: bytes, servable: Servable) -> Response:
+        signature = servable.signatures.get("serving_default")
+        try:
+            async with self._predictor.reading():
+                document = await offload(len(body), read_object, body)
+                signature = servable.signature(signature_name(document))
+                self._predictor.check_rows(row_count(document))
+                inputs = await offload(len(body), read_inputs, document, signature)
+            in_rows = "instances" in document
+            del document  # it may be ten times as large as the arrays
 
-            size = sum(array.nbytes for array in outputs.values())
-            content = await offload(size, write_outputs, outputs, in_rows)
-            return Response(content, media_type="application/json")
+            answer = self._predictor.predict(servable, signature, inputs)
+            outputs = await unless_gone(request, answer)
+        except RequestError as error:
+            if signature is None or error.http_status != 400:
+                raise
+            message = f"{error.message}; a correct body is {signature.sample_body()}"
+            raise RequestError(error.code, message) from None
+
+        size = sum(array.nbytes for array in outputs.values())
+        content = await offload(size, write_outputs, outputs, in_rows)
+        return Response(content, media_type="application/json")
 
     async def unsupported(self, request: Request) -> Response:
         """Refuses `:classify` and `:regress`."""

@@ -24,6 +24,10 @@ from tfsum.serving.settings import ServerSettings
 MAX_MESSAGE = (1 << 31) - 1  # bytes that gRPC can send
 POLL_SECONDS = 0.1  # between two looks of uvicorn at whether it is to stop
 HEAD_SECONDS = 30.0  # in which the head of a request must arrive
+READ_SECONDS, READ_BYTES = (
+    30.0,
+    1 << 16,
+)  # a client reads at least so much of an answer in that time
 DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
 
 
@@ -107,7 +111,7 @@ class Server:
         self._thread.join()
 
     async def _serve(self) -> bool:
-        self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings.grace)
+        self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings)
         # A daemon thread does not keep the process from ending while a model is loaded.
         scans = threading.Thread(
             target=self.versions.watch, args=[self._log_models], name="tfsum scan", daemon=True
@@ -156,11 +160,12 @@ class Server:
 
 
 class HttpConnection(H11Protocol):
-    """Uvicorn's connection of HTTP/1.1, with two changes.
+    """Uvicorn's connection of HTTP/1.1, with three changes.
 
     A client may close its sending side after its request (RFC 9112, section 9.6), as `nc -N` does:
     uvicorn drops the connection then, and the answer. A client that begins a request and never
-    ends its head would hold a connection for ever; here it has 30 seconds.
+    ends its head would hold a connection for ever; here it has 30 seconds. So would one that does
+    not read its answer; here it must read 64 KiB in 30 seconds.
 
     Example:
         >>> uvicorn.Config(lambda scope, receive, send: None, http=HttpConnection).http.__name__
@@ -168,6 +173,7 @@ class HttpConnection(H11Protocol):
     """
 
     _head_end: float | None = None  # time until which the head of a request must have arrived
+    _reading: asyncio.TimerHandle | None = None  # looks whether the client reads
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Called with a new connection."""
@@ -185,6 +191,36 @@ class HttpConnection(H11Protocol):
             return False
         self.cycle.keep_alive = False
         return True
+
+    def pause_writing(self) -> None:
+        """Called when the client reads more slowly than the server writes."""
+        super().pause_writing()
+        self._wait_for_reader()
+
+    def resume_writing(self) -> None:
+        """Called when the client has read most of what was written."""
+        super().resume_writing()
+        self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Called when the connection has ended."""
+        super().connection_lost(exc)
+        self._stop_waiting()
+
+    def _wait_for_reader(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._reading = self.loop.call_later(READ_SECONDS, self._check_reader, unread)
+
+    def _check_reader(self, unread: int) -> None:
+        """Ends the connection of a client that does not read."""
+        if self.transport.get_write_buffer_size() > unread - READ_BYTES:
+            self.transport.abort()
+        else:
+            self._wait_for_reader()
+
+    def _stop_waiting(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
 
     @property
     def _idle(self) -> bool:
@@ -208,14 +244,18 @@ class _HttpServer(uvicorn.Server):
     Args:
         application: Application that is told of the first signal.
         grpc_server: GRPC server, or None.
-        grace: Seconds from the first signal in which accepted requests are answered.
+        settings: `grace`, from the first signal, in which accepted requests are answered, and
+            `max_connections`.
 
     Attributes:
         answered: Whether all accepted requests were answered in time.
     """
 
     def __init__(
-        self, application: Application, grpc_server: grpc.aio.Server | None, grace: float
+        self,
+        application: Application,
+        grpc_server: grpc.aio.Server | None,
+        settings: ServerSettings,
     ) -> None:
         super().__init__(
             uvicorn.Config(
@@ -228,9 +268,12 @@ class _HttpServer(uvicorn.Server):
                 ws="none",
                 backlog=2048,
                 timeout_keep_alive=75,
+                # uvicorn refuses from this number on
+                limit_concurrency=settings.max_connections + 1,
             )
         )
-        self._application, self._grpc_server, self._grace = application, grpc_server, grace
+        self._application, self._grpc_server = application, grpc_server
+        self._grace = settings.grace
         self._loop = asyncio.get_running_loop()
         self._end: float | None = None  # of the grace; None before the first signal
         self.answered = True

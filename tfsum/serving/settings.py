@@ -69,6 +69,14 @@ class ServerSettings:
     max_body: int = setting(
         32 << 20, "size of the unpacked body of a request (413)", POSITIVE, LIMITS, "BYTES"
     )
+    max_bodies: int = setting(
+        128 << 20,
+        "size of the unpacked bodies of all requests together (429 with Retry-After)",
+        POSITIVE,
+        LIMITS,
+        "BYTES",
+    )
+    max_connections: int = setting(2000, "connections of clients (503)", POSITIVE, LIMITS, "N")
     max_documents: int = setting(1024, "rows of a request (413)", POSITIVE, LIMITS, "N")
     max_characters: int = setting(
         1_000_000, "size of a document, in UTF-8 (413)", POSITIVE, LIMITS, "BYTES"
