@@ -1,15 +1,20 @@
 """Inputs that somebody wrote to break tfsum: their time, their memory, and the answer.
 
     python benchmarks/hostile.py expressions
+    python benchmarks/hostile.py rows
+    python benchmarks/hostile.py rows 4 5 12
 
-lists each regular expression in the Python code of `tfsum/`, as `ast` finds them. Those that run
-over a user's bytes (texts, mails, pages, requests, corpora, names in the files of a model) run over
-1 MB each of new lines, spaces, comments, quotes, brackets, digits, combining marks and so on, and
-of what nearly fits the expression. They run as the code calls them, each in a process that is ended
-after ten seconds; printed are the seconds of the slowest input, whose name is what it repeats.
-Where the code gives an expression less than 1 MB, it says so. The exit status is 1 where one takes
-a second or more, or is missing from the list here. Expressions in graphs (`tf.strings.
-regex_replace`) are RE2's, which are linear, and no Python: they are left out.
+The first lists each regular expression in the Python code of `tfsum/`, as `ast` finds them. Those
+that run over a user's bytes (texts, mails, pages, requests, corpora, names in the files of a model)
+run over 1 MB each of new lines, spaces, comments, quotes, brackets, digits, combining marks and so
+on, and of what nearly fits the expression. They run as the code calls them, each in a process that
+is ended after ten seconds; printed are the seconds of the slowest input, whose name is what it
+repeats. Where the code gives an expression less than 1 MB, it says so. The exit status is 1 where
+one takes a second or more, or is missing from the list here. Expressions in graphs
+(`tf.strings.regex_replace`) are RE2's, which are linear, and no Python: they are left out.
+
+The second sends the attacks of hostile_rows.py, all or those of some rows, and prints what is sent,
+the seconds, the growth of memory, and the beginning of the answer.
 """
 
 import argparse
@@ -26,6 +31,8 @@ import sys
 import time
 from collections.abc import Iterator
 from typing import Any
+
+import hostile_rows
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -364,9 +371,13 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=["expressions"])
-    parser.parse_args(argv)
-    return print_expressions()
+    parser.add_argument("what", choices=["expressions", "rows"])
+    parser.add_argument("row", nargs="*", type=int, help="numbers of rows; all where none is given")
+    arguments = parser.parse_args(argv)
+    if arguments.what == "expressions":
+        return print_expressions()
+    hostile_rows.print_rows(arguments.row)
+    return 0
 
 
 if __name__ == "__main__":

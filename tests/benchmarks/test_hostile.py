@@ -3,6 +3,8 @@
 import re
 
 import hostile
+import hostile_rows
+import pytest
 
 MODULE = '''
 """re.compile("of a docstring")"""
@@ -72,3 +74,31 @@ def test_the_texts_have_the_size_and_what_nearly_fits():
     sizes = {len(text.encode()) for text in made.values()}
     assert hostile.MEGABYTE - 100 < min(sizes) <= max(sizes) < hostile.MEGABYTE + 100
     assert made["<!-- (x-)*>"].startswith("<!-- x-x-") and r"(\u0301)*" in made
+
+
+def test_an_attack_has_a_line_whatever_it_does(capsys):
+    def fails():
+        raise ValueError("one\ntwo")
+
+    hostile_rows.measure(4, "a comment", lambda: "It rained. " * 100)
+    hostile_rows.measure(5, "a mail", fails)
+    text, error = capsys.readouterr().out.splitlines()
+    assert text.split()[:3] == ["4", "a", "comment"] and text.endswith("(1100 characters)")
+    assert error.endswith("ValueError: one two")
+
+
+@pytest.mark.parametrize(
+    ("trials", "answers"),
+    [
+        (hostile_rows.comments, ["text", "text", "text", "text", "It rained."]),
+        (hostile_rows.torch_bombs, ["CheckpointError"] * 4),
+    ],
+)
+def test_the_attacks_of_a_row(tmp_path, capsys, trials, answers):
+    if trials is hostile_rows.comments:
+        pytest.importorskip("trafilatura")
+    for sent, call in trials(tmp_path):
+        hostile_rows.measure(0, sent, call)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == len(answers)
+    assert all(answer in line for line, answer in zip(lines, answers))
