@@ -80,9 +80,14 @@ class Expression:
     flags: str
 
     def compiled(self) -> re.Pattern:
-        """The expression; its source is evaluated where it stands."""
-        module = ".".join(("tfsum", *pathlib.PurePath(self.name.split()[0]).with_suffix("").parts))
-        names = vars(importlib.import_module(module))
+        """The expression; its module is imported where it has names of this in it."""
+        try:
+            return self._compiled({"re": re})
+        except NameError:
+            path = pathlib.PurePath("tfsum", self.name.split()[0]).with_suffix("")
+            return self._compiled(vars(importlib.import_module(".".join(path.parts))))
+
+    def _compiled(self, names: dict[str, Any]) -> re.Pattern:
         return re.compile(eval(self.pattern, names), eval(self.flags or "0", names))
 
 

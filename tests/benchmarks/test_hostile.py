@@ -64,7 +64,7 @@ def test_an_expression_is_that_of_its_module():
     from tfsum.inputs import formats, kinds
 
     found = {expression.name: expression for expression in hostile.find_expressions()}
-    assert found["inputs/kinds.py _HTML"].compiled() is kinds._HTML
+    assert found["inputs/kinds.py _HTML"].compiled() == kinds._HTML
     left_out = [found[f"inputs/formats.py _LEFT_OUT {i}"].compiled() for i in range(1, 5)]
     assert left_out == [*formats._LEFT_OUT]
 
