@@ -1,25 +1,33 @@
 """Load on `tfsum serve`, and on the same model behind other servers: throughput, latency, batches,
 memory, and faults.
 
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz find
-    python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz steady --rate 3 --minutes
-    10 python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz compare --rate 3
-    --seconds 60 python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz version --rate
-    2 python benchmarks/serving.py ../shared/data/news/validation.jsonl.gz kill --rate 2 python
-    benchmarks/serving.py ../shared/data/news/validation.jsonl.gz stop --rate 2 python
-    benchmarks/serving.py ../shared/data/news/validation.jsonl.gz start
+    python benchmarks/serving.py CORPUS find
+    python benchmarks/serving.py CORPUS steady --rate 3 --minutes 10
+    python benchmarks/serving.py CORPUS compare --rate 3
+    python benchmarks/serving.py CORPUS version --rate 2
+    python benchmarks/serving.py CORPUS stop --rate 2
+    python benchmarks/serving.py CORPUS start
+    python benchmarks/serving.py CORPUS overload --clients 4 200
+    python benchmarks/serving.py CORPUS faults
 
-Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus
+CORPUS is such as ../shared/data/news/validation.jsonl.gz. Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus
 and the beginning of another. Each request has one. They arrive at random (Poisson), whether those
 before are answered or not; a latency counts from that moment. "saturated" is the throughput where a
 number of clients always wait. Each answer is compared with that of the model in this process.
 
-find: the highest rate with a 99th percentile under a second, in 60 s each. steady: that rate for
-    minutes. compare:
-servers in turns, `tfsum serve`, the same application on granian, LitServe with batches, and one
-request at a time; those whose package is not installed are left out. version: a new version
-arrives. kill: kill -9 and a restart. stop: SIGTERM; every accepted request must be answered. start:
-from the start to the first answer, with one model and three.
+find: the highest rate with a 99th percentile under a second, in 60 s each.
+steady: that rate for minutes.
+compare: servers in turns, `tfsum serve`, the same application on granian, LitServe with batches,
+    and one request at a time; those whose package is not installed are left out.
+version: a new version arrives.
+stop: SIGTERM; every accepted request must be answered.
+start: from the start to the first answer, with one model and three.
+overload: a server on one processor and clients on another, each with one request at a time, which
+    wait as long as a refusal asks them to. --checkout serves by another checkout.
+faults: 8 clients of 100 short documents each, while a server is killed, told to stop, has no more
+    memory, gets a new version or one that fails, or cannot write its log. A server that ended is
+    started again. A table of the requests that were lost and the seconds to the next answer; once
+    with two servers behind one port, and once with `tfsum.serving.Client`, which asks again.
 """
 
 import argparse
@@ -27,11 +35,14 @@ import asyncio
 import collections
 import contextlib
 import dataclasses
+import functools
 import importlib.util
 import json
 import os
 import pathlib
+import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -40,7 +51,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -48,12 +59,14 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 
 from tfsum.data.readers import read_corpus
+from tfsum.errors import Error
 from tfsum.inference.shipped import shipped_model
+from tfsum.serving import AsyncClient
 
 MODEL = "news"
 HERE = pathlib.Path(__file__).parent
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
-SMALL, LARGE = 1000, 20000  # characters of a document
+SMALL, SHORT, LARGE = 1000, 2000, 20000  # characters of a document
 CLIENTS = 16  # of a saturated server
 SLOWEST = 1.0  # seconds, of the 99th percentile
 
@@ -70,15 +83,15 @@ class Sent:
 class Requests:
     """Documents, and the answers that they ought to get."""
 
-    def __init__(self, corpus: str, count: int) -> None:
+    def __init__(self, corpus: str, count: int, largest: int) -> None:
         import tensorflow as tf
 
         from tfsum.inference.saved_model import load_model
 
-        random = np.random.default_rng(0)
+        numbers = np.random.default_rng(0)
         texts = [row["text"] for row in read_corpus(corpus, counts=collections.Counter())]
-        sizes = np.exp(random.uniform(np.log(SMALL), np.log(LARGE), count)).astype(int)
-        places = random.integers(0, len(texts) - 1, count)
+        sizes = np.exp(numbers.uniform(np.log(SMALL), np.log(largest), count)).astype(int)
+        places = numbers.integers(0, len(texts) - 1, count)
         self.texts = [_of_size(texts, place, size) for place, size in zip(places, sizes)]
         self._serve = load_model(shipped_model(), {}).signatures["serving_default"]
         self._constant = tf.constant
@@ -114,6 +127,7 @@ class Http:
 
     def __init__(self, port: int, path: str) -> None:
         self._port, self._path, self._free = port, path, []
+        self.retry_after = 1.0  # seconds that the last refusal asked to wait
 
     async def ask(self, requests: Requests, number: int) -> str:
         """What became of the request with a document: "ok", "wrong", its status, or the error."""
@@ -151,6 +165,8 @@ class Http:
                 if old:  # the server closed a connection that was idle
                     continue
                 raise
+            if wait := re.search(r"retry-after: (\d+)", head):
+                self.retry_after = float(wait[1])
             if "connection: close" in head:
                 writer.close()
             else:
@@ -162,15 +178,15 @@ async def open_load(
     http: Http, requests: Requests, rate: float, seconds: float, seed: int = 0
 ) -> list[Sent]:
     """Requests at random moments, so many a second."""
-    random = np.random.default_rng(seed)
+    numbers = np.random.default_rng(seed)
     sent: list[Sent] = []
-    begin, due, number, tasks = time.monotonic(), 0.0, int(random.integers(1 << 20)), []
+    begin, due, number, tasks = time.monotonic(), 0.0, int(numbers.integers(1 << 20)), []
 
     async def one(due: float, number: int) -> None:
         outcome = await http.ask(requests, number)
         sent.append(Sent(due, time.monotonic() - begin - due, outcome))
 
-    while (due := due + random.exponential(1 / rate)) < seconds:
+    while (due := due + numbers.exponential(1 / rate)) < seconds:
         await asyncio.sleep(max(0.0, due - (time.monotonic() - begin)))
         tasks.append(asyncio.create_task(one(due, number := number + 1)))
     await asyncio.gather(*tasks)
@@ -197,26 +213,30 @@ async def saturated(
 class Running:
     """A server in a process of its own."""
 
-    def __init__(self, words: list[str], port: int, ready: str, path: str) -> None:
-        path_of_tfsum = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+    def __init__(
+        self,
+        words: list[str],
+        port: int,
+        ready: str,
+        path: str,
+        checkout: pathlib.Path = HERE.parent,
+    ) -> None:
+        path_of_tfsum = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")])
         self.port, self.http, self.begun = port, Http(port, path), time.monotonic()
-        self.process = subprocess.Popen(
-            words,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "PYTHONPATH": path_of_tfsum},
-            start_new_session=True,
-        )
-        assert self.process.stdout
-        for line in self.process.stdout:
-            if ready in line:
-                break
-        else:
-            raise SystemExit(f"{' '.join(words)} ended with status {self.process.wait()}")
-        self._drain = subprocess.Popen(
-            ["cat"], stdin=self.process.stdout, stdout=subprocess.DEVNULL
-        )
+        self._folder = tempfile.TemporaryDirectory()
+        log_file = pathlib.Path(self._folder.name, "log")
+        with log_file.open("w") as log:
+            self.process = subprocess.Popen(
+                words,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": path_of_tfsum},
+                start_new_session=True,
+            )
+        while ready not in log_file.read_text():
+            if self.process.poll() is not None:
+                raise SystemExit(f"{' '.join(words)} ended: {log_file.read_text()}")
+            time.sleep(0.01)
 
     def memory(self) -> float:
         """Its resident memory in MB."""
@@ -240,18 +260,24 @@ def free_port() -> int:
 
 
 def tfsum_server(
-    folder: pathlib.Path, options: list[str], program: list[str] | None = None
+    folder: pathlib.Path,
+    options: list[str],
+    program: list[str] | None = None,
+    checkout: pathlib.Path = HERE.parent,
+    port: int | None = None,
+    access_log: bool = False,
 ) -> Running:
-    port = free_port()
+    port = port or free_port()
     words = [
         *(program or [sys.executable, "-c", START, "serve"]),
         str(folder),
         "--port",
         str(port),
-        "--no-access-log",
+        *([] if access_log else ["--no-access-log"]),
         *options,
     ]
-    return Running(words, port, f" answers for {MODEL}", f"/v1/models/{MODEL}:predict")
+    path = f"/v1/models/{MODEL}:predict"
+    return Running(words, port, f" answers for {MODEL}", path, checkout)
 
 
 def other_server(script: str) -> Running:
@@ -456,28 +482,6 @@ def version(requests: Requests, folder: pathlib.Path, options: argparse.Namespac
     return 0 if not failed and "done" in changed else 1
 
 
-def kill(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
-    server = tfsum_server(folder, options.serve)
-    run = asyncio.Runner()
-
-    async def killed() -> list[Sent]:
-        load = asyncio.create_task(open_load(server.http, requests, options.rate, options.seconds))
-        await asyncio.sleep(options.seconds / 2)
-        server.process.kill()
-        return await load
-
-    sent = run.run(killed())
-    print(f"kill -9 in the middle: {described(sent, options.seconds)}")
-    again = tfsum_server(folder, options.serve)
-    try:
-        print(f"started again: ready after {time.monotonic() - again.begun:.1f} s")
-        after = run.run(open_load(again.http, requests, options.rate, options.seconds))
-        print(f"after it: {described(after, options.seconds)}")
-    finally:
-        again.end()
-    return 0 if {one.outcome for one in after} == {"ok"} else 1
-
-
 def stop(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
     server = tfsum_server(folder, options.serve)
 
@@ -515,14 +519,197 @@ def start(requests: Requests, folder: pathlib.Path, options: argparse.Namespace)
     return 0 if outcomes == {"ok"} else 1
 
 
+def overload(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    processors = sorted(os.sched_getaffinity(0))
+    server = tfsum_server(folder, options.serve, checkout=options.checkout)
+    on_one_processor(server.process.pid, processors[0])
+    os.sched_setaffinity(0, processors[1:] or processors)
+
+    run = asyncio.Runner()
+    print("| clients | answers a second | p50 | p99 | refused | p95 of refusals | others |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    try:
+        for clients in options.clients:
+            sent = run.run(waiting_clients(server.http, requests, options.seconds, clients))
+            answered = [one.seconds for one in sent if one.outcome == "ok"]
+            refused = [one.seconds for one in sent if one.outcome in ("429", "503")]
+            others = collections.Counter(one.outcome for one in sent)
+            p50, p99 = np.percentile(answered, [50, 99])
+            refusals = f"{1000 * np.percentile(refused, 95):.0f} ms" if refused else ""
+            rest = {key: count for key, count in others.items() if key not in ("ok", "429", "503")}
+            print(
+                f"| {clients} | {len(answered) / options.seconds:.2f} | {p50:.1f} s | {p99:.1f} s |"
+                f" {len(refused)} | {refusals} | {rest or ''} |",
+                flush=True,
+            )
+    finally:
+        server.end()
+    return 0
+
+
+def on_one_processor(pid: int, processor: int) -> None:
+    """Binds all threads of a process to a processor."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        os.sched_setaffinity(int(thread), {processor})
+
+
+async def waiting_clients(
+    http: Http, requests: Requests, seconds: float, clients: int
+) -> list[Sent]:
+    """Requests of clients that each wait for an answer, or as long as a refusal says."""
+    begin, number = time.monotonic(), iter(range(1 << 30))
+    sent: list[Sent] = []
+
+    async def one() -> None:
+        while (due := time.monotonic() - begin) < seconds:
+            outcome = await http.ask(requests, next(number))
+            sent.append(Sent(due, time.monotonic() - begin - due, outcome))
+            if outcome in ("429", "503"):
+                await asyncio.sleep(http.retry_after * random.uniform(1.0, 1.5))
+            elif outcome != "ok":
+                await asyncio.sleep(0.5)
+
+    await asyncio.gather(*(one() for _ in range(clients)))
+    return sent
+
+
+def out_of_memory(server: Running, folder: pathlib.Path) -> None:
+    """Lets a server have no more memory than it has."""
+    pages = int(pathlib.Path(f"/proc/{server.process.pid}/statm").read_text().split()[0])
+    size = pages * os.sysconf("SC_PAGE_SIZE")
+    resource.prlimit(server.process.pid, resource.RLIMIT_AS, (size, size))
+
+
+def full_disk(server: Running, folder: pathlib.Path) -> None:
+    """Lets a server write nothing more into files, so not into its log."""
+    resource.prlimit(server.process.pid, resource.RLIMIT_FSIZE, (0, 0))
+
+
+def new_version(server: Running, folder: pathlib.Path) -> None:
+    shutil.copytree(folder / MODEL / "1", folder / MODEL / "2")
+
+
+def broken_version(server: Running, folder: pathlib.Path) -> None:
+    """Adds a version whose golden answers are not its answers."""
+    shutil.copytree(folder / MODEL / "1", folder / "broken")
+    golden = folder / "broken" / "assets.extra" / "golden.json"
+    golden.write_text(re.sub(r"\d\.\d+", "0.123", golden.read_text()))
+    (folder / "broken").rename(folder / MODEL / "3")
+
+
+# Name, what happens to the first server, and the number of servers.
+FAULTS: list[tuple[str, Callable[[Running, pathlib.Path], None], int]] = [
+    ("SIGKILL", lambda server, folder: server.process.kill(), 1),
+    ("SIGTERM", lambda server, folder: server.process.terminate(), 1),
+    ("out of memory", out_of_memory, 1),
+    ("a new version", new_version, 1),
+    ("a version that fails", broken_version, 1),
+    ("a full disk", full_disk, 1),
+    ("SIGKILL of one of two", lambda server, folder: server.process.kill(), 2),
+    ("SIGTERM of one of two", lambda server, folder: server.process.terminate(), 2),
+]
+
+
+def faults(requests: Requests, folder: pathlib.Path, options: argparse.Namespace) -> int:
+    print("| fault | lost of 800 | | seconds without an answer | lost by the client |")
+    print("| --- | --- | --- | --- | --- |")
+    lost_by_client = 0
+    for name, strike, count in FAULTS:
+        outcomes, gap = asyncio.run(struck(strike, count, requests, folder, ask_once))
+        by_client, _ = asyncio.run(struck(strike, count, requests, folder, ask_again))
+        lost = {outcome: number for outcome, number in outcomes.items() if outcome != "ok"}
+        lost_by_client += by_client.total() - by_client["ok"]
+        print(
+            f"| {name} | {sum(lost.values())} | {lost or ''} | {gap:.1f} |"
+            f" {by_client.total() - by_client['ok']} |",
+            flush=True,
+        )
+    return int(lost_by_client > 0)
+
+
+async def struck(
+    strike: Callable[[Running, pathlib.Path], None],
+    count: int,
+    requests: Requests,
+    folder: pathlib.Path,
+    connect: Callable[[int, Requests], contextlib.AbstractAsyncContextManager[Callable]],
+) -> tuple[collections.Counter[str], float]:
+    """What became of 8 times 100 requests, and the longest time without an answer after the fault.
+
+    A server that ends is started again, as a supervisor would.
+    """
+    for version in ("2", "3"):
+        shutil.rmtree(folder / MODEL / version, ignore_errors=True)
+    start = functools.partial(
+        tfsum_server, folder, ["--reuse-port"], port=free_port(), access_log=True
+    )
+    servers = [await asyncio.to_thread(start) for _ in range(count)]
+    outcomes: collections.Counter[str] = collections.Counter()
+    moments: list[float] = []  # of the fault, and of the answers after it
+    ended = asyncio.Event()
+
+    async def supervise() -> None:
+        while not ended.is_set():
+            for place, server in enumerate(servers):
+                if server.process.poll() is not None:
+                    servers[place] = await asyncio.to_thread(start)
+            await asyncio.sleep(0.1)
+
+    async def client(number: int) -> None:
+        async with connect(servers[0].port, requests) as ask:
+            for turn in range(100):
+                outcome = await ask(8 * turn + number)
+                outcomes[outcome] += 1
+                if outcomes.total() == 400:
+                    moments.append(time.monotonic())
+                    await asyncio.to_thread(strike, servers[0], folder)
+                elif outcome != "ok":
+                    await asyncio.sleep(1.0)  # as a program that shows the error and goes on
+                elif moments:
+                    moments.append(time.monotonic())
+
+    supervisor = asyncio.create_task(supervise())
+    await asyncio.gather(*(client(number) for number in range(8)))
+    ended.set()
+    await supervisor
+    for server in servers:
+        server.end()
+    return outcomes, float(np.diff(moments).max())
+
+
+@contextlib.asynccontextmanager
+async def ask_once(port: int, requests: Requests) -> AsyncIterator[Callable]:
+    """Asks over HTTP, and takes an error for what it is."""
+    http = Http(port, f"/v1/models/{MODEL}:predict")
+    yield lambda number: http.ask(requests, number)
+
+
+@contextlib.asynccontextmanager
+async def ask_again(port: int, requests: Requests) -> AsyncIterator[Callable]:
+    """Asks by tfsum's client, which repeats what was not answered."""
+    async with AsyncClient(f"http://127.0.0.1:{port}", MODEL, retries=20) as client:
+
+        async def ask(number: int) -> str:
+            number %= len(requests.texts)
+            try:
+                answer = await client.predict({"text": [requests.texts[number]]})
+            except Error as error:
+                return str(error)[:60]
+            right = answer["summary"][0].decode() == requests.summaries[number]
+            return "ok" if right else "wrong"
+
+        yield ask
+
+
 MODES: dict[str, Callable[[Requests, pathlib.Path, Any], int]] = {
     "find": find,
     "steady": steady,
     "compare": compare,
     "version": version,
-    "kill": kill,
     "stop": stop,
     "start": start,
+    "overload": overload,
+    "faults": faults,
 }
 
 
@@ -540,14 +727,16 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--probes", type=int, default=6)
     parser.add_argument("--documents", type=int, default=200)
+    parser.add_argument("--clients", type=int, nargs="+", default=[4, 32, 200, 1000])
+    parser.add_argument("--checkout", type=pathlib.Path, default=HERE.parent)
     parser.add_argument(
         "--serve", nargs=argparse.REMAINDER, default=[], help="options of `tfsum serve`, at the end"
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        return MODES[options.mode](
-            Requests(options.corpus, options.documents), models(folder), options
-        )
+        largest = SHORT if options.mode == "faults" else LARGE
+        requests = Requests(options.corpus, options.documents, largest)
+        return MODES[options.mode](requests, models(folder), options)
 
 
 if __name__ == "__main__":

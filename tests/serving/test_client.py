@@ -136,6 +136,9 @@ class Unsteady(http.server.BaseHTTPRequestHandler):
         type(self).asked += 1
         time.sleep(self.seconds)
         status = self.statuses.pop(0) if self.statuses else 200
+        if status is None:  # the server ends
+            self.close_connection = True
+            return
         outputs = self.outputs if len(self.outputs) > 1 else next(iter(self.outputs.values()))
         self.answer(status, {"outputs": outputs} if status == 200 else {"error": "busy"})
 
@@ -192,6 +195,13 @@ def test_a_busy_server_is_asked_again_and_no_other(unsteady, statuses, asked, co
                 client.predict({"text": ["a"]})
             assert code in (None, caught.value.code)
     assert handler.asked == asked
+
+
+def test_what_a_server_that_ended_did_not_answer_is_asked_again(unsteady):
+    handler, url = unsteady([None, None])
+    with Client(url, "m", retries=2) as client:
+        assert client.predict({"text": ["a"]})["summary"].tolist() == [b"yes"]
+    assert handler.asked == 3
 
 
 def test_a_connection_is_used_again(unsteady):

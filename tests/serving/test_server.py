@@ -234,7 +234,7 @@ def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
 
 def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
     monkeypatch.setattr("tfsum.serving.server.READ_SECONDS", 0.2)
-    body = json.dumps({"instances": ["a" * 8_000_000]}).encode()
+    body = json.dumps({"signature_name": "raw", "instances": ["a" * 8_000_000]}).encode()
     head = (
         f"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}"
     )
@@ -242,6 +242,7 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
     with Server(models, settings) as server, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", server.port))
+        wait_until(lambda: server.versions.ready)
         client.sendall(head.encode() + b"\r\n\r\n" + body)
         connections = server._http.server_state.connections
         wait_until(lambda: connections)
@@ -257,6 +258,20 @@ def test_connections_have_a_limit(models):
         assert b" 200 " in first.recv(4096)
         with pytest.raises(urllib.error.HTTPError, match="503"):
             urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=9)
+
+
+def test_two_servers_share_a_port(models):
+    both = {"reuse_port": True}
+    with Server(models, ServerSettings(port=0, grpc_port=0, **both)) as first:
+        ports = {"port": first.port, "grpc_port": first.grpc_port}
+        with Server(models, ServerSettings(**ports, **both)) as second:
+            wait_until(lambda: first.versions.ready and second.versions.ready)
+            for scheme, port in (("http", first.port), ("grpc", first.grpc_port)):
+                for _ in range(4):
+                    with Client(f"{scheme}://127.0.0.1:{port}", "text") as client:
+                        assert client.predict({"text": ["It rained."]})
+        with pytest.raises(tfsum.Error, match="cannot be listened on"):
+            Server(models, ServerSettings(port=first.port))
 
 
 def wait_until(condition):

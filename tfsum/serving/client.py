@@ -25,7 +25,9 @@ if TYPE_CHECKING:  # each needs a package that a client of the other does not
     from tfsum.serving.grpc_transport import GrpcTransport
     from tfsum.serving.http_transport import HttpTransport
 
-RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}  # the server did not begin: 429 and 503
+# The server had no room (429), was not there (503), or ended meanwhile. A prediction changes nothing
+# on it: to ask twice does no harm.
+RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a repetition
 LONGEST_ASKED = 60.0  # seconds that a server may ask to wait in addition
 # Scheme of an address -> module and class that sends the requests.
@@ -86,8 +88,8 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         version: Version of the model; the newest where None.
         token: Token that the server needs, or None.
         timeout: Seconds for each request.
-        retries: How often to repeat a request for which the server had no room, each time after a
-            longer wait.
+        retries: How often to repeat a request for which the server had no room, or that did not
+            reach its end, each time after a longer wait.
         batch_characters: Characters of a request; more texts are sent in several requests.
         batch_documents: Texts of a request.
         at_once: Number of requests that are sent at the same time.
@@ -302,7 +304,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         return [{name: array[row] for name, array in outputs.items()} for row in range(len(texts))]
 
     async def _send(self, send: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Sends one request in its turn, and again where the server had no room for it."""
+        """Sends one request in its turn, and again where the server gave no answer."""
         async with self._room:
             for attempt in range(self._retries):
                 try:

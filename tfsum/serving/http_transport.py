@@ -131,8 +131,11 @@ class HttpTransport:
                 f"{self._url}: no answer in {self._timeout:g} s; send fewer texts, or set a larger"
                 " timeout",
             ) from None
-        except httpx2.ConnectError as error:
-            raise RequestError("UNAVAILABLE", f"{self._url}: cannot be reached ({error})") from None
+        except (httpx2.NetworkError, httpx2.RemoteProtocolError) as error:
+            raise RequestError(
+                "UNAVAILABLE",
+                f"{self._url}: cannot be reached ({str(error) or type(error).__name__})",
+            ) from None
         except httpx2.HTTPError as error:
             raise RequestError(
                 "UNKNOWN", f"{self._url}: {str(error) or type(error).__name__}"

@@ -83,7 +83,7 @@ class Server:
         self.predictor = Predictor(self.versions, settings)
         self.application = Application(self.predictor)
 
-        self._socket = _listen(settings.host, settings.port)
+        self._socket = _listen(settings)
         self.port = self._socket.getsockname()[1]
         self.grpc_port = 0
         self._http: _HttpServer | None = None
@@ -133,7 +133,7 @@ class Server:
             options=[
                 ("grpc.max_receive_message_length", self.settings.max_body),
                 ("grpc.max_send_message_length", MAX_MESSAGE),
-                ("grpc.so_reuseport", 0),
+                ("grpc.so_reuseport", int(self.settings.reuse_port)),
             ]
         )
         server.add_generic_rpc_handlers(GrpcServices(self.predictor).handlers())
@@ -324,11 +324,14 @@ class _HttpServer(uvicorn.Server):
         return not seconds or time.monotonic() - begin < seconds
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def _listen(settings: ServerSettings) -> socket.socket:
+    host, port = settings.host, settings.port
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.socket(family, socket.SOCK_STREAM)
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if settings.reuse_port:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listening.bind((host, port))
     except OSError as error:
         raise Error(

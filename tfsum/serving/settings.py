@@ -65,6 +65,11 @@ class ServerSettings:
     grpc_port: int | None = setting(
         None, "port of gRPC; 0 takes a free one, without one there is no gRPC", PORT
     )
+    reuse_port: bool = setting(
+        False,
+        "let other servers with this option listen on the same ports; Linux divides the connections"
+        " among them",
+    )
 
     max_body: int = setting(
         32 << 20, "size of the unpacked body of a request (413)", POSITIVE, LIMITS, "BYTES"
