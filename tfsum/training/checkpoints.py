@@ -22,6 +22,7 @@ import tensorflow as tf
 
 from tfsum.atomic_files import to_disk, write_atomically
 from tfsum.errors import CheckpointError, Error
+from tfsum.json_text import parse_json
 from tfsum.training.log import log
 from tfsum.training.run_list import steps_in
 
@@ -194,7 +195,7 @@ class Checkpoints:
     def _read(self, prefix: pathlib.Path) -> dict:
         """Restores a checkpoint and returns its state."""
         try:
-            content = json.loads(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
+            content = parse_json(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise _DamagedError(f"its JSON file cannot be read: {error}") from None
         if not isinstance(content, dict):
