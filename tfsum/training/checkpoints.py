@@ -206,7 +206,13 @@ class Checkpoints:
                 f"{FORMAT}: resume this run with the tfsum that wrote it"
             )
 
-        for name, checksum in content.get("files", {}).items():
+        files, state = content.get("files"), content.get("state")
+        if not isinstance(files, dict) or not isinstance(state, dict):
+            raise _DamagedError(
+                f"its JSON file has files of {type(files).__name__} and a state of"
+                f" {type(state).__name__}, expected two objects"
+            )
+        for name, checksum in files.items():
             file = self.folder / name
             if not file.is_file():
                 raise _DamagedError(f"{name} is missing")
@@ -222,7 +228,7 @@ class Checkpoints:
             ) from None
         except (IndexError, OSError, tf.errors.OpError) as error:
             raise _DamagedError(str(error).splitlines()[0]) from None
-        return content.get("state", {})
+        return state
 
 
 def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:
