@@ -1,11 +1,8 @@
 """Shards of records on a disk that is full."""
 
-import pathlib
-
 import pytest
 import tensorflow as tf
 
-from tfsum.data.manifest import Manifest
 from tfsum.data.records import write_shard
 from tfsum.errors import DataError, Error
 
@@ -44,22 +41,3 @@ def test_an_error_of_the_corpus_stays_what_it_is(tmp_path):
     with pytest.raises(DataError, match=r"^corpus.jsonl:2: not JSON$"):
         write_shard(tmp_path / "a.tfrecord", records())
     assert not list(tmp_path.iterdir())
-
-
-def test_a_manifest_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    manifest = Manifest.open(tmp_path, {"shards": 1})
-    write_shard(tmp_path / "a.tfrecord", [b"one"])
-
-    def full(self, content):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(pathlib.Path, "write_bytes", full)
-    with pytest.raises(Error, match=r"manifest.json: cannot be written \(No space left"):
-        manifest.add("a.tfrecord", {"documents": 1})
-
-
-@pytest.mark.parametrize("content", ['{"settings": {}, "shards": {}, "files": []}', "[" * 100_000])
-def test_what_is_no_manifest_is_named(tmp_path, content):
-    (tmp_path / "manifest.json").write_text(content)
-    with pytest.raises(DataError, match="manifest.json: not a manifest of tfsum prepare"):
-        Manifest.open(tmp_path, {})
