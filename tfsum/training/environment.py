@@ -10,6 +10,7 @@ from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
 from tfsum.json_text import parse_json
+from tfsum.private_names import check_private_names
 from tfsum.training.log import log
 
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -61,9 +62,9 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
 
 
 def _join_workers(resolver: Any, timeout: int) -> tf.distribute.Strategy:
-    # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up
-    # at the third try.
+    # A worker is asked in intervals, and given up at the third try.
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    check_private_names("tensorflow", extended, "_check_health_interval", "_check_health_timeout")
     extended._check_health_interval = timeout / 2
     extended._check_health_timeout = max(1, timeout // 6)
 
