@@ -43,6 +43,25 @@ def test_a_planted_link_is_not_followed(tmp_path, monkeypatch):
     assert (tmp_path / "victim").read_text() == "kept"
 
 
+def test_file_and_name_are_on_the_disk(tmp_path, monkeypatch):
+    """The content before the name is given to it, and then the name."""
+    synced, fsync, replace = [], os.fsync, os.replace
+
+    def sync(number):
+        synced.append(pathlib.Path(os.readlink(f"/proc/self/fd/{number}")).name)
+        fsync(number)
+
+    def rename(*paths):
+        synced.append("renamed")
+        replace(*paths)
+
+    monkeypatch.setattr(atomic_files.secrets, "token_hex", lambda _: "random")
+    monkeypatch.setattr(os, "fsync", sync)
+    monkeypatch.setattr(os, "replace", rename)
+    write_atomically(tmp_path / "page.html", "after")
+    assert synced == [".page.html.random.part", "renamed", tmp_path.name]
+
+
 def test_a_pipe_is_written_into(tmp_path):
     path, found = tmp_path / "pipe", []
     os.mkfifo(path)

@@ -176,6 +176,13 @@ def test_wrong_shards_are_named_and_nothing_of_them_runs(
             '[{"src": [["a"]], "tgt": [["b"]]}',
             r"a.json:1: not JSON .*expected a whole list",
         ),
+        ("a.json", '[{"src": ' + "[" * 100_000, r"a.json:1: not JSON .*nested too deep"),
+        ("a.json", f'[{{"src": {"9" * 5_000}}}]', r"a.json:1: not JSON .Exceeds the limit"),
+        (
+            "a.json",
+            '{"sentences": [{"index": 0, "tokens": ' + "[" * 100_000,
+            "a.json: not CoreNLP's JSON of a story .*nested too deep",
+        ),
         (
             "a.json",
             '{"sentences": [{"index": 0}]}',

@@ -75,6 +75,16 @@ def test_a_corpus_without_summaries(tmp_path):
         ("c.jsonl", b'{"text": "a"}\n', r"c.jsonl:1: field 'summary': found fields text"),
         ("c.jsonl", b"{oops}\n", r"c.jsonl:1: not JSON"),
         ("c.jsonl", b"[1]\n", r"c.jsonl:1: found a list"),
+        (
+            "c.jsonl",
+            b'{"text": "a", "summary": "b"}\n{"text": ' + b"[" * 100_000 + b"\n",
+            r"c.jsonl:2: not JSON .Arrays or objects nested too deep at column 1: ",
+        ),
+        (
+            "c.jsonl",
+            b'{"text": ' + b"9" * 5_000 + b"}\n",
+            r"c.jsonl:1: not JSON .Exceeds the limit",
+        ),
         ("c.jsonl", b'{"text": "\xff"}\n', r"c.jsonl:1: not UTF-8 .invalid start byte"),
         (
             "c.csv",
@@ -101,8 +111,9 @@ def test_a_corpus_without_summaries(tmp_path):
 )
 def test_errors_name_the_place(tmp_path, name, content, message):
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(DataError, match=message):
+    with pytest.raises(DataError, match=message) as caught:
         list(read_corpus(tmp_path / name))
+    assert len(str(caught.value)) < 500 + len(str(tmp_path))
 
 
 def test_a_cell_longer_than_the_library_allows(tmp_path):

@@ -1,5 +1,7 @@
-"""examples/tensorflow_serving and examples/kubernetes: the files are what their readers expect."""
+"""examples/tensorflow_serving, examples/kubernetes and examples/systemd: the files are what their
+readers expect."""
 
+import configparser
 import pathlib
 import shlex
 
@@ -41,6 +43,58 @@ def test_docker_compose_mounts_what_it_names():
             )
 
 
+def mounted(pod: dict, container: dict, path: str) -> dict:
+    """What the volume is that holds a file of a container."""
+    file = pathlib.PurePosixPath(path)
+    (name,) = (
+        mount["name"]
+        for mount in container["volumeMounts"]
+        if file.is_relative_to(mount["mountPath"])
+    )
+    (volume,) = (volume for volume in pod["volumes"] if volume["name"] == name)
+    return {key: value for key, value in volume.items() if key != "name"}
+
+
+def test_pods_have_no_privileges_and_write_nothing():
+    deployment, *_ = yaml.safe_load_all(
+        (HERE / "kubernetes" / "tfsum-serve.yaml").read_text(encoding="utf-8")
+    )
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    user = pod["securityContext"]["runAsUser"]
+    assert pod["securityContext"]["runAsNonRoot"] and user == pod["securityContext"]["fsGroup"] > 0
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["automountServiceAccountToken"] is False
+    assert container["securityContext"] == {
+        "allowPrivilegeEscalation": False,
+        "readOnlyRootFilesystem": True,
+        "capabilities": {"drop": ["ALL"]},
+    }
+    writable = {mount["name"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
+    assert writable == {"tmp"} and "emptyDir" in mounted(pod, container, "/tmp/file")
+
+    image = (HERE / "kubernetes" / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    assert f"USER {user}" in image and any(f"useradd --uid {user} " in line for line in image)
+
+
+def test_the_unit_of_systemd_has_no_privileges_and_uses_what_the_server_has():
+    unit = configparser.ConfigParser(interpolation=None)
+    unit.optionxform = str
+    unit.read(HERE / "systemd" / "tfsum.service", encoding="utf-8")
+    service = unit["Service"]
+    given = parse(shlex.split(service["ExecStart"])[1:])
+    assert given.host == "127.0.0.1" and int(service["TimeoutStopSec"]) > given.grace
+    credential, _, file = service["LoadCredential"].partition(":")
+    assert given.token_file == f"${{CREDENTIALS_DIRECTORY}}/{credential}"
+    readme = (HERE / "systemd" / "README.md").read_text(encoding="utf-8")
+    assert f"> {file})" in readme and given.folder in readme
+
+    assert service["ProtectSystem"] == "strict" and "ReadWritePaths" not in service
+    assert service["CapabilityBoundingSet"] == service["AmbientCapabilities"] == ""
+    for name in ("DynamicUser", "NoNewPrivileges", "ProtectHome", "PrivateTmp", "PrivateDevices"):
+        assert service[name] == "yes", name
+
+
 def test_the_deployment_uses_what_the_server_has():
     documents = list(
         yaml.safe_load_all((HERE / "kubernetes" / "tfsum-serve.yaml").read_text(encoding="utf-8"))
@@ -64,6 +118,9 @@ def test_the_deployment_uses_what_the_server_has():
     ports = {port["name"]: port["containerPort"] for port in container["ports"]}
     assert ports == {"http": given.port, "grpc": given.grpc_port}
     assert {port["targetPort"] for port in service["spec"]["ports"]} == set(ports)
+    assert given.token_file and mounted(pod, container, given.token_file) == {
+        "secret": {"secretName": "tfsum-token", "defaultMode": 0o440}
+    }
     paths = {
         container[f"{name}Probe"]["httpGet"]["path"]
         for name in ("startup", "readiness", "liveness")

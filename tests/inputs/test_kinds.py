@@ -4,6 +4,7 @@ import gzip
 import io
 import pickle
 import sqlite3
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -81,6 +82,20 @@ def database(tmp_path):
 )
 def test_told_by_the_content(data, kind):
     assert kind_of(data) == kind
+
+
+def test_comments_that_no_tag_follows_are_read_once():
+    """In a process that can be ended: an expression that tries all ways takes years."""
+    script = (
+        "from tfsum.inputs.kinds import kind_of\n"
+        "for begin in ('', '<?xml?>'):\n"
+        "    data = (begin + '<!-- rain --> ' * 400).encode()\n"
+        "    print(kind_of(data), kind_of(data + b'It rained.'))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=20, check=True
+    )
+    assert done.stdout.splitlines() == ["text text", "XML XML"]
 
 
 def test_programs_and_databases(tmp_path):

@@ -98,6 +98,8 @@ def test_compressed_and_empty_rows(tmp_path):
         ("b.jsonl.gz", gzip.compress(b'{"text": "x"}')[:-9], "cannot be decompressed"),
         ("b.csv", b"id,text\n", "holds no row"),
         ("b.jsonl", b'[{"text": "x"}]', "b.jsonl: holds one JSON array; expected JSON lines"),
+        ("b.jsonl", b'{"text": ' + b"[" * 100_000, "b.jsonl:1: not JSON .*nested too deep"),
+        ("b.jsonl", b'{"text": ' + b"9" * 5_000 + b"}", "b.jsonl:1: not JSON .Exceeds the limit"),
     ):
         (tmp_path / name).write_bytes(content)
         with pytest.raises(DataError, match=says):

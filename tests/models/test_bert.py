@@ -321,7 +321,14 @@ def test_a_missing_file_is_named(folder, name):
 
 
 @pytest.mark.parametrize(
-    ("text", "says"), [(b"{", "not JSON"), (b"[1]", "holds a list"), (b"\xff", "not JSON")]
+    ("text", "says"),
+    [
+        (b"{", "not JSON"),
+        (b"[1]", "holds a list"),
+        (b"\xff", "not JSON"),
+        (b'{"a": ' + b"[" * 100_000, "config.json: not JSON .*nested too deep"),
+        (b'{"vocab_size": ' + b"9" * 5_000 + b"}", "config.json: not JSON .Exceeds the limit"),
+    ],
 )
 def test_a_config_that_is_no_object(folder, text, says):
     (folder / "config.json").write_bytes(text)

@@ -160,6 +160,38 @@ def test_a_damaged_checkpoint_is_reported_and_the_one_before_it_is_used(
         assert "ckpt-2 is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"files": []},
+        {"files": None},
+        {"files": "ckpt-2.index"},
+        {"files": 3},
+        {"files": {"ckpt-2.index": ["checksum"]}},
+        {"files": {"../ckpt-2.index": "checksum"}},
+        {"state": []},
+        {"state": None},
+        "[" * 100_000,
+        f'{{"format": {"9" * 5_000}}}',
+    ],
+    ids=lambda change: f"{change!s:.40}",
+)
+def test_a_json_file_of_another_form_is_a_damaged_checkpoint(tmp_path, capsys, change):
+    one = model()
+    checkpoints = Checkpoints(tmp_path, {"model": one.variables})
+    for step in (1, 2):
+        checkpoints.save(step, {"step": step})
+    checkpoints.wait()
+    file = tmp_path / "ckpt-2.json"
+    described = json.loads(file.read_text())
+    file.write_text(change if isinstance(change, str) else json.dumps(described | change))
+
+    assert Checkpoints(tmp_path, {"model": one.variables}).restore() == {"step": 1}
+    assert (tmp_path / "damaged-ckpt-2.json").is_file()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "ckpt-2 is damaged" in line and "ckpt-1 is used" in line
+
+
 def test_damaged_checkpoints_are_set_aside_and_push_no_whole_one_out(tmp_path):
     checkpoints = Checkpoints(tmp_path, {"model": model().variables}, keep=3)
     for step in (100, 200, 300):

@@ -98,6 +98,14 @@ def test_what_the_timeout_of_workers_sets_is_there():
     assert extended._check_health_retry_limit == 3 and extended._enable_check_health
 
 
+def test_a_blank_number_of_tasks_is_as_good_as_none(announce, monkeypatch):
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "")
+    assert announced_workers() == 1
+    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "two")
+    with pytest.raises(RecipeError, match="SLURM_STEP_NUM_TASKS is 'two'; expected the number"):
+        cluster_resolver()
+
+
 def test_several_workers_need_a_cluster(announce):
     with pytest.raises(
         RecipeError, match="'multi_worker', and no other worker is announced; .*--local-workers 2"
@@ -109,6 +117,9 @@ def test_several_workers_need_a_cluster(announce):
     with pytest.raises(
         RecipeError, match="TF_CONFIG has the job 'ps'; .* parameter servers.* not supported"
     ):
+        strategy_of("auto")
+    announce("[" * 100_000)
+    with pytest.raises(RecipeError, match=r"TF_CONFIG is '\[{80}'; expected JSON"):
         strategy_of("auto")
     announce("worker 1")
     with pytest.raises(RecipeError, match="TF_CONFIG is 'worker 1'; expected JSON"):

@@ -1,7 +1,9 @@
 """A run of any model: what the seam promises its subclasses, early stopping above all."""
 
+import concurrent.futures
 import dataclasses
 import json
+import signal
 import threading
 import time
 
@@ -86,6 +88,14 @@ def test_the_best_is_kept_and_a_tie_goes_to_the_first(tmp_path):
     found = history(run)
     assert found["best"] == {"step": 4, "error": 1.0, "place": 4.0} and not found["ended_early"]
     assert [h["place"] for h in found["history"]] == [2.0, 4.0, 6.0, 8.0]
+
+
+def test_a_run_in_another_thread_trains_without_handlers_of_signals(tmp_path):
+    run = PointRun(tmp_path, [1.0], steps=2)
+    before = signal.getsignal(signal.SIGINT)
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        assert threads.submit(run.fit).result() == tmp_path / "best"
+    assert run.steps_done == 2 and signal.getsignal(signal.SIGINT) is before
 
 
 @pytest.mark.parametrize(

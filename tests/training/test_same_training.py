@@ -79,6 +79,42 @@ def test_the_end_of_a_large_corpus_counts(recipe, monkeypatch):
         check_same_training(Machine(other), recipe)
 
 
+STORY = "08bf018473aacbd6e9c698630d0d04a695c82f5c.story"  # of the address below
+
+
+@pytest.mark.parametrize("kind", ["folder", "pattern", "list of addresses"])
+def test_all_files_of_a_corpus_count(tmp_path, kind):
+    stories = tmp_path / "stories"
+    stories.mkdir()
+    for name in ("a.story", STORY):
+        (stories / name).write_text("It rained.")
+    (tmp_path / "urls.txt").write_text("http://www.cnn.com/a\n")
+    corpus = {
+        "folder": stories,
+        "pattern": stories / "*.story",
+        "list of addresses": tmp_path / "urls.txt",
+    }[kind]
+    recipe = {"data": {"train": str(corpus), "text": "text"}}
+    before = said(recipe)
+    check_same_training(Machine(before), recipe)
+
+    (stories / STORY).write_text("It snowed.")
+    count = 1 if kind == "list of addresses" else 2
+    with pytest.raises(RecipeError, match=rf"the corpus .* is '{count} files, \w+' on worker 1"):
+        check_same_training(Machine(before), recipe)
+    (stories / STORY).unlink()
+    with pytest.raises(RecipeError, match=r"the corpus .* on worker 1"):
+        check_same_training(Machine(before), recipe)
+
+
+def test_a_folder_that_is_no_corpus_is_not_compared(tmp_path, monkeypatch):
+    """A column may have the name of a folder beside the recipe."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "text").mkdir()
+    recipe = {"data": {"text": "text", "summary": "", "pattern": "none*.pt"}}
+    assert not [name for name in said(recipe) if "the corpus" in name or "the file" in name]
+
+
 @pytest.mark.parametrize("package", ["tfsum", "tensorflow"])
 def test_another_version_is_refused(recipe, monkeypatch, package):
     installed = importlib.metadata.version

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +14,7 @@ from apache_beam.io.filesystems import FileSystems
 from tfsum.beam.rows import FailedDocument, failed, refusal
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
 from tfsum.errors import DataError
+from tfsum.json_text import parse_json
 
 LINE_BYTES = 1 << 26  # a longer line is skipped without reading it into memory
 CHARACTER_BYTES = 12  # of the longest escape of JSON, that of a surrogate pair
@@ -156,13 +156,13 @@ def json_row(place: str, line: bytes) -> dict[str, Any]:
         {'text': 'It rained.'}
     """
     try:
-        row = json.loads(line.decode("utf-8-sig"))
+        row = parse_json(line.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise DataError(
             f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file to "
             "UTF-8"
         ) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise DataError(f"{place}: not JSON ({error}); expected one object a line") from None
 
     if not isinstance(row, dict):

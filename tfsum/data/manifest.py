@@ -9,6 +9,7 @@ from typing import Any
 
 from tfsum.atomic_files import remove_parts, write_atomically
 from tfsum.errors import DataError, Error
+from tfsum.json_text import parse_json
 
 FILE_NAME = "manifest.json"
 
@@ -63,9 +64,12 @@ class Manifest:
         if not file.exists():
             return cls(folder, settings, {})
         try:
-            content = json.loads(file.read_text(encoding="utf-8"))
+            content = parse_json(file.read_text(encoding="utf-8"))
             stored, shards = content["settings"], content["shards"]
             rest = {name: content.get(name, {}) for name in ("counts", "files")}
+            for part in (stored, shards, *rest.values()):
+                if not isinstance(part, dict):
+                    raise TypeError(f"found a {type(part).__name__} in the place of an object")
         except (ValueError, KeyError, TypeError) as error:
             raise DataError(
                 f"{file}: not a manifest of tfsum prepare ({error}); remove it to start over"
@@ -147,9 +151,14 @@ class Manifest:
             "shards": dict(sorted(self.shards.items())),
             "files": {name: self.files[name] for name in sorted(self.shards) if name in self.files},
         }
-        write_atomically(
-            self.folder / FILE_NAME, json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-        )
+        file = self.folder / FILE_NAME
+        try:
+            write_atomically(file, json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+        except OSError as error:
+            raise Error(
+                f"{file}: cannot be written ({error.strerror}); make room, or choose another"
+                " folder, and call again: the finished shards are kept"
+            ) from None
 
 
 def digest(path: str | pathlib.Path) -> str:

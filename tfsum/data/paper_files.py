@@ -11,6 +11,7 @@ from typing import Any
 
 from tfsum.errors import CheckpointError, DataError
 from tfsum.formats.torch_file import read_torch_examples
+from tfsum.json_text import parse_json
 
 HIGHLIGHT = "@highlight"
 _BRACKETS = {
@@ -72,7 +73,7 @@ def read_core_nlp(place: str, text: str) -> dict[str, Any]:
     try:
         sentences = [
             " ".join(token["word"] for token in sentence["tokens"])
-            for sentence in json.loads(text)["sentences"]
+            for sentence in parse_json(text)["sentences"]
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise DataError(
@@ -124,7 +125,7 @@ def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, 
         [('a.json: document 1', {'text': ['It rained .'], 'summary': ['Rain']})]
     """
     try:
-        documents = json.loads(text)
+        documents = parse_json(text)
     except json.JSONDecodeError as error:
         raise DataError(
             f"{place}:{error.lineno}: not JSON ({error.msg} at column {error.colno}); expected a"

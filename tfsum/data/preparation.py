@@ -6,6 +6,7 @@ TensorFlow works.
 
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -18,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import tqdm
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from tfsum.data.corpus_files import corpus_digest
 from tfsum.data.manifest import Manifest
@@ -258,7 +259,7 @@ def write_records(
 
     Raises:
         DataError: A file cannot be read, or no document can be used.
-        Error: `out_dir` was prepared with other settings, or a process died.
+        Error: `out_dir` was prepared with other settings or cannot be written, or a process died.
 
     Example:
         See the `prepare` of a task, such as `tfsum.data.documents.prepare.prepare`.
@@ -274,7 +275,7 @@ def write_records(
         return manifest.counts
 
     # A second call in the same folder waits, and finds the records of the first.
-    with FileLock(manifest.folder / LOCK):
+    with _locked(manifest.folder, progress):
         manifest = Manifest.open(out_dir, settings | digests)
         if manifest.is_finished():
             return manifest.counts
@@ -305,6 +306,32 @@ def write_records(
                 manifest.add(pathlib.Path(path).name, counts)
                 bar.update(counts["read"])
         return manifest.finish(left_out)
+
+
+@contextlib.contextmanager
+def _locked(folder: pathlib.Path, progress: bool) -> Iterator[None]:
+    """Holds the lock of a folder of records inside the block; waits where another process has
+    it."""
+    lock = FileLock(folder / LOCK)
+    try:
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            if progress:
+                print(
+                    f"{folder}: another process writes these records; waiting for it",
+                    file=sys.stderr,
+                )
+            lock.acquire()
+    except OSError as error:
+        raise Error(
+            f"{folder}: cannot be written ({error.strerror}); choose another folder of records"
+        ) from None
+
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _run(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]]:

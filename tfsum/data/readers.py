@@ -26,6 +26,7 @@ from tfsum.data.corpus_files import (
 from tfsum.data.documents.corpus_labels import corpus_labels
 from tfsum.data.paper_files import read_core_nlp, read_shard, read_story, read_token_examples
 from tfsum.errors import DataError
+from tfsum.json_text import parse_json
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
@@ -338,7 +339,7 @@ def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
         if not content.strip():
             continue
         try:
-            row = json.loads(content)
+            row = parse_json(content)
         except json.JSONDecodeError as error:
             raise DataError(
                 f"{path}:{line}: not JSON ({error.msg} at column {error.colno}:"

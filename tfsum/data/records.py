@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.atomic_files import atomic_path
-from tfsum.errors import DataError
+from tfsum.errors import DataError, Error
 
 Paths = str | pathlib.Path | Sequence[str | pathlib.Path]
 """Records: a folder of `*.tfrecord` files, a file or several files."""
@@ -132,16 +132,26 @@ def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
     Returns:
         How many were written. Nothing is left under `path` if `records` fails.
 
+    Raises:
+        Error: The file cannot be written.
+
     Example:
         >>> import tempfile
         >>> write_shard(tempfile.mkdtemp() + "/a.tfrecord", [b"one", b"two"])
         2
     """
     count = 0
-    with atomic_path(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
-        for record in records:
-            writer.write(record)
-            count += 1
+    try:
+        with atomic_path(path) as part, tf.io.TFRecordWriter(str(part)) as writer:
+            for record in records:
+                writer.write(record)
+                count += 1
+    except (OSError, tf.errors.OpError) as error:
+        reason = getattr(error, "strerror", None) or str(error).splitlines()[0]
+        raise Error(
+            f"{path}: cannot be written ({reason}); make room, or choose another folder, and call"
+            " again: the finished shards are kept"
+        ) from None
     return count
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from sacrebleu.metrics import BLEU
 
 from tfsum.errors import Error
+from tfsum.private_names import check_private_names
 
 
 def score_translations(
@@ -73,6 +74,7 @@ def score_with_interval(
     result = bleu.corpus_score(list(translations), [list(references)], n_bootstrap=samples)
     mean, half_width = result.score, 0.0
     if samples > 1:
+        check_private_names("sacrebleu", result, "_mean", "_ci")
         mean, half_width = result._mean, result._ci
     return {
         "score": result.score,

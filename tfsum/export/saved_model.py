@@ -22,6 +22,7 @@ from tfsum.formats.model_folder import piece_file, read_pieces
 from tfsum.formats.serving_messages import message
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.inference.shipped import numbered
+from tfsum.json_text import parse_json
 
 FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second if the target has its own
@@ -155,7 +156,7 @@ def read_settings(source: pathlib.Path) -> dict:
 
     path = source / "tfsum.json"
     try:
-        settings = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        settings = parse_json(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
         raise ExportError(f"{path}: cannot be read as JSON ({error}); write it again") from None
     if not isinstance(settings, dict) or not isinstance(settings.get("text", {}), dict):

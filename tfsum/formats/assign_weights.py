@@ -12,22 +12,29 @@ from tfsum.formats.weight_names import (
     OTHER_HEADS,
     StoredModel,
     bert_names,
+    bert_shapes,
     names_in,
     variables_by_path,
 )
 
 
-def assign_bert(bert: Any, stored: StoredModel) -> None:
-    """Sets the weights of a built `Bert` from a checkpoint.
+def bert_arrays(config: dict, stored: StoredModel) -> dict[str, np.ndarray]:
+    """Selects the weights of a `Bert` from a checkpoint, before a model is built.
+
+    A configuration is a few bytes and may ask for more memory than there is; the tensors show
+    whether it is that of the file.
 
     Every weight must be in the checkpoint, and every tensor of the checkpoint be used, except those
     of heads. If the model has more positions than the checkpoint, the last row of the table is
     repeated (nlpyang/PreSumm, `max_pos`). Masked language models are stored without a pooler: it
-    is initialized at random, with a warning.
+    is left out, with a warning.
 
     Args:
-        bert: Built `Bert`.
+        config: Arguments of the `Bert`.
         stored: Contents of a checkpoint.
+
+    Returns:
+        Arrays by path, for `assign_arrays`.
 
     Raises:
         CheckpointError: Names are missing or unknown, or types or shapes differ; the error lists
@@ -39,7 +46,8 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
         >>> one, other = tfsum.Bert(10, 8, 1, 2, 16), tfsum.Bert(10, 8, 1, 2, 16)
         >>> one.build(), other.build()
         (None, None)
-        >>> assign_bert(other, StoredModel("one", one.config, bert_tensors(one, "bert.")))
+        >>> stored = StoredModel("one", one.config, bert_tensors(one, "bert."))
+        >>> assign_arrays(other, bert_arrays(other.config, stored))
         >>> bool((one.pooler.kernel.numpy() == other.pooler.kernel.numpy()).all())
         True
     """
@@ -48,23 +56,64 @@ def assign_bert(bert: Any, stored: StoredModel) -> None:
     # positions (P, D): repeat the last row up to the model's number of positions
     name, _ = stored.name("bert.embeddings.position_embeddings.weight", False)
     table = tensors.get(name)
-    rows = bert.config["max_position_embeddings"]
-    stored_rows = stored.config["max_position_embeddings"]
+    rows, stored_rows = config["max_position_embeddings"], stored.config["max_position_embeddings"]
     if table is not None and table.ndim == 2 and 0 < len(table) == stored_rows < rows:
         tensors[name] = np.concatenate([table, np.repeat(table[-1:], rows - len(table), 0)])
 
-    names = names_in(stored, bert_names(bert.config["num_hidden_layers"], "bert."))
+    # More layers than tensors: some are missing, and the first of them are enough to say so.
+    num_layers = min(config["num_hidden_layers"], len(tensors) + 1)
+    names = names_in(stored, bert_names(num_layers, "bert."))
     if not any("pooler" in name for name in tensors):
         warnings.warn(
             f"{stored.source}: has no pooler; it is initialized at random and needs training",
             stacklevel=4,
         )
         names = [row for row in names if "pooler" not in row[0]]
-    assign(variables_by_path(bert), names, tensors, stored.source)
+    return checked(bert_shapes(config, num_layers), names, tensors, stored.source)
+
+
+def layer_sizes(
+    stack: str, num_layers: Any, kernel: tuple[Any, Any], tensors: dict
+) -> dict[str, tuple]:
+    """Shapes that show the sizes of a stack's layers, for `check_sizes`: those of one kernel each.
+
+    Args:
+        stack: Name of the stack in the file, such as "decoder".
+        num_layers: Number of layers in the configuration; none are listed if it is no number.
+        kernel: Shape of the first kernel of the feed-forward network.
+        tensors: Arrays of the file by name.
+
+    Returns:
+        Shapes by name; of more layers than there are tensors, one too many.
+
+    Example:
+        >>> layer_sizes("decoder", 10**9, (4, 8), {})
+        {'decoder.layer_0.feed_forward.inner.kernel': (4, 8)}
+    """
+    count = min(num_layers, len(tensors) + 1) if isinstance(num_layers, int) else 0
+    return {f"{stack}.layer_{i}.feed_forward.inner.kernel": kernel for i in range(count)}
+
+
+def check_sizes(sizes: dict[str, tuple], tensors: dict, source: str | os.PathLike) -> None:
+    """Compares some tensors with the sizes of a configuration, before a model is built.
+
+    Args:
+        sizes: Expected shapes by name; together they have every size of the configuration.
+        tensors: Arrays of the file by name.
+        source: File, for error messages.
+
+    Raises:
+        CheckpointError: As `checked`.
+
+    Example:
+        >>> check_sizes({"bias": (2,)}, {"bias": np.zeros(2, np.float32)}, "a file")
+    """
+    found = {name: tensors[name] for name in sizes if name in tensors}
+    checked(sizes, [(name, name, False) for name in sizes], found, source)
 
 
 def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: StoredModel) -> None:
-    """Sets the weights of a built head, which `assign_bert` ignores (`OTHER_HEADS`).
+    """Sets the weights of a built head, which `bert_arrays` ignores (`OTHER_HEADS`).
 
     Args:
         head: Built layer.
@@ -86,6 +135,26 @@ def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: Store
     rows = names_in(stored, names)
     tensors = {name: stored.tensors[name] for name, _, _ in rows if name in stored.tensors}
     assign(variables_by_path(head), rows, tensors, stored.source)
+
+
+def assign_arrays(model: Any, arrays: dict[str, np.ndarray]) -> None:
+    """Sets the weights of a built model from arrays that fit.
+
+    Args:
+        model: Built Keras model or layer.
+        arrays: Arrays by path.
+
+    Example:
+        >>> import keras
+        >>> layer = keras.layers.Dense(1, name="score")
+        >>> layer.build((None, 2))
+        >>> assign_arrays(layer, {"kernel": np.ones((2, 1), np.float32)})
+        >>> float(layer.kernel[1, 0])
+        1.0
+    """
+    variables = variables_by_path(model)
+    for path, value in arrays.items():
+        variables[path].assign(value)
 
 
 def assign(

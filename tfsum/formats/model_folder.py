@@ -14,6 +14,7 @@ from safetensors.numpy import save_file
 
 from tfsum.atomic_files import atomic_path, write_atomically
 from tfsum.errors import CheckpointError, Error
+from tfsum.json_text import parse_json, read_json_object
 
 # safetensors' own reader for numpy lacks bfloat16, the type of many encoders.
 STORED_TYPES = {
@@ -85,22 +86,12 @@ def read_json(path: str | os.PathLike) -> dict:
         ...     read_json(f"{folder}/config.json")
         {'hidden_size': 8}
     """
-    try:
-        value = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise CheckpointError(
-            f"{path}: no such file; a model folder has config.json and model.safetensors"
-        ) from None
-    except OSError as error:
-        raise CheckpointError(
-            f"{path}: cannot be read ({error.strerror}); a model folder has config.json and "
-            "model.safetensors"
-        ) from None
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise CheckpointError(f"{path}: not JSON ({error}); fetch the file again") from None
-    if not isinstance(value, dict):
-        raise CheckpointError(f"{path}: holds a {type(value).__name__}; a JSON object was expected")
-    return value
+    return read_json_object(
+        path,
+        CheckpointError,
+        expected="a model folder has config.json and model.safetensors",
+        cure="fetch the file again",
+    )
 
 
 def config_file(folder: str | os.PathLike) -> pathlib.Path:
@@ -328,7 +319,7 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     try:
         text = path.read_bytes().decode("utf-8")
         if path.suffix == ".json":
-            return _tokenizer_pieces(json.loads(text), path)
+            return _tokenizer_pieces(parse_json(text), path)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise CheckpointError(
             f"{path}: cannot read the vocabulary ({error}); expected a UTF-8 text file, one piece a"

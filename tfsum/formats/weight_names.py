@@ -106,6 +106,46 @@ def bert_names(num_layers: int, prefix: str = "") -> list[tuple[str, str, bool]]
     return rows
 
 
+def bert_shapes(config: dict, num_layers: int) -> dict[str, tuple[int, ...]]:
+    """Computes the shapes of the weights of a `Bert`, before there is a model of these sizes.
+
+    Args:
+        config: Arguments of `Bert`.
+        num_layers: Number of encoder layers, in place of the configuration's.
+
+    Returns:
+        Shapes by the paths of `bert_names`.
+
+    Example:
+        >>> config = {
+        ...     "vocab_size": 9,
+        ...     "hidden_size": 4,
+        ...     "intermediate_size": 8,
+        ...     "max_position_embeddings": 6,
+        ...     "type_vocab_size": 2,
+        ... }
+        >>> bert_shapes(config, 1)["encoder/layer_0/feed_forward/inner/kernel"]
+        (4, 8)
+    """
+    width, inner = config["hidden_size"], config["intermediate_size"]
+    rows = {
+        "word_embeddings": config["vocab_size"],
+        "position_embeddings": config["max_position_embeddings"],
+        "segment_embeddings": config["type_vocab_size"],
+    }
+    kernels = {"inner": (width, inner), "outer": (inner, width)}
+
+    shapes: dict[str, tuple[int, ...]] = {}
+    for _, path, _ in bert_names(num_layers):
+        layer, weight = path.split("/")[-2:]
+        kernel = kernels.get(layer, (width, width))
+        if weight == "embeddings":
+            shapes[path] = (rows[layer], width)
+        else:
+            shapes[path] = kernel if weight == "kernel" else kernel[1:]
+    return shapes
+
+
 def rows_of(
     parts: Iterable[tuple[str, str, tuple[tuple[str, str, bool], ...]]],
     file_prefix: str = "",

@@ -1,7 +1,6 @@
 """The folder of an exported model: its newest version, its description, its word pieces, the
 SavedModel itself."""
 
-import json
 import pathlib
 from typing import Any
 
@@ -11,6 +10,7 @@ from google.protobuf.message import DecodeError
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.shipped import versions
+from tfsum.json_text import read_json_object
 from tfsum.text.word_piece import Vocabulary
 
 # What TensorFlow raises for a file that is missing, truncated or corrupt.
@@ -142,20 +142,16 @@ def read_json(path: pathlib.Path) -> dict:
         path: Path of the file.
 
     Raises:
-        ExportError: The file is missing or broken.
+        ExportError: The file is missing, broken, or holds no JSON object.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
         >>> read_json(shipped_model() / "assets.extra" / "tfsum.json")["format_version"]
         1
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ExportError(
-            f"{path}: no such file; expected a SavedModel that `tfsum export` wrote"
-        ) from None
-    except (OSError, ValueError) as error:
-        raise ExportError(
-            f"{path}: cannot be read ({error}); fetch or export the model again"
-        ) from None
+    return read_json_object(
+        path,
+        ExportError,
+        expected="expected a SavedModel that `tfsum export` wrote",
+        cure="fetch or export the model again",
+    )

@@ -10,6 +10,7 @@ from email.message import EmailMessage
 from typing import Any
 
 from tfsum.errors import DataError, install_extra
+from tfsum.private_names import check_private_names
 
 # What is left out of a mail: the one that it answers, its signature, and quoted lines.
 _LEFT_OUT = (
@@ -92,14 +93,16 @@ def _docx(data: bytes, name: str) -> str:
 
 def _parts(container: Any) -> Iterator[str]:
     """The paragraphs of a Word document or of a cell, and those of its tables, in their order."""
-    from docx.table import _Cell
+    from docx import table
 
+    check_private_names("python-docx", table, "_Cell")
     for part in container.iter_inner_content():
         if hasattr(part, "rows"):
             for row in part.rows:
                 # Not `row.cells`: it gives a cell once for each column that the file says it spans.
+                check_private_names("python-docx", row, "_tr")
                 for cell in row._tr.tc_lst:
-                    yield from _parts(_Cell(cell, part))
+                    yield from _parts(table._Cell(cell, part))
         elif part.text.strip():
             yield part.text
 

@@ -289,10 +289,12 @@ class Bert(keras.Model):
     @classmethod
     def from_stored(cls, stored: weight_names.StoredModel, **changes: Any) -> "Bert":
         """`from_pretrained` for a model that `open_folder` read."""
+        config = {**stored.config, **changes}
+        arrays = assign_weights.bert_arrays(config, stored)
         with model_folder.errors_named(stored.source):
-            bert = cls(**{**stored.config, **changes})
+            bert = cls(**config)
             bert.build()
-        assign_weights.assign_bert(bert, stored)
+        assign_weights.assign_arrays(bert, arrays)
         return bert
 
     def tensors(self) -> dict[str, np.ndarray]:

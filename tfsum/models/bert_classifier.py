@@ -196,14 +196,16 @@ class BertClassifier(WithBert):
                 f"label_names are {len(label_names)}: {', '.join(label_names)}; expected a name "
                 "for each"
             )
+        config = {**stored.config, **changes}
+        arrays = assign_weights.bert_arrays(config, stored)
         with model_folder.errors_named(stored.source):
             model = cls(
-                {**stored.config, **changes},
+                config,
                 stored_names if label_names is None else label_names,
                 dropout if classifier_dropout is None else classifier_dropout,
             )
             model.build()
-        assign_weights.assign_bert(model.bert, stored)
+        assign_weights.assign_arrays(model.bert, arrays)
         assign_weights.assign(
             weight_names.variables_by_path(model.classifier), names, head, stored.source
         )

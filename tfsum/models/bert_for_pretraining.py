@@ -280,10 +280,12 @@ class BertForPretraining(WithBert):
         cls, stored: weight_names.StoredModel, warn: bool = True, **changes: Any
     ) -> "BertForPretraining":
         """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
+        config = {**stored.config, **changes}
+        arrays = assign_weights.bert_arrays(config, stored)
         with model_folder.errors_named(stored.source):
-            model = cls({**stored.config, **changes})
+            model = cls(config)
             model.build()
-        assign_weights.assign_bert(model.bert, stored)
+        assign_weights.assign_arrays(model.bert, arrays)
         tensors = _untied(
             {k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored
         )

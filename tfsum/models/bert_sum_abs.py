@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import keras
 
+from tfsum.formats.assign_weights import layer_sizes
 from tfsum.formats.weight_names import layer_variables
 from tfsum.layers import CopyAttention, Decoder, PositionalEncoding
 from tfsum.models.bert import Bert
@@ -156,6 +157,12 @@ class BertSumAbs(BertSum, EncoderDecoder):
         ids = source["source_ids"]
         memory = self.bert.encode_windows(ids, source["segment_ids"], self.window_length, training)
         return memory, self.visible(ids)
+
+    @classmethod
+    def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:
+        """Returns the shapes of the decoder's layers; the others are sized by the encoder."""
+        kernel = (width, arguments["feed_forward_width"])
+        return layer_sizes("decoder", arguments["num_decoder_layers"], kernel, tensors)
 
     def head_variables(self) -> dict:
         """Returns the weights of the decoder, its embedding and its output by their path."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from keras import layers, ops, saving
 
 from tfsum.errors import Error
+from tfsum.formats.assign_weights import layer_sizes
 from tfsum.formats.weight_names import layer_variables
 from tfsum.layers import padding_mask
 from tfsum.models.bert import Bert
@@ -265,6 +266,14 @@ class BertSumExt(BertSum):
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
         """Counts the real sentences: float32 scalar."""
         return ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
+
+    @classmethod
+    def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:
+        """Returns the shapes of the transformer's layers; other heads are sized by the encoder."""
+        if arguments["head"] != "transformer":
+            return {}
+        kernel = (width, arguments["head_feed_forward_width"])
+        return layer_sizes("head.encoder", arguments["head_layers"], kernel, tensors)
 
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""

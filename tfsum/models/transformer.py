@@ -264,17 +264,21 @@ class Transformer(EncoderDecoder):
                 f"{path}: model_type is {kind!r}; Transformer reads 'transformer'"
             )
 
-        unknown = config.keys() - inspect.signature(cls).parameters.keys()
+        known = inspect.signature(cls).parameters
+        unknown = config.keys() - known.keys()
         if unknown or "source_vocabulary_size" not in config:
             raise CheckpointError(
                 f"{path}: {', '.join(sorted(unknown)) or 'no source_vocabulary_size'}; the fields "
                 "must be arguments of Transformer"
             )
-        model = cls(**{**config, **changes})
+        config |= changes
+        tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
+        every = {name: argument.default for name, argument in known.items()} | config
+        assign_weights.check_sizes(_sizes(every, tensors), tensors, folder)
+        model = cls(**config)
         model.build()
 
         variables = weight_names.variables_by_path(model)
-        tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         assign_weights.assign(variables, weight_names.dotted_names(variables), tensors, folder)
         return model
 
@@ -309,3 +313,22 @@ class Transformer(EncoderDecoder):
 
     def get_config(self) -> dict:
         return {**super().get_config(), "name": self.name, **self.config}
+
+
+def _sizes(arguments: dict, tensors: dict[str, np.ndarray]) -> dict[str, tuple]:
+    """Shapes of tensors that show every size of a `Transformer`, before it is built."""
+    source, width = arguments["source_vocabulary_size"], arguments["d_model"]
+    target = arguments["target_vocabulary_size"]
+    target = source if target is None else target
+    sizes: dict[str, tuple] = {"output_bias": (target,)}
+    if arguments["shared_embeddings"]:
+        sizes["embedding.embeddings"] = (source, width)
+    else:
+        sizes["source_embedding.embeddings"] = (source, width)
+        sizes["target_embedding.embeddings"] = (target, width)
+
+    kernel = (width, arguments["feed_forward_width"])
+    for stack in ("encoder", "decoder"):
+        layers = arguments[f"num_{stack}_layers"]
+        sizes |= assign_weights.layer_sizes(stack, layers, kernel, tensors)
+    return sizes

@@ -95,24 +95,48 @@ class BertSum(WithBert):
                 " reads an encoder alone"
             )
 
-        arguments = config[cls.section]
-        if unknown := arguments.keys() - inspect.signature(cls).parameters.keys():
+        arguments, known = config[cls.section], inspect.signature(cls).parameters
+        if not isinstance(arguments, dict):
+            raise CheckpointError(
+                f"{path}: {cls.section} is a {type(arguments).__name__}; it must be an object with"
+                f" the arguments of {cls.__name__}"
+            )
+        if unknown := arguments.keys() - known.keys():
             raise CheckpointError(
                 f"{path}: {cls.section} has {', '.join(sorted(unknown))}; the fields must be"
                 f" arguments of {cls.__name__}"
             )
-        with model_folder.errors_named(folder):
-            model = cls(model_folder.read_bert_config(folder), **{**arguments, **changes})
-            model.build()
-
+        bert, arguments = model_folder.read_bert_config(folder), {**arguments, **changes}
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         encoder = {name: tensors.pop(name) for name in [*tensors] if name.startswith("bert.")}
-        assign_weights.assign_bert(
-            model.bert, weight_names.StoredModel(str(folder), config, encoder)
-        )
+        stored = weight_names.StoredModel(str(folder), bert, encoder)
+        arrays = assign_weights.bert_arrays(bert, stored)
+        every = {name: argument.default for name, argument in known.items()} | arguments
+        sizes = cls.head_sizes(every, bert["hidden_size"], tensors)
+        assign_weights.check_sizes(sizes, tensors, folder)
+
+        with model_folder.errors_named(folder):
+            model = cls(bert, **arguments)
+            model.build()
+        assign_weights.assign_arrays(model.bert, arrays)
         variables = model.head_variables()
         assign_weights.assign(variables, weight_names.dotted_names(variables), tensors, folder)
         return model
+
+    @classmethod
+    def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:
+        """Returns shapes that show the sizes of the further layers; none where they all are the
+        encoder's.
+
+        Args:
+            arguments: Arguments of the class by name.
+            width: Width of the encoder.
+            tensors: Arrays above the encoder by name.
+
+        Returns:
+            Shapes by the names of tensors, for `assign_weights.check_sizes`.
+        """
+        return {}
 
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""

@@ -22,6 +22,7 @@ import tensorflow as tf
 
 from tfsum.atomic_files import to_disk, write_atomically
 from tfsum.errors import CheckpointError, Error
+from tfsum.json_text import parse_json
 from tfsum.training.log import log
 from tfsum.training.run_list import steps_in
 
@@ -194,7 +195,7 @@ class Checkpoints:
     def _read(self, prefix: pathlib.Path) -> dict:
         """Restores a checkpoint and returns its state."""
         try:
-            content = json.loads(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
+            content = parse_json(pathlib.Path(f"{prefix}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise _DamagedError(f"its JSON file cannot be read: {error}") from None
         if not isinstance(content, dict):
@@ -205,7 +206,13 @@ class Checkpoints:
                 f"{FORMAT}: resume this run with the tfsum that wrote it"
             )
 
-        for name, checksum in content.get("files", {}).items():
+        files, state = content.get("files"), content.get("state")
+        if not isinstance(files, dict) or not isinstance(state, dict):
+            raise _DamagedError(
+                f"its JSON file has files of {type(files).__name__} and a state of"
+                f" {type(state).__name__}, expected two objects"
+            )
+        for name, checksum in files.items():
             file = self.folder / name
             if not file.is_file():
                 raise _DamagedError(f"{name} is missing")
@@ -221,7 +228,7 @@ class Checkpoints:
             ) from None
         except (IndexError, OSError, tf.errors.OpError) as error:
             raise _DamagedError(str(error).splitlines()[0]) from None
-        return content.get("state", {})
+        return state
 
 
 def _as_variables(copies: Copies) -> dict[str, dict[str, tf.Variable]]:

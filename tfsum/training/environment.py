@@ -1,7 +1,6 @@
 """Global settings that are made before any layer is built: strategy, precision and seed; and where
 the workers of a training are announced."""
 
-import json
 import os
 from typing import Any
 
@@ -10,6 +9,8 @@ import tensorflow as tf
 from tensorflow.python.distribute import collective_all_reduce_strategy
 
 from tfsum.errors import Error, RecipeError
+from tfsum.json_text import parse_json
+from tfsum.private_names import check_private_names
 from tfsum.training.log import log
 
 POLICIES = {"float32": "float32", "bfloat16": "mixed_bfloat16", "float16": "mixed_float16"}
@@ -61,9 +62,9 @@ def strategy_of(name: str, worker_timeout: int = 60) -> tf.distribute.Strategy:
 
 
 def _join_workers(resolver: Any, timeout: int) -> tf.distribute.Strategy:
-    # Private in TensorFlow 2.21, and pinned by a test. A worker is asked in intervals, and given up
-    # at the third try.
+    # A worker is asked in intervals, and given up at the third try.
     extended = collective_all_reduce_strategy.CollectiveAllReduceExtended
+    check_private_names("tensorflow", extended, "_check_health_interval", "_check_health_timeout")
     extended._check_health_interval = timeout / 2
     extended._check_health_timeout = max(1, timeout // 6)
 
@@ -89,7 +90,8 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
         there is no cluster.
 
     Raises:
-        RecipeError: TF_CONFIG is not JSON, or has jobs that are not supported.
+        RecipeError: TF_CONFIG is not JSON, or has jobs that are not supported, or
+            SLURM_STEP_NUM_TASKS is no number.
 
     Example:
         >>> cluster_resolver() is None
@@ -98,7 +100,7 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
     config = os.environ.get("TF_CONFIG", "")
     if config.strip():
         try:
-            cluster = json.loads(config).get("cluster", {})
+            cluster = parse_json(config).get("cluster", {})
             workers = sum(len(cluster.get(job, ())) for job in ("chief", "worker"))
         except (ValueError, AttributeError, TypeError):
             raise RecipeError(
@@ -115,7 +117,13 @@ def cluster_resolver() -> tf.distribute.cluster_resolver.ClusterResolver | None:
         return None
 
     os.environ.pop("TF_CONFIG", None)  # TensorFlow's strategies take a blank one for broken JSON
-    if int(os.environ.get("SLURM_STEP_NUM_TASKS", 1)) > 1:
+    tasks = os.environ.get("SLURM_STEP_NUM_TASKS", "").strip() or "1"
+    if not tasks.isdecimal():
+        raise RecipeError(
+            f"SLURM_STEP_NUM_TASKS is {tasks[:80]!r}; expected the number of tasks that srun has"
+            " started, or no SLURM_STEP_NUM_TASKS"
+        )
+    if int(tasks) > 1:
         return _slurm()
     return None
 

@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.layers import dropout_step
+from tfsum.private_names import check_private_names
 
 NOT_SUPPORTED = (
     tf.distribute.TPUStrategy,
@@ -38,7 +39,9 @@ def take_reduced_gradients(optimizer: keras.optimizers.Optimizer) -> None:
         >>> take_reduced_gradients(keras.optimizers.SGD())
     """
     inner = getattr(optimizer, "inner_optimizer", optimizer)
-    inner._all_reduce_sum_gradients = list  # a private method of Keras 3.15; tests/training pins it
+    # Under another name it would go on to sum, and gradients would be summed twice.
+    check_private_names("keras", type(inner), "_all_reduce_sum_gradients")
+    inner._all_reduce_sum_gradients = list
 
 
 def train_step(model: keras.Model, data: Any) -> dict[str, tf.Tensor]:
@@ -183,6 +186,8 @@ def step_function(model: keras.Model, step: Callable) -> Callable:
     Raises:
         Error: The model was built under a strategy that is not supported.
     """
+    check_private_names("keras", keras.Model, "_maybe_symbolic_build")  # which `Model` overrides
+    check_private_names("keras", model, "_compile_metrics", "_loss_tracker")
     strategy, tracker = model.distribute_strategy, model._loss_tracker
     if isinstance(strategy, NOT_SUPPORTED):
         raise Error(

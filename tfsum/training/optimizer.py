@@ -7,8 +7,12 @@ import keras
 from keras import ops
 
 from tfsum.errors import Error
+from tfsum.private_names import check_private_names
 from tfsum.training.settings import OptimizerSettings
 
+OVERRIDDEN = ("_clip_gradients", "_apply_weight_decay")
+CALLED = ("_get_variable_index", "_use_weight_decay")
+"""Private methods of Keras's optimizers."""
 NOT_DECAYED = ("bias", "gamma", "beta")
 """Names of the weights that BERT does not decay: biases and normalizations.
 
@@ -151,6 +155,8 @@ class Adam(keras.optimizers.Adam):
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Creates the moments, and looks up the factor and decay of each variable."""
         super().build(variables)
+        check_private_names("keras", keras.optimizers.Adam, *OVERRIDDEN, *CALLED)
+        check_private_names("keras", self, "_momentums", "_velocities", "_trainable_variables")
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
         self._factor_of = [
             self._innermost(self.factors, variable.path, 1.0) for variable in variables
@@ -168,7 +174,7 @@ class Adam(keras.optimizers.Adam):
         return next((values[part] for part in reversed(path.split("/")) if part in values), default)
 
     def _clip_gradients(self, gradients: list[Any]) -> list[Any]:
-        """Clips each group by itself. The method is private in Keras; tests/training pins it."""
+        """Clips each group by itself."""
         clipped = list(gradients)
         for group in ("", *self.groups):
             indices = [i for i, other in enumerate(self._groups_now) if other == group]
@@ -178,7 +184,7 @@ class Adam(keras.optimizers.Adam):
         return clipped
 
     def _apply_weight_decay(self, variables: Sequence[keras.Variable]) -> None:
-        """Does nothing: Keras 3.15 decays all weights by one rate; `update_step` decays instead."""
+        """Does nothing: Keras decays all weights by one rate; `update_step` decays instead."""
 
     def apply(
         self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None

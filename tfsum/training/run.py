@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from typing import Any, Generic, TypeVar
@@ -147,7 +148,7 @@ class Run(Generic[AnyModel, AnySettings]):
             Folder of the best model.
 
         Raises:
-            Stopped: SIGINT or SIGTERM was received; the state is saved.
+            Stopped: SIGINT or SIGTERM was received, in the main thread; the state is saved.
             Error: A loss or a weight is not finite, or a checkpoint cannot be written; the last
                 checkpoint and the best model are kept.
         """
@@ -376,8 +377,15 @@ class Run(Generic[AnyModel, AnySettings]):
 
 @contextlib.contextmanager
 def _deferred_signals() -> Iterator[list[int]]:
-    """Collects SIGINT and SIGTERM in a list inside the block, so that no step is interrupted."""
+    """Collects SIGINT and SIGTERM in a list inside the block, so that no step is interrupted.
+
+    Python lets only the main thread handle signals: in another one the list stays empty.
+    """
     received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+
     before = {
         number: signal.signal(number, lambda number, frame: received.append(number))
         for number in (signal.SIGINT, signal.SIGTERM)

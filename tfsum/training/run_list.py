@@ -1,13 +1,13 @@
 """The runs in a folder, read from the files that they write; without TensorFlow."""
 
 import dataclasses
-import json
 import pathlib
 import re
 import tomllib
 from typing import Any
 
 from tfsum.errors import DataError
+from tfsum.json_text import parse_json
 from tfsum.training.lock import is_locked
 
 _CHECKPOINT = re.compile(r"ckpt-(\d+)\.")
@@ -92,7 +92,7 @@ def read_run(folder: str | pathlib.Path) -> RunSummary:
         recipe = tomllib.loads(file.read_text(encoding="utf-8"))
         file = folder / "history.json"
         if file.exists():
-            history = json.loads(file.read_text(encoding="utf-8"))
+            history = parse_json(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise DataError(f"{file}: cannot be read ({error}); expected the folder of a run") from None
 

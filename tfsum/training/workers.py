@@ -1,5 +1,6 @@
 """The workers of a training: who they are, and what they tell each other besides gradients."""
 
+import contextlib
 import hashlib
 import importlib.metadata
 import json
@@ -12,7 +13,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from tfsum.errors import Error, RecipeError, Stopped
+from tfsum.data.corpus_files import corpus_files
+from tfsum.errors import DataError, Error, RecipeError, Stopped
 
 PACKAGES = ("tfsum", "tensorflow", "keras", "numpy")
 COMPARED = 1 << 20  # bytes at both ends of a corpus, besides its size
@@ -300,16 +302,32 @@ def _identity(recipe: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
         for section, table in recipe.items()
         for name, value in table.items()
     }
-    corpora = {
-        f"the file {path}": _fingerprint(path)
-        for value in recipe.get("data", {}).values()
-        if isinstance(value, str | os.PathLike) and (path := pathlib.Path(value)).is_file()
-    }
+    values = recipe.get("data", {}).values()
     return {
         **{f"the version of {name}": importlib.metadata.version(name) for name in PACKAGES},
         **keys,
-        **corpora,
+        **_corpora(value for value in values if value and isinstance(value, str | os.PathLike)),
     }
+
+
+def _corpora(values: Iterable[str | os.PathLike]) -> dict[str, str]:
+    """Name -> what it holds, of each value that is a corpus: a file, or a folder, a pattern or a
+    list of addresses."""
+    found = {}
+    for value in values:
+        with contextlib.suppress(DataError, OSError):  # whoever reads the corpus reports them
+            files = corpus_files(os.fspath(value))
+            if files != [pathlib.Path(value)]:
+                found[f"the corpus {value}"] = _fingerprint_of_all(files)
+            elif files[0].is_file():
+                found[f"the file {value}"] = _fingerprint(files[0])
+    return found
+
+
+def _fingerprint_of_all(files: Sequence[pathlib.Path]) -> str:
+    """Fingerprint of the names and contents of files, in their order."""
+    lines = "".join(f"{file.name}: {_fingerprint(file)}\n" for file in files)
+    return f"{len(files)} files, {hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()}"
 
 
 def _fingerprint(path: pathlib.Path) -> str:

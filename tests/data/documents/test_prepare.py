@@ -9,9 +9,11 @@ import sys
 import time
 
 import pytest
+from filelock import FileLock
 
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.documents.prepare import prepare
+from tfsum.data.preparation import LOCK
 from tfsum.data.records import read_records
 from tfsum.errors import DataError, Error
 
@@ -274,6 +276,27 @@ def test_two_calls_in_one_folder_write_once(corpus, tmp_path):
         first, second = (call.result() for call in calls)
     assert first == second
     assert len(list((tmp_path / "records").glob("*.tfrecord"))) == 3
+
+
+def test_a_call_says_in_one_line_that_it_waits_for_another(corpus, tmp_path, capsys):
+    records = tmp_path / "records"
+    records.mkdir()
+    with concurrent.futures.ThreadPoolExecutor(1) as threads:
+        with FileLock(records / LOCK):
+            call = threads.submit(prepare, corpus, records, tmp_path / "vocab.txt", shards=1)
+            said = ""
+            while "\n" not in said and not call.done():
+                time.sleep(0.01)
+                said += capsys.readouterr().err
+            assert not call.done() and [path.name for path in records.iterdir()] == [LOCK]
+        assert call.result()["documents"]
+    assert said == f"{records}: another process writes these records; waiting for it\n"
+
+
+def test_a_folder_that_cannot_be_locked_is_named(corpus, tmp_path):
+    (tmp_path / "records" / LOCK).mkdir(parents=True)
+    with pytest.raises(Error, match="records: cannot be written .*; choose another folder"):
+        prepare(corpus, tmp_path / "records", tmp_path / "vocab.txt", progress=False)
 
 
 @pytest.mark.slow

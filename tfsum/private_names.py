@@ -1,0 +1,50 @@
+"""Names of other packages that are private there, and that tfsum needs.
+
+Their authors may rename them in any version. setup.cfg allows the versions that were tested, and
+where a name is used it is checked first: some, such as a method that is replaced, would be missed
+by nobody otherwise.
+"""
+
+import contextlib
+import importlib.metadata
+from typing import Any
+
+from packaging.requirements import Requirement
+
+from tfsum.errors import Error
+
+
+def check_private_names(package: str, owner: Any, *names: str) -> None:
+    """Checks that private names of another package are there.
+
+    Args:
+        package: Name of the package, as pip knows it.
+        owner: Class, object or module that has them.
+        *names: Names of attributes.
+
+    Raises:
+        Error: One is missing.
+
+    Example:
+        >>> import keras
+        >>> check_private_names("keras", keras.optimizers.Optimizer, "_clip_gradients")
+        >>> check_private_names("keras", keras.Model, "_no_name")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        tfsum.errors.Error: keras ...: has no Model._no_name, a private name that tfsum uses; ...
+    """
+    if missing := [name for name in names if not hasattr(owner, name)]:
+        owner_name = getattr(owner, "__name__", type(owner).__name__)
+        raise Error(
+            f"{package} {importlib.metadata.version(package)}: has no {owner_name}.{missing[0]}, a"
+            " private name that tfsum uses; install a version that tfsum was tested with: pip"
+            f" install '{_tested(package)}'"
+        )
+
+
+def _tested(package: str) -> str:
+    """The package with the versions that setup.cfg allows, if tfsum is installed."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        for requirement in map(Requirement, importlib.metadata.requires("tfsum") or ()):
+            if requirement.name == package:
+                return f"{package}{requirement.specifier}"
+    return package
