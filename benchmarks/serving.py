@@ -10,10 +10,11 @@ memory, and faults.
     python benchmarks/serving.py CORPUS overload --clients 4 200
     python benchmarks/serving.py CORPUS faults
 
-CORPUS is such as ../shared/data/news/validation.jsonl.gz. Documents have 1 kB to 20 kB, their logarithms evenly spread, made of whole documents of the corpus
-and the beginning of another. Each request has one. They arrive at random (Poisson), whether those
-before are answered or not; a latency counts from that moment. "saturated" is the throughput where a
-number of clients always wait. Each answer is compared with that of the model in this process.
+CORPUS is a corpus such as ../shared/data/news/validation.jsonl.gz. Documents have 1 kB to 20 kB,
+their logarithms evenly spread, made of whole documents of the corpus and the beginning of another.
+Each request has one. They arrive at random (Poisson), whether those before are answered or not; a
+latency counts from that moment. "saturated" is the throughput where a number of clients always
+wait. Each answer is compared with that of the model in this process.
 
 find: the highest rate with a 99th percentile under a second, in 60 s each.
 steady: that rate for minutes.
@@ -221,13 +222,14 @@ class Running:
         path: str,
         checkout: pathlib.Path = HERE.parent,
     ) -> None:
-        path_of_tfsum = os.pathsep.join([str(checkout), os.environ.get("PYTHONPATH", "")])
+        path_of_tfsum = os.pathsep.join([str(checkout.resolve()), os.environ.get("PYTHONPATH", "")])
         self.port, self.http, self.begun = port, Http(port, path), time.monotonic()
         self._folder = tempfile.TemporaryDirectory()
         log_file = pathlib.Path(self._folder.name, "log")
         with log_file.open("w") as log:
             self.process = subprocess.Popen(
                 words,
+                cwd=self._folder.name,  # `python -c` would take tfsum from where this runs
                 stdout=log,
                 stderr=log,
                 env={**os.environ, "PYTHONPATH": path_of_tfsum},

@@ -116,6 +116,17 @@ def test_errors_name_the_place(tmp_path, name, content, message):
     assert len(str(caught.value)) < 500 + len(str(tmp_path))
 
 
+def test_a_line_without_end_is_not_read_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr("tfsum.data.readers.MAX_ROW", 1000)
+    file = tmp_path / "c.jsonl.gz"
+    row = b'{"text": "' + b"a" * 900 + b'", "summary": "s"}\n'
+    file.write_bytes(gzip.compress(row))
+    assert len(list(read_corpus(file))) == 1
+    file.write_bytes(gzip.compress(row + row.replace(b"a", b"aa")))
+    with pytest.raises(DataError, match=r"c.jsonl.gz:2: the line has more than 1000 characters"):
+        list(read_corpus(file))
+
+
 def test_a_cell_longer_than_the_library_allows(tmp_path):
     rows = [{"id": "a", "text": "word " * 60_000, "summary": "s"}]
     assert list(read_corpus(_write(tmp_path / "c.csv", rows))) == rows

@@ -20,6 +20,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", f"http://127.0.0.1:{self.server.server_port}/page")
             self.end_headers()
             return
+        if self.path == "/nonsense":
+            self.wfile.write(b"non\nsense " * 5000 + b"\r\n\r\n")
+            return
         self.send_response(200)
         self.send_header("Content-Length", "30" if self.path == "/cut" else "10")
         self.end_headers()
@@ -46,6 +49,12 @@ def test_a_whole_page(server):
 def test_a_page_that_is_cut_off(server):
     with pytest.raises(DataError, match="/cut: the page is cut off, 10 of 30 bytes came"):
         fetching.fetch(f"{server}/cut")
+
+
+def test_an_answer_that_is_none(server):
+    with pytest.raises(DataError, match="/nonsense: cannot be fetched") as caught:
+        fetching.fetch(f"{server}/nonsense")
+    assert len(str(caught.value)) < 300 and "\n" not in str(caught.value)
 
 
 def test_a_page_that_comes_in_drips(server, monkeypatch):

@@ -158,7 +158,8 @@ def test_what_could_not_be_answered_in_time_is_refused_at_once():
     batcher = Batcher(ServerSettings(threads=1, timeout=2.0, batch_characters=1))
     answers = asyncio.run(ask_after_one(batcher, model, 12))
     refused = [answer for answer in answers if isinstance(answer, RequestError)]
-    assert {(error.http_status, error.retry_after) for error in refused} == {(429, 1)}
+    assert {error.http_status for error in refused} == {429}
+    assert [error.retry_after for error in refused][:5] == [1, 1, 2, 2, 2]  # half their number
     assert all("an answer would take about 2 s" in str(error) for error in refused)
     assert 4 <= 12 - len(refused) <= 6  # three quarters of 2 s have room for six
     assert len(model.batches) == 1 + 12 - len(refused)

@@ -28,6 +28,8 @@ from tfsum.data.paper_files import read_core_nlp, read_shard, read_story, read_t
 from tfsum.errors import DataError
 from tfsum.json_text import parse_json
 
+MAX_ROW = 1 << 26  # characters of a JSON line; a file of 1 MB may be compressed from 1 GB
+
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
 its columns."""
@@ -335,9 +337,14 @@ def _table_rows(
 
 
 def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
-    for line, content in enumerate(file, start=1):
+    for line, content in enumerate(iter(lambda: file.readline(MAX_ROW), ""), start=1):
         if not content.strip():
             continue
+        if len(content) == MAX_ROW and not content.endswith("\n"):
+            raise DataError(
+                f"{path}:{line}: the line has more than {MAX_ROW} characters; expected a document"
+                " a line"
+            )
         try:
             row = parse_json(content)
         except json.JSONDecodeError as error:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfsum.errors import DataError
 
+MAX_REASON = 200  # characters of an error; a server may send anything
 SECONDS, BYTES = 30, 100 << 20  # limits of a page
 
 
@@ -50,8 +51,9 @@ def _fetch(address: str) -> bytes | DataError:
             data = page.read(BYTES + 1)
             missing = page.length
     except (OSError, ValueError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", None) or error
-        return DataError(f"{address}: cannot be fetched ({str(reason) or type(error).__name__})")
+        words = str(getattr(error, "reason", None) or error).split()
+        reason = " ".join(words)[:MAX_REASON] or type(error).__name__
+        return DataError(f"{address}: cannot be fetched ({reason})")
 
     if len(data) > BYTES:
         return DataError(

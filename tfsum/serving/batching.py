@@ -5,6 +5,8 @@ import collections
 import dataclasses
 import functools
 import itertools
+import os
+import sys
 import time
 from collections.abc import Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,8 @@ Observe = Callable[[int, int, float], None]
 
 SHARE = 0.75  # of the time-out that the expected wait may take; what is measured varies
 FORGET = 0.9  # weight of the batches before the last one in what is measured
+MAX_RETRY_AFTER = 30  # seconds
+COMPUTING = 10  # nice value of the threads that compute
 FRESH = 1.0  # seconds; a job that has waited less is started whatever it is expected to take
 
 
@@ -57,6 +61,20 @@ class Job:
     def size(self) -> int:
         """Cost of all rows, in characters."""
         return sum(self.sizes)
+
+
+def lower_priority() -> None:
+    """Lets this thread, and those that it starts, compute when the event loop has nothing to do.
+
+    Requests are read, and refused, while all processors compute.
+
+    Example:
+        >>> import threading
+        >>> threading.Thread(target=lower_priority).start()
+    """
+    if sys.platform == "linux":  # elsewhere a priority is that of the process
+        now = os.getpriority(os.PRIO_PROCESS, 0)
+        os.setpriority(os.PRIO_PROCESS, 0, max(now, COMPUTING))
 
 
 class Pace:
@@ -232,11 +250,13 @@ class _Lane:
     def __init__(self, name: str, threads: int, settings: ServerSettings, observe: Observe) -> None:
         self._settings, self._observe = settings, observe
         self._free = self._threads = threads
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix=f"tfsum {name}")
+        self._pool = ThreadPoolExecutor(threads, f"tfsum {name}", lower_priority)
         # The first queue is the next; a queue moves to the end after a batch.
         self._queues: dict[tuple, collections.deque[Job]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._pace = Pace()
+        self._refused = 0  # jobs since the last one that was accepted
+        self._refusals = 0.0  # the same, between one that was accepted and the next, on average
         self._ends: list[float] = []  # when the batches that are computed are expected to end
 
     @property
@@ -256,12 +276,19 @@ class _Lane:
         waiting = itertools.chain.from_iterable(self._queues.values())
         work += sum(map(self._seconds, itertools.chain(waiting, jobs)))
         wait, limit = work / self._threads, SHARE * self._settings.timeout
-        require(
-            wait <= limit,
+        if wait <= limit:
+            self._refusals += (1 - FORGET) * (self._refused - self._refusals)
+            self._refused = 0
+            return
+
+        # The more are refused for each that is accepted, the less often each should ask again.
+        self._refused += 1
+        later = max(wait - limit, self._refusals / 2, self._refused / 2)
+        raise RequestError(
+            "RESOURCE_EXHAUSTED",
             f"an answer would take about {wait:.0f} s, and the requests before it must leave it"
             f" within {limit:g} s; ask again later, or start the server with a larger --timeout",
-            "RESOURCE_EXHAUSTED",
-            retry_after=max(1, round(wait - limit)),
+            retry_after=min(MAX_RETRY_AFTER, max(1, round(later))),
         )
 
     def _seconds(self, job: Job) -> float:
@@ -305,14 +332,15 @@ class _Lane:
         batch: list[Job] = []
         size = 0
         while queue and (not batch or size + queue[0].size <= self._settings.batch_characters):
-            job = queue.popleft()
-            now = time.monotonic()
+            job, now = queue.popleft(), time.monotonic()
+            if job.answer.done():
+                continue
             if now - job.arrived > FRESH and now + self._seconds(job) > job.end:
                 job.answer.set_exception(_late(f"{self._settings.timeout:g} s"))
-            if not job.answer.done():
-                job.started = True
-                batch.append(job)
-                size += job.size
+                continue
+            job.started = True
+            batch.append(job)
+            size += job.size
 
         del self._queues[key]
         if queue:

@@ -25,8 +25,8 @@ if TYPE_CHECKING:  # each needs a package that a client of the other does not
     from tfsum.serving.grpc_transport import GrpcTransport
     from tfsum.serving.http_transport import HttpTransport
 
-# The server had no room (429), was not there (503), or ended meanwhile. A prediction changes nothing
-# on it: to ask twice does no harm.
+# The server had no room (429), was not there (503), or ended meanwhile. A prediction changes
+# nothing on it: to ask twice does no harm.
 RETRIED = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5.0  # seconds before a repetition
 LONGEST_ASKED = 60.0  # seconds that a server may ask to wait in addition

@@ -14,7 +14,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.errors import Error
 from tfsum.inference.shipped import shipped_folder
+from tfsum.private_names import check_private_names
 from tfsum.serving.application import Application
+from tfsum.serving.batching import lower_priority
 from tfsum.serving.grpc_services import GrpcServices
 from tfsum.serving.model_versions import ModelVersions
 from tfsum.serving.predictor import LOG, Predictor
@@ -113,9 +115,7 @@ class Server:
     async def _serve(self) -> bool:
         self._http = _HttpServer(self.application, await self._listen_grpc(), self.settings)
         # A daemon thread does not keep the process from ending while a model is loaded.
-        scans = threading.Thread(
-            target=self.versions.watch, args=[self._log_models], name="tfsum scan", daemon=True
-        )
+        scans = threading.Thread(target=self._scan, name="tfsum scan", daemon=True)
         asyncio.get_running_loop().call_soon(scans.start)  # when uvicorn has its signal handlers
         try:
             await self._http.serve([self._socket])
@@ -123,6 +123,10 @@ class Server:
             self.versions.stop()
             self.predictor.batcher.close()
         return self._http.answered
+
+    def _scan(self) -> None:
+        lower_priority()  # TensorFlow starts its threads when the first model is loaded
+        self.versions.watch(self._log_models)
 
     async def _listen_grpc(self) -> grpc.aio.Server | None:
         """Starts the gRPC server, if there is to be one."""
@@ -178,6 +182,7 @@ class HttpConnection(H11Protocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Called with a new connection."""
         super().connection_made(transport)
+        check_private_names("uvicorn", self, "cycle", "loop", "flow", "timeout_keep_alive_task")
         self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
