@@ -1,6 +1,7 @@
 """Random and mutated requests to `tfsum serve`: crashes, hangs, wrong answers, and memory.
 
     python benchmarks/serving_fuzz.py --requests 20000
+    python benchmarks/serving_fuzz.py --requests 2000 --limits
 
 The model repeats its texts with their lengths, so that the right answer to every body is known
 here, by a reading of our own. Bodies are correct, mutated byte by byte, random JSON or random
@@ -8,7 +9,9 @@ bytes; packed by gzip, truncated or broken; heads are mutated, bodies come slowl
 at all, sockets are closed on one side or on both. Counted are: "crash", the server ended, or
 answered 500, or logged an exception; "hang", no answer and no end in 20 seconds; "wrong", a status
 of 200 with another answer than the right one, or to a body that has none; "refused", a correct
-request that was not answered.
+request that was not answered. --limits makes bodies about as large as the server takes, or larger:
+in rows, in depth, in the digits of a number, in bytes; others come slowly, or their client leaves;
+429, "no room", is a right answer then.
 """
 
 import argparse
@@ -35,6 +38,7 @@ import numpy as np
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
 PATH = "/v1/models/text:predict"
 TIMEOUT, PATIENCE = 2.0, 20.0  # seconds: of the server for a request, and of ours for its answer
+MAX_BODY, MAX_ROWS, MAX_TEXT = 32 << 20, 1024, 1_000_000  # limits of the server
 NO_BODY = object()  # what a body is whose right answer is a refusal
 
 Answer = tuple[int, bytes]
@@ -162,6 +166,29 @@ class Maker:
                     del made[place:]
         return bytes(made)
 
+    def at_a_limit(self) -> tuple[str, bytes]:
+        """A kind of body, and a body near a limit of the server or beyond it."""
+        size = int(10 ** self.random.uniform(1, 7.5))
+        match self.random.integers(5):
+            case 0:
+                rows = self.one_of(1, 1023, 1024, 1025, size)
+                return "rows", json.dumps({"instances": [self.one_of("", "a")] * rows}).encode()
+            case 1:
+                deep = self.one_of(b"[", b'{"a":') * min(size, 1_000_000)
+                return "depth", self.one_of(deep, b'{"instances":["a"],"x":' + deep)
+            case 2:
+                digits = b"1" * min(size, 1_000_000)
+                return "digits", self.one_of(
+                    b'{"instances":["a"],"x":' + digits + b"}", b'{"instances":[' + digits + b"]}"
+                )
+            case 3:
+                text = self.one_of("a", " ", "\n", "\\", '"', "가") * min(size, MAX_TEXT + 2)
+                return "a long text", json.dumps({"instances": [text]}).encode()
+        texts = [self.one_of("a", "é", "\\") * self.one_of(1, 1000, 40_000)] * self.one_of(
+            1, 9, 900
+        )
+        return "bytes", json.dumps({"inputs": {"text": texts}}).encode()
+
     def request(self) -> tuple[str, bytes]:
         """A kind of body, and the body."""
         kind = self.one_of(
@@ -187,6 +214,8 @@ class Maker:
 
 def right_answer(body: bytes) -> Any:
     """The JSON that a body ought to be answered with; NO_BODY where it is to be refused."""
+    if len(body) > MAX_BODY:
+        return NO_BODY
     try:
         text = body.decode("utf-8-sig").lstrip(" \t\r\n")
         document, _ = json.JSONDecoder().raw_decode(text)
@@ -200,7 +229,7 @@ def right_answer(body: bytes) -> Any:
     given = document["instances"] if rows else document["inputs"]
     if not rows and isinstance(given, dict):
         given = given.get("text")
-    if not isinstance(given, list) or (rows and not given):
+    if not isinstance(given, list) or (rows and not given) or len(given) > MAX_ROWS:
         return NO_BODY
     if rows and all(isinstance(row, dict) and list(row) == ["text"] for row in given):
         given = [row["text"] for row in given]
@@ -216,6 +245,8 @@ def right_answer(body: bytes) -> Any:
             texts.append(value.encode())
         else:
             return NO_BODY
+    if any(len(text) > MAX_TEXT for text in texts):
+        return NO_BODY
     shown = [text.decode("utf-8", "replace") for text in texts]
     if rows:
         return {
@@ -242,32 +273,21 @@ def read_answer(stream: Any) -> Answer | None:
 def head(path: str, size: int | None, *headers: str, method: str = "POST") -> bytes:
     lines = [
         f"{method} {path} HTTP/1.1",
-        "Host: a",
+        "Host: localhost",
         *headers,
         *([] if size is None else [f"Content-Length: {size}"]),
     ]
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def send(port: int, seed: int) -> tuple[str, str]:
+def send(port: int, seed: int, limits: bool) -> tuple[str, str]:
     """Sends one random request: (its kind, what became of it)."""
     maker = Maker(seed)
-    kind, body = maker.request()
-    way = maker.one_of(
-        "plain",
-        "plain",
-        "plain",
-        "gzip",
-        "broken gzip",
-        "chunks",
-        "slowly",
-        "half closed",
-        "dropped",
-        "stalled",
-        "two at once",
-        "mutated head",
-        "random path",
-    )
+    kind, body = maker.at_a_limit() if limits else maker.request()
+    ways = ["plain", "plain", "plain", "gzip", "chunks", "slowly", "dropped", "stalled"]
+    if not limits:
+        ways += ["broken gzip", "half closed", "two at once", "mutated head", "random path"]
+    way = maker.one_of(*ways)
     if way == "stalled" and maker.random.random() < 0.9:  # each takes the server's whole timeout
         way = "plain"
     right, answers = right_answer(body), 1
@@ -333,7 +353,7 @@ def send(port: int, seed: int) -> tuple[str, str]:
                 pass  # refused before it was read
             stream, outcome = connection.makefile("rb"), "no answer"
             for _ in range(max(answers, 1)):
-                outcome = judged(read_answer(stream), right, answers)
+                outcome = judged(read_answer(stream), right, answers, limits)
                 if outcome not in ("right", "refused rightly"):
                     break
             return kind, outcome
@@ -345,12 +365,14 @@ def send(port: int, seed: int) -> tuple[str, str]:
         return kind, "crash"
 
 
-def judged(answer: Answer | None, right: Any, answers: int) -> str:
+def judged(answer: Answer | None, right: Any, answers: int, limits: bool) -> str:
     """What an answer is, where `right` is the right one, NO_BODY for a refusal, None where any
     is."""
     if answer is None:
         return "no answer" if right is None and not answers else "lost"
     status, body = answer
+    if limits and status in (429, 504):
+        return "no room"
     if status >= 500 and status != 501:
         return "crash"
     if right is None:
@@ -372,6 +394,7 @@ def main() -> int:
     parser.add_argument("--requests", type=int, default=20000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--clients", type=int, default=16)
+    parser.add_argument("--limits", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         write_model(pathlib.Path(folder) / "models" / "text" / "1")
@@ -411,7 +434,7 @@ def main() -> int:
                         options.seed + first, options.seed + min(first + 1000, options.requests)
                     )
                     for seed, (kind, outcome) in zip(
-                        seeds, pool.map(lambda seed: send(port, seed), seeds)
+                        seeds, pool.map(lambda seed: send(port, seed, options.limits), seeds)
                     ):
                         counts[outcome] += 1
                         if outcome in ("crash", "hang", "wrong", "lost", "refused"):

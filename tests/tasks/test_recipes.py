@@ -4,14 +4,16 @@ import ast
 import json
 import pathlib
 import tomllib
+import typing
 
 import jsonschema
 import make_recipe_schemas
 import pytest
 import referencing
 
-import tfsum
+import tfsum.papers  # has a head of its own
 from tfsum.errors import RecipeError
+from tfsum.models.sentence_heads import HEADS
 from tfsum.tasks import task
 from tfsum.tasks.recipes import load_recipe, recipe_class
 from tfsum.training.settings import Recipe
@@ -20,6 +22,11 @@ FOLDER = pathlib.Path(__file__).parents[2] / "training"
 RECIPE = FOLDER / "bert_sum_ext_news.toml"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
 KINDS = make_recipe_schemas.KINDS
+
+
+def test_recipes_name_every_sentence_head():
+    model = recipe_class("bert_sum_ext").model_fields["model"].annotation
+    assert {*typing.get_args(model.model_fields["head"].annotation)} == {*HEADS}
 
 
 def test_the_shipped_recipe_is_whole():
@@ -73,7 +80,7 @@ def test_a_kind_that_is_none_is_the_only_mistake(kind):
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(RecipeError, match="3 mistakes") as caught:
         load_recipe(RECIPE, ["train.a=1", "text.b=2", "model.start=c"])
-    for mistake in ("[train] a", "[text] b", "[model] needs one of encoder, "):
+    for mistake in ("[train] a", "[text] b", "[model] give either encoder or start"):
         assert mistake in str(caught.value)
 
 

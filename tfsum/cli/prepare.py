@@ -54,8 +54,8 @@ CORPUS_OPTIONS: Options = {
             "--lowercase": {
                 "action": "store_true",
                 "help": (
-                    "lower all letters (default otherwise: as the model folder says, or where it is"
-                    " silent and where there is none as the pieces look)"
+                    "convert texts to lower case (default of other models: as the model folder"
+                    " says; if it does not, unless the vocabulary has capital letters)"
                 ),
             },
         },
@@ -124,9 +124,9 @@ CORPUS_OPTIONS: Options = {
         "--labels": {
             "choices": ("greedy", "combination", "soft", "corpus"),
             "help": (
-                "oracle labels: 0 or 1 (default), those of the best of all extracts (slow), or"
-                " shares; corpus: those of the field `labels`, whose text is a list of sentences,"
-                " or of a .pt shard"
+                "greedy (default): 0 or 1, sentences added one at a time; combination: 0 or 1, the"
+                " best of all extracts (slow); soft: from 0 to 1; corpus: read from the field"
+                " `labels`, whose text is a list of sentences, or from a .pt shard"
             ),
         },
         "--temperature": {

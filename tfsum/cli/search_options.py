@@ -40,7 +40,7 @@ STRATEGY_OPTIONS: dict[str, dict[str, Any]] = {
     "--length-penalty": {
         "type": float,
         "metavar": "A",
-        "help": "beam: the higher, the longer (default 0.6)",
+        "help": "beam: a higher value gives longer answers (default 0.6)",
     },
     "--normalization": {
         "choices": ("gnmt", "length"),

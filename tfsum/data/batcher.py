@@ -42,8 +42,8 @@ class TokenBudgetBatcher:
 
     Args:
         length: (N,) positions that each row takes.
-        tokens_per_batch: Rows * longest row of a batch at most, padding included; the longest row
-            counts as the end of its bucket, or as the longest of all rows where that is less.
+        tokens_per_batch: Largest number of positions in a batch, padding included: its rows times
+            the largest length in their bucket, or in all rows where that is less.
 
     Attributes:
         row: Name of a row in messages.

@@ -1,9 +1,10 @@
 """The heads of BertSumExt: from sentence vectors to one logit per sentence.
 
-A head is a Keras layer and an entry of `HEADS`; nothing else needs to know it. Its constructor
-takes `d_model` and those of `num_layers`, `num_heads`, `feed_forward_width`, `dropout` and `legacy`
-that it has a use for. Its `call(vectors, sentence_mask, first_position, training)` scores the
-sentences.
+A head is a Keras layer and an entry of `HEADS`. For recipes to name it, add it also to `head` in
+`tfsum/tasks/bert_sum_ext/settings.py`, and run `tests/fixtures/make_recipe_schemas.py`. Its
+constructor takes `d_model` and those of `num_layers`, `num_heads`, `feed_forward_width`, `dropout`
+and `legacy` that it has a use for. Its `call(vectors, sentence_mask, first_position, training)`
+scores the sentences.
 
 Source: Liu 2019, "Fine-tune BERT for Extractive Summarization", section 2.3.
 """

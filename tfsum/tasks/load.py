@@ -66,8 +66,9 @@ def export_model(
     if task.module.EXPORT_KIND is None:
         what = ", ".join(config.get("architectures") or ["BertModel"])
         raise ExportError(
-            f"{path}: is of an encoder ({what}), without the head of a task that tfsum exports;"
-            " train one on it (tfsum train), and give the folder that this writes"
+            f"{path}: is of an encoder alone ({what}), and tfsum exports models with the head of a"
+            " task; train one on this encoder by `tfsum train`, and export the folder `best` of"
+            " that run"
         )
 
     return task.call("export", folder, destination, options=options)

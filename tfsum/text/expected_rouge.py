@@ -78,11 +78,11 @@ def expected_rouge_ranks(
         pieces: Word pieces of the sentences, (B, S, P) int32.
         words: Pieces that ROUGE counts, (V,) bool, see `is_word`.
         most: Sentences that each summary is to have, (B,) int32.
-        limit: Number of sentences ranked so; the others follow by score.
+        limit: Number of sentences chosen by expected ROUGE; the others follow by score.
 
     Returns:
-        float32 (B, S): above 1 for the sentences ranked so, highest first; the score for the
-        others.
+        float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
+        the score, from 0 to 1, for the others.
 
     In the example the second sentence repeats the first, so the third one is ranked before it.
 

@@ -82,7 +82,7 @@ def select_sentences(
 
 
 def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
-    """Tells sentences from what only stands between them.
+    """Marks the pieces that may be selected: sentences, not what only stands between them.
 
     A piece without a letter, a header of mail, a line that it quotes and a label that ends with a
     colon are never chosen. A short piece without an end mark (a heading, a link, a signature) is

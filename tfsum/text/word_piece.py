@@ -52,8 +52,9 @@ class Vocabulary:
         self.mask_id = self._id_of.get("[MASK]")
         if self.pad_id != 0:
             raise Error(
-                f"{source}: found [PAD] at id {self.pad_id}, expected at 0 as all padding; "
-                "move it to the first line and train or convert with that vocabulary"
+                f"{source}: found [PAD] at id {self.pad_id}, expected at 0, the id of all padding;"
+                " for a new model move it to the first line; a model that was trained with this"
+                " vocabulary cannot be used"
             )
 
     def _check(self) -> None:
@@ -64,7 +65,7 @@ class Vocabulary:
         if "" in self._id_of:
             raise Error(
                 f"{self._source}: line {self.words.index('') + 1} is empty, expected a word piece; "
-                "remove the line if the ids of the later pieces are right without it"
+                "remove the line if the model was trained without it"
             )
         if len(self._id_of) != len(self.words):
             twice = [word for word, count in Counter(self.words).items() if count > 1]

@@ -248,7 +248,7 @@ class Adam(keras.optimizers.Adam):
 def make_adam(
     model: keras.Model, settings: OptimizerSettings, learning_rate: Any, **options: Any
 ) -> Adam:
-    """Makes the optimizer of a recipe, whose variables are where those of the model are.
+    """Makes the optimizer of a recipe, under the strategy of the model.
 
     Args:
         model: Model to train.

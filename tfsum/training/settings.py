@@ -16,7 +16,12 @@ from tfsum.errors import install_extra
 
 # Keys whose default differs from model to model: a section sets the default and nothing else.
 LearningRate = Annotated[
-    float, Field(gt=0, description="Peak learning rate of the weights above an encoder.")
+    float,
+    Field(
+        gt=0,
+        description="Peak learning rate. Where there is a key encoder_learning_rate, that is the"
+        " encoder's.",
+    ),
 ]
 EncoderLearningRate = Annotated[float, Field(ge=0, description="Peak rate of the encoder.")]
 WarmupSteps = Annotated[int, Field(ge=0, description="Steps of linear growth of the rate.")]
@@ -145,11 +150,13 @@ class EncoderSettings(BertSettings):
 class SummarizerSettings(EncoderSettings):
     """Keys of [model] of a summarizer of documents, which begins with a BERT or another one."""
 
-    encoder: str | None = Field(None, description="BERT above which all begins untrained.")
+    encoder: str | None = Field(
+        None, description="BERT folder; the layers above it start with random weights."
+    )
     start: str | None = Field(
         None,
-        description="Model folder of a BertSumExt, or for a BertSumAbs of either, in place of an"
-        " encoder.",
+        description="Model folder to continue from, in place of an encoder: a BertSumExt, or for a"
+        " BertSumAbs also a BertSumAbs.",
     )
     window_length: WindowLength = None
 
@@ -157,8 +164,9 @@ class SummarizerSettings(EncoderSettings):
     def _has_one_origin(self) -> "SummarizerSettings":
         if (self.encoder is None) == (self.start is None):
             raise ValueError(
-                "needs one of encoder, a BERT above which all begins untrained, and start, the"
-                " model folder of a BertSumExt, or for a BertSumAbs of either"
+                "give either encoder or start: encoder is a BERT folder, above which all layers"
+                " start with random weights; start is a model folder to continue from, a"
+                " BertSumExt, or for a BertSumAbs also a BertSumAbs"
             )
         return self
 
@@ -229,7 +237,7 @@ class RunSettings(Settings):
         10.0, ge=0, description="Minutes between checkpoints within an interval; 0 for never."
     )
     worker_timeout: int = Field(
-        60, ge=1, description="Seconds after which workers that a lost one left behind stop."
+        60, ge=1, description="Seconds after which workers stop when one of them does not answer."
     )
 
     @field_validator("tensorboard")

@@ -21,8 +21,8 @@ from tfsum.tasks.bert_sum_ext.export import export_model as export_extractive
 from tfsum.tasks.bert_sum_ext.module import (
     SENTENCES_IN_HEAD,
     _even_blocks,
+    encode_windows,
     score_documents,
-    sentence_vectors,
 )
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.packing import pack_windows
@@ -115,7 +115,7 @@ def both_ways(transformer, tmp_path_factory):
         windows = pack_windows(
             flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids
         )
-        exported = sentence_vectors(
+        exported = encode_windows(
             module.weights, module.weights.read(), windows, module.width, module.window_length
         )
         rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]

@@ -218,9 +218,9 @@ def truncate_pair(
     Args:
         first, second: Word piece ids of the segments, changed in place.
         max_pieces: Most pieces of both segments together.
-        rng: Generator whose draw says, for each piece, whether the front or the end loses it;
-            without it the first loses its front and the second its end, and what followed without a
-            gap still does.
+        rng: Random generator, with which each piece is removed from the start or the end of the
+            longer segment. If None, pieces are removed from the start of `first` and the end of
+            `second`, so that segments that were adjacent still are.
 
     Returns:
         The number of pieces removed.

@@ -4,6 +4,9 @@ The same splitter, tokenizer and windows as in training, then BertSumExt, then t
 `stored_weights` for how the weights are stored. Every loop over the windows or the documents takes
 a bounded number of rows at a time, each padded only to the longest of its own, so that neither a
 long document nor a large batch asks for memory beyond its sentence vectors.
+
+Some options of an export lead to other files: `ops="core"` to `text/core_word_piece.py`,
+`newline="auto"` to `text/hard_wraps.py`, `selection="expected_rouge"` to `text/expected_rouge.py`.
 """
 
 from collections.abc import Sequence
@@ -200,7 +203,7 @@ class ExtractiveSummarizer(tf.Module):
             pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
         )
         values = self.weights.read()
-        vectors = sentence_vectors(self.weights, values, windows, self.width, self.window_length)
+        vectors = encode_windows(self.weights, values, windows, self.width, self.window_length)
         logits = score_documents(
             self.weights, values, vectors, per_document, padded=not self.head_reads_padding
         )
@@ -307,7 +310,7 @@ def _coverage(
     return tf.cast(1.0 - total(unread) / tf.maximum(total(size), 1.0), tf.float32)
 
 
-def sentence_vectors(
+def encode_windows(
     weights: StoredWeights, values: dict, windows: dict, width: int, longest: int
 ) -> tf.Tensor:
     """Encodes packed windows.
