@@ -15,7 +15,8 @@ import zlib
 from typing import Any, BinaryIO, cast
 
 from tfsum.errors import CheckpointError
-from tfsum.formats.torch_pickle import Global, StorageId, read_object, read_pickle
+from tfsum.formats.torch_pickle import Global, read_pickle
+from tfsum.formats.torch_tensors import StorageId, read_object
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
@@ -39,7 +40,7 @@ def read_torch_file(path: str | os.PathLike) -> dict:
 
     Raises:
         CheckpointError: The file is missing, broken or not of torch, or it would construct an
-            object that is not in `torch_pickle.ALLOWED`.
+            object that is not in `torch_tensors.ALLOWED`.
 
     Source: torch/serialization.py, `_load` and `_legacy_load`.
 

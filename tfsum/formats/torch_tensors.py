@@ -1,0 +1,245 @@
+"""The storages and tensors in the pickle of a torch checkpoint, as arrays of numpy."""
+
+import argparse
+import collections
+import math
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+
+from tfsum.errors import CheckpointError
+from tfsum.formats.torch_pickle import Global, Opaque, brief, hashable, read_pickle
+
+ELEMENTS = {
+    "DoubleStorage": "<f8",
+    "FloatStorage": "<f4",
+    "HalfStorage": "<f2",
+    "BFloat16Storage": "<u2",
+    "LongStorage": "<i8",
+    "IntStorage": "<i4",
+    "ShortStorage": "<i2",
+    "CharStorage": "i1",
+    "ByteStorage": "u1",
+    "BoolStorage": "u1",
+    "ComplexFloatStorage": "<c8",
+    "ComplexDoubleStorage": "<c16",
+}
+ALLOWED = (
+    "argparse.Namespace, collections.OrderedDict, collections.defaultdict, dict, list, tuple, set, "
+    "frozenset, torch.Size, torch._utils._rebuild_tensor_v2, torch._utils._rebuild_parameter, "
+    "torch.<type>Storage, and as names without code models.optimizers.Optimizer and torch.optim.*"
+)
+
+
+class Parameter(np.ndarray):
+    """An array that can be a dictionary key, as the parameters in the state of torch's Adam are.
+
+    Example:
+        >>> parameter = np.zeros(2).view(Parameter)
+        >>> {parameter: "momentum"}[parameter]
+        'momentum'
+    """
+
+    __hash__ = object.__hash__  # type: ignore[assignment]  # numpy's own is None
+
+
+class StorageId(NamedTuple):
+    """The description of a storage in a pickle.
+
+    Attributes:
+        kind: Class, such as "FloatStorage".
+        key: Name in the file.
+        count: Number of elements.
+        part: Elements that the tensors use.
+
+    Example:
+        >>> StorageId("FloatStorage", "0", 3, slice(0, 3)).byte_count()
+        12
+    """
+
+    kind: str
+    key: str
+    count: int  # type: ignore[assignment]  # tuple.count is not needed
+    part: slice
+
+    def byte_count(self) -> int:
+        """Number of bytes of the whole storage in the file."""
+        return self.count * np.dtype(ELEMENTS[self.kind]).itemsize
+
+
+class Storage(NamedTuple):
+    """The elements of one storage, or None before they are read.
+
+    Example:
+        >>> Storage("FloatStorage", None).elements is None
+        True
+    """
+
+    kind: str
+    elements: np.ndarray | None
+
+
+def read_object(
+    stream: BinaryIO, load: Callable[[StorageId], memoryview | None], elements: int
+) -> Any:
+    """Reads the pickle of a checkpoint, up to its end in the stream.
+
+    Args:
+        stream: Seekable binary stream at the first byte of the pickle.
+        load: Function that returns the bytes of a whole storage, or None in a first pass that only
+            collects the storages (every tensor is then None).
+        elements: Largest number of elements of all tensors together, since a view can name its
+            elements again and again (stride 0).
+
+    Returns:
+        The saved object, with numpy arrays instead of tensors.
+
+    Raises:
+        CheckpointError: An object is not in `ALLOWED`, a storage has a wrong size, a tensor
+            points outside its storage, or they have more than `elements`.
+
+    Source: torch/serialization.py and torch/_utils.py.
+
+    Example:
+        >>> import io, pickle
+        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda storage: None, 0)
+        {'step': 1}
+    """
+    left = elements
+
+    def persistent(identity: Any) -> Storage:
+        storage = _storage_id(identity)
+        data = load(storage)
+        if data is None:
+            return Storage(storage.kind, None)
+        if len(data) != storage.byte_count():
+            raise CheckpointError(
+                f"the storage {storage.key} has {len(data)} bytes, expected"
+                f" {storage.byte_count()} for {storage.count} elements of {storage.kind}"
+            )
+        return Storage(storage.kind, np.frombuffer(data, ELEMENTS[storage.kind])[storage.part])
+
+    def tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Any:
+        nonlocal left
+        view = _tensor(storage, offset, size, stride)
+        left -= 0 if view is None else view.size
+        if left < 0:
+            raise CheckpointError(
+                f"its tensors have more than {elements} elements together, which is many times what"
+                " the file holds: they are views that repeat elements"
+            )
+        return _converted(view, storage.kind)
+
+    def find_global(name: str) -> Global:
+        found = _find_global(name)
+        return Global(found.name, tensor) if found.call is _tensor else found
+
+    return read_pickle(stream, find_global, persistent)
+
+
+def _storage_id(identity: Any) -> StorageId:
+    """Checks `("storage", class, key, device, count)`; old files may add a part of the storage."""
+    match identity:
+        case ("storage", Global(name=name), str(key), str(), int(count), *rest):
+            first, size = _part(rest, count)
+            kind = name.removeprefix("torch.")
+            if kind in ELEMENTS and 0 <= first <= first + size <= count:
+                return StorageId(kind, key, count, slice(first, first + size))
+    raise CheckpointError(
+        "a malformed persistent id: expected ('storage', class, key, device, element count)"
+    )
+
+
+def _part(rest: list[Any], count: int) -> tuple[int, int]:
+    match rest:
+        case [] | [None]:
+            return 0, count
+        case [(str(), int(first), int(size))]:
+            return first, size
+    return -1, 0
+
+
+def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Any:
+    """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
+    numbers = (offset, *size, *stride)
+    sound = (
+        isinstance(storage, Storage)
+        and len(size) == len(stride)
+        and all(type(n) is int for n in numbers)
+    )
+    if not sound or min(numbers) < 0:
+        raise CheckpointError(
+            f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
+            f" {brief(stride)}"
+        )
+    if storage.elements is None:
+        return None
+
+    count, available = math.prod(size), len(storage.elements)
+    last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
+    if count == 0:
+        last = offset - 1
+    if last >= available:
+        raise CheckpointError(
+            f"a tensor points outside its storage of {available} elements: offset {brief(offset)},"
+            f" size {brief(tuple(size))}, stride {brief(tuple(stride))}"
+        )
+
+    steps = [step * storage.elements.itemsize for step in stride]
+    return np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
+
+
+def _converted(view: Any, kind: str) -> Any:
+    """The array of a view of a storage whose elements numpy has no type for."""
+    if view is not None and kind == "BFloat16Storage":
+        return (view.astype(np.uint32) << 16).view(np.float32)
+    if view is not None and kind == "BoolStorage":
+        return view != 0
+    return view
+
+
+def _parameter(data: Any, *_: Any) -> np.ndarray | None:
+    """`torch._utils._rebuild_parameter`: a tensor that can be a key of the optimizer's state."""
+    if data is None:
+        return None
+    if type(data) is not np.ndarray:
+        raise CheckpointError(f"a parameter made of {type(data).__name__}, expected a tensor")
+    return data.view(Parameter)
+
+
+def _dictionary(kind: type) -> Callable:
+    return lambda pairs=(): kind((hashable(key), value) for key, value in pairs)
+
+
+def _items(kind: type) -> Callable:
+    return lambda items=(): kind(map(hashable, items))
+
+
+_CALLS: dict[str, Callable] = {
+    "torch._utils._rebuild_tensor_v2": _tensor,
+    "torch._utils._rebuild_parameter": _parameter,
+    "torch.Size": tuple,
+    "argparse.Namespace": lambda: argparse.Namespace(),  # without arguments
+    "collections.OrderedDict": _dictionary(collections.OrderedDict),
+    "collections.defaultdict": lambda *_: {},  # a plain one: a lookup must not add a key
+    "builtins.dict": _dictionary(dict),
+    "builtins.list": list,
+    "builtins.tuple": tuple,
+    "builtins.set": _items(set),
+    "builtins.frozenset": _items(frozenset),
+}
+
+
+def _find_global(name: str) -> Global:
+    name = name.replace(" ", ".", 1).replace("__builtin__.", "builtins.", 1)
+    if name in _CALLS:
+        return Global(name, _CALLS[name])
+    if name.removeprefix("torch.") in ELEMENTS:
+        return Global(name)
+    if name == "models.optimizers.Optimizer" or name.startswith("torch.optim."):
+        return Global(name, lambda: Opaque(name))
+    raise CheckpointError(
+        f"asks for the Python object {name[:200]}, and tfsum runs no code out of a checkpoint;"
+        f" allowed are {ALLOWED}"
+    )
