@@ -55,33 +55,6 @@ def test_only_what_was_given_is_passed_on(called, corpus, capsys):
     assert capsys.readouterr().out == "documents       12,000\nduplicates           3\n"
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("", {"lowercase": False, "strip_accents": None}),
-        ("--keep-accents", {"lowercase": False, "strip_accents": False}),
-        ("--lowercase", {"lowercase": True}),
-    ],
-)
-def test_a_vocabulary_with_capitals_is_read_with_capitals(called, corpus, tmp_path, words, told):
-    (tmp_path / "v.txt").write_text("[PAD]\n[UNK]\nthe\nThe\n")
-    assert (
-        main(
-            [
-                "prepare",
-                corpus,
-                "--output",
-                "r",
-                "--vocabulary",
-                str(tmp_path / "v.txt"),
-                *words.split(),
-            ]
-        )
-        == 0
-    )
-    assert called[0][1] == {"columns": None, **told}
-
-
 def test_options_keep_their_names_and_types(called, corpus, capsys):
     words = (
         "--labels soft --temperature 0.1 --shards 4 --cased --text article --newline space --format"
@@ -178,21 +151,6 @@ def test_ctrl_c_is_75_and_says_that_it_goes_on(called, corpus, monkeypatch, caps
     monkeypatch.setattr(library, "prepare", stopped)
     assert main(["prepare", corpus, "--output", "r", "--vocabulary", "v.txt"]) == 75
     assert "run the same command to resume" in capsys.readouterr().err
-
-
-def test_case_is_as_the_model_folder_says(called, corpus, tmp_path):
-    (tmp_path / "tokenizer_config.json").write_text(
-        '{"do_lower_case": false, "strip_accents": true}'
-    )
-    call = ["prepare", corpus, "--output", "r", "--vocabulary", str(tmp_path)]
-    for words, told in (
-        ([], {"lowercase": False, "strip_accents": True}),
-        (["--lowercase"], {"lowercase": True}),
-        (["--keep-accents"], {"lowercase": False, "strip_accents": False}),
-        (["--task", "transformer"], {}),
-    ):
-        assert main([*call, *words]) == 0
-        assert {k: v for k, v in called[-1][1].items() if k != "columns"} == told
 
 
 def test_a_missing_corpus_is_a_wrong_call(called, capsys):

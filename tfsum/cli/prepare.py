@@ -9,7 +9,6 @@ import argparse
 import contextlib
 import inspect
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 
 import tfsum
@@ -288,7 +287,6 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
 
     load_tensorflow()
     from tfsum.formats.hugging_face import PACKAGE, local_folder
-    from tfsum.formats.text_settings import read_text_settings
     from tfsum.tasks import task
 
     if vocabulary.startswith(PACKAGE):
@@ -298,10 +296,6 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
         columns = [field for field in ("id", "text", "summary") if field in options]
         options["columns"] = {field: options.pop(field) for field in columns} or None
 
-    # An encoder's texts are lowered as its vocabulary says; what a model writes keeps its case.
-    lowers = parameters["lowercase"].default and "lowercase" not in options
-    if lowers and os.path.exists(vocabulary):
-        options = {**read_text_settings(vocabulary), **options}
     if unknown := [option for option in options if option not in parameters]:
         arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
 

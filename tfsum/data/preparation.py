@@ -25,6 +25,7 @@ from tfsum.data.corpus_files import corpus_digest
 from tfsum.data.manifest import Manifest
 from tfsum.errors import DataError, Error
 from tfsum.formats.model_folder import piece_file
+from tfsum.formats.text_settings import read_text_settings
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.terminal_size import bar_size
 
@@ -138,6 +139,36 @@ def check_settings(
             raise Error(
                 f"prepare: {name} is {settings[name]!r}; expected {', '.join(first)} or {last}"
             )
+
+
+def case_settings(
+    vocabulary: pathlib.Path, lowercase: bool | None, strip_accents: bool | None
+) -> dict[str, bool]:
+    """Settles how texts are lower-cased: as the caller says, or as the vocabulary was made.
+
+    Args:
+        vocabulary: The vocab.txt.
+        lowercase: Argument of `prepare`.
+        strip_accents: Argument of `prepare`.
+
+    Returns:
+        `lowercase` and `strip_accents`.
+
+    Raises:
+        CheckpointError: A file beside the vocabulary is broken.
+
+    Example:
+        >>> import tempfile
+        >>> file = pathlib.Path(tempfile.mkdtemp()) / "vocab.txt"
+        >>> _ = file.write_text("[PAD]\\n[UNK]\\n[CLS]\\n[SEP]\\nRain\\n")
+        >>> case_settings(file, None, None)
+        {'lowercase': False, 'strip_accents': False}
+    """
+    stored = read_text_settings(vocabulary, lowercase)
+    if strip_accents is None:
+        strip_accents = stored["strip_accents"]
+    lower = bool(stored["lowercase"])
+    return {"lowercase": lower, "strip_accents": lower if strip_accents is None else strip_accents}
 
 
 def vocabulary_file(path: str | pathlib.Path) -> pathlib.Path:

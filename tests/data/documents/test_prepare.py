@@ -13,7 +13,7 @@ from filelock import FileLock
 
 from tfsum.data.documents.oracle import greedy_labels
 from tfsum.data.documents.prepare import prepare
-from tfsum.data.preparation import LOCK
+from tfsum.data.preparation import LOCK, case_settings
 from tfsum.data.records import read_records
 from tfsum.errors import DataError, Error
 
@@ -210,6 +210,34 @@ def test_a_folder_may_hold_tokenizer_json_alone(corpus, tmp_path):
     prepare(corpus, tmp_path / "other", tmp_path / "newer" / "vocab.txt", progress=False)
     assert prepare(corpus, tmp_path / "other", tmp_path / "newer", progress=False)
     assert list(_documents(tmp_path / "other")) == list(_documents(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, (False, True)),
+        ({"lowercase": True}, (True, True)),
+        ({"strip_accents": False}, (False, False)),
+    ],
+)
+def test_case_is_as_the_files_of_the_vocabulary_say(tmp_path, options, expected):
+    (tmp_path / "vocab.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nthe\n")
+    (tmp_path / "tokenizer_config.json").write_text(
+        '{"do_lower_case": false, "strip_accents": true}'
+    )
+    made = case_settings(
+        tmp_path / "vocab.txt", **{"lowercase": None, "strip_accents": None} | options
+    )
+    assert (made["lowercase"], made["strip_accents"]) == expected
+
+
+def test_a_vocabulary_with_capitals_is_read_with_capitals(tmp_path):
+    row = {"text": "The rain. The end.", "summary": "The rain."}
+    (tmp_path / "c.jsonl").write_text(json.dumps(row))
+    (tmp_path / "v.txt").write_text("[PAD]\n[UNK]\n[CLS]\n[SEP]\nThe\nrain\nend\n.\n")
+    prepare(tmp_path / "c.jsonl", tmp_path / "r", tmp_path / "v.txt", progress=False)
+    (document,) = _documents(tmp_path / "r")
+    assert document["pieces"] == [4, 5, 7, 4, 6, 7]
 
 
 def test_missing_files_are_named(corpus, tmp_path):

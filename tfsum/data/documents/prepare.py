@@ -10,6 +10,7 @@ from typing import Any
 from tfsum.data.preparation import (
     RecordWriter,
     ShardRunner,
+    case_settings,
     check_settings,
     shard_names,
     vocabulary_file,
@@ -33,7 +34,7 @@ def prepare(
     temperature: float = 0.02,
     max_sentences: int = 1000,
     window_length: int = 512,
-    lowercase: bool = True,
+    lowercase: bool | None = None,
     strip_accents: bool | None = None,
     newline: str = "sentence",
     shards: int = 8,
@@ -57,8 +58,10 @@ def prepare(
         temperature: Temperature of the soft labels.
         max_sentences: Sentences kept of a document.
         window_length: Positions of the encoder; a sentence is cut to it, [CLS] and [SEP] included.
-        lowercase: Whether the word pieces are lower-cased.
-        strip_accents: Whether they lose their accents; None means as `lowercase`.
+        lowercase: Whether texts are lower-cased; None means as the files beside the vocabulary say,
+            or its pieces, see `tfsum.formats.text_settings`.
+        strip_accents: Whether texts lose their accents; None means as these files say, or as
+            `lowercase`.
         newline: Meaning of a new line, as in `SentenceSplitter`: "sentence", "line", "paragraph",
             "space" or "auto".
         shards: Number of files.
@@ -97,14 +100,14 @@ def prepare(
         >>> counts["documents"], counts["sentences"], counts["dropped"]
         (1, 2, 0)
     """
+    vocabulary = vocabulary_file(vocabulary)
     settings: dict[str, Any] = {
         "labels": labels,
         "summary_sentences": summary_sentences,
         "temperature": temperature if labels == "soft" else None,
         "max_sentences": max_sentences,
         "window_length": window_length,
-        "lowercase": lowercase,
-        "strip_accents": lowercase if strip_accents is None else strip_accents,
+        **case_settings(vocabulary, lowercase, strip_accents),
         "newline": newline,
         "shards": shards,
         "columns": columns or {},
@@ -136,8 +139,6 @@ def prepare(
             " expected labels 'greedy', 'combination' or 'corpus', and newline 'line': the"
             " original reads a sentence a line"
         )
-
-    vocabulary = vocabulary_file(vocabulary)
 
     return write_records(
         out_dir,

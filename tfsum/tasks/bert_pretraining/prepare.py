@@ -14,6 +14,7 @@ from tfsum.data.preparation import (
     RecordWriter,
     ShardRunner,
     batched,
+    case_settings,
     check_settings,
     shard_names,
     vocabulary_file,
@@ -46,7 +47,7 @@ def prepare(
     same_document_share: float = 0.0,
     short_share: float = 0.1,
     duplicates: int = 1,
-    lowercase: bool = True,
+    lowercase: bool | None = None,
     strip_accents: bool | None = None,
     newline: str = "sentence",
     part: Part = "all",
@@ -72,8 +73,10 @@ def prepare(
             `tfsum.tasks.bert_pretraining.next_sentence.PairOptions`. A false second segment
             comes from the documents of the same shard.
         duplicates: Passes over each document, with other pairs each time.
-        lowercase: Whether the word pieces are lower-cased.
-        strip_accents: Whether the word pieces lose their accents; None means as `lowercase`.
+        lowercase: Whether texts are lower-cased; None means as the files beside the vocabulary say,
+            or its pieces, see `tfsum.formats.text_settings`.
+        strip_accents: Whether texts lose their accents; None means as these files say, or as
+            `lowercase`.
         newline: Meaning of a new line, an argument of `SentenceSplitter`: "sentence", "line",
             "paragraph", "space" or "auto".
         part: Documents of the corpus to take: "all", those "held_out" or the others, for
@@ -103,6 +106,7 @@ def prepare(
         ... )  # doctest: +SKIP
         {'documents': 1000, 'sentences': 41234, 'pairs': 5210, ...}
     """
+    vocabulary = vocabulary_file(vocabulary)
     settings: dict[str, Any] = {
         "task": "pretraining",
         "text": text,
@@ -111,8 +115,7 @@ def prepare(
         "same_document_share": same_document_share,
         "short_share": short_share,
         "duplicates": duplicates,
-        "lowercase": lowercase,
-        "strip_accents": lowercase if strip_accents is None else strip_accents,
+        **case_settings(vocabulary, lowercase, strip_accents),
         "newline": newline,
         "part": part,
         "held_out_share": held_out_share,
@@ -129,8 +132,6 @@ def prepare(
     for name in ("same_document_share", "short_share", "held_out_share"):
         if not 0 <= settings[name] <= 1:
             raise Error(f"prepare: {name} is {settings[name]}; expected a share from 0 to 1")
-
-    vocabulary = vocabulary_file(vocabulary)
 
     def names_for(size: int) -> list[str]:
         if size == 1 and next_sentence != "none":
