@@ -139,6 +139,24 @@ def test_a_full_queue_and_a_time_that_is_over():
     assert "Run() timeout exceeded while waiting in batching queue" in str(second)
 
 
+def test_what_nobody_waits_for_leaves_the_queue():
+    async def give_up():
+        batcher = Batcher(ServerSettings(threads=1, batch_characters=1))
+        answers = [
+            asyncio.create_task(batcher.answer("model", Model(0.3), ECHO, texts(str(number))))
+            for number in range(9)
+        ]
+        await asyncio.sleep(0.1)
+        before = batcher.waiting
+        for answer in answers[1:]:
+            answer.cancel()
+        await asyncio.sleep(0)
+        return before, batcher.waiting, await answers[0]
+
+    before, after, answer = asyncio.run(give_up())
+    assert (before, after) == (8, 0) and answer["length"].tolist() == [1]
+
+
 def test_what_nobody_waits_for_is_not_computed():
     model = Model(0.3)
     ask(model, texts("a"), texts("b"), threads=1, timeout=0.1, batch_characters=1)

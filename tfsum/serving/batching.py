@@ -8,7 +8,7 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -261,7 +261,12 @@ class _Lane:
 
     @property
     def waiting(self) -> int:
-        return sum(map(len, self._queues.values()))
+        return sum(1 for _ in self._waiting())
+
+    def _waiting(self) -> Iterator[Job]:
+        """The jobs that somebody waits for, and that are not begun."""
+        jobs = itertools.chain.from_iterable(self._queues.values())
+        return (job for job in jobs if not job.answer.done())
 
     def check_wait(self, jobs: list[Job]) -> None:
         """Checks that jobs can be answered in time after those that are here already.
@@ -273,8 +278,7 @@ class _Lane:
 
         now = time.monotonic()
         work = sum(max(0.0, end - now) for end in self._ends)
-        waiting = itertools.chain.from_iterable(self._queues.values())
-        work += sum(map(self._seconds, itertools.chain(waiting, jobs)))
+        work += sum(map(self._seconds, itertools.chain(self._waiting(), jobs)))
         wait, limit = work / self._threads, SHARE * self._settings.timeout
         if wait <= limit:
             self._refusals += (1 - FORGET) * (self._refused - self._refusals)

@@ -104,12 +104,10 @@ def run(material, folder, **changes):
     return ExtractiveRun(recipe, data_of(material), build_model(recipe, data_of(material)))
 
 
+@pytest.mark.slow  # three whole runs
 @pytest.mark.parametrize(
     "stops",
-    [
-        [(4, signal.SIGINT)],
-        pytest.param([(3, signal.SIGTERM), (4, signal.SIGINT)], marks=pytest.mark.slow),
-    ],
+    [[(4, signal.SIGINT)], [(3, signal.SIGTERM), (4, signal.SIGINT)]],
     ids=["once", "twice"],
 )
 def test_stopped_and_resumed_is_never_stopped(
