@@ -2,6 +2,7 @@
 packages bounded."""
 
 import ast
+import asyncio
 import configparser
 import importlib.metadata
 import pathlib
@@ -141,7 +142,9 @@ def test_what_the_connection_of_the_server_changes_is_there():
     import uvicorn
 
     config = uvicorn.Config(lambda scope, receive, send: None, lifespan="off", log_config=None)
-    connection = protocol.H11Protocol(config, uvicorn.server.ServerState(), {})
+    loop = asyncio.new_event_loop()
+    connection = protocol.H11Protocol(config, uvicorn.server.ServerState(), {}, loop)
+    loop.close()
     for name in ("cycle", "loop", "timeout_keep_alive_task", "timeout_keep_alive_handler"):
         assert hasattr(connection, name), name
     cycle = set(protocol.RequestResponseCycle.__init__.__code__.co_names)

@@ -257,6 +257,6 @@ def test_a_folder_with_tokenizer_json_alone(of_transformers):
 def test_an_encoder_has_nothing_to_export(tmp_path):
     encoder = pathlib.Path(__file__).parents[2] / "fixtures" / "bert_pretraining" / "whole"
     with pytest.raises(
-        ExportError, match=r"config.json: is of an encoder \(BertForPreTraining\), without the head"
+        ExportError, match=r"config.json: is of an encoder alone \(BertForPreTraining\)"
     ):
         export_model(encoder, tmp_path / "x")
