@@ -230,6 +230,23 @@ def test_a_busy_server_is_left_alone_as_long_as_it_says(unsteady):
     assert handler.asked == 2 and time.monotonic() - begin > 0.7
 
 
+def test_a_server_cannot_make_a_client_wait_for_ever(unsteady, monkeypatch):
+    monkeypatch.setattr("tfsum.serving.client.LONGEST_ASKED", 0.1)
+    handler, url = unsteady(statuses=[429], retry_after="99999")
+    with Client(url, "m") as client:
+        client.predict({"text": ["a"]})
+    assert handler.asked == 2
+
+
+def test_what_is_for_this_machine_goes_through_no_proxy(unsteady, monkeypatch):
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # where nobody listens
+    handler, url = unsteady()
+    with Client(url, "m", token="secret", retries=0) as client:
+        client.predict({"text": ["a"]})
+    assert handler.asked == 1
+
+
 def test_the_signatures_of_a_model_that_is_being_loaded_are_asked_for_again(unsteady):
     handler, url = unsteady(loading=[503, 503])
     with Client(url, "m", retries=2) as client:
