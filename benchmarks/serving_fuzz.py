@@ -9,9 +9,9 @@ bytes; packed by gzip, truncated or broken; heads are mutated, bodies come slowl
 at all, sockets are closed on one side or on both. Counted are: "crash", the server ended, or
 answered 500, or logged an exception; "hang", no answer and no end in 20 seconds; "wrong", a status
 of 200 with another answer than the right one, or to a body that has none; "refused", a correct
-request that was not answered. --limits makes bodies about as large as the server takes, or larger:
-in rows, in depth, in the digits of a number, in bytes; others come slowly, or their client leaves;
-429, "no room", is a right answer then.
+request that was not answered. "no room" is 429: the server expects the answer too late.
+--limits makes bodies about as large as the server takes, or larger: in rows, in depth, in the
+digits of a number, in bytes; others come slowly, or their client leaves; 504 is "no room" then.
 """
 
 import argparse
@@ -212,14 +212,21 @@ class Maker:
         return kind, self.body()
 
 
+def as_double(digits: str) -> int:
+    """An integer, if TensorFlow Serving's reader of JSON could hold it."""
+    value = int(digits)
+    float(value)
+    return value
+
+
 def right_answer(body: bytes) -> Any:
     """The JSON that a body ought to be answered with; NO_BODY where it is to be refused."""
     if len(body) > MAX_BODY:
         return NO_BODY
     try:
         text = body.decode("utf-8-sig").lstrip(" \t\r\n")
-        document, _ = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
+        document, _ = json.JSONDecoder(parse_int=as_double).raw_decode(text)
+    except (ValueError, RecursionError, OverflowError):
         return NO_BODY
     if not isinstance(document, dict) or ("instances" in document) == ("inputs" in document):
         return NO_BODY
@@ -371,7 +378,7 @@ def judged(answer: Answer | None, right: Any, answers: int, limits: bool) -> str
     if answer is None:
         return "no answer" if right is None and not answers else "lost"
     status, body = answer
-    if limits and status in (429, 504):
+    if status == 429 or (limits and status == 504):
         return "no room"
     if status >= 500 and status != 501:
         return "crash"
