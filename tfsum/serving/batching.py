@@ -8,12 +8,13 @@ import itertools
 import os
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
+from tfsum.serving.pace import FORGET, Pace
 from tfsum.serving.request_error import RequestError, require
 from tfsum.serving.settings import ServerSettings
 from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
@@ -21,7 +22,6 @@ from tfsum.serving.signature import Arrays, Signature, divide_rows, row_sizes
 Observe = Callable[[int, int, float], None]
 
 SHARE = 0.75  # of the time-out that the expected wait may take; what is measured varies
-FORGET = 0.9  # weight of the batches before the last one in what is measured
 MAX_RETRY_AFTER = 30  # seconds
 COMPUTING = 10  # nice value of the threads that compute
 FRESH = 1.0  # seconds; a job that has waited less is started whatever it is expected to take
@@ -75,41 +75,6 @@ def lower_priority() -> None:
     if sys.platform == "linux":  # elsewhere a priority is that of the process
         now = os.getpriority(os.PRIO_PROCESS, 0)
         os.setpriority(os.PRIO_PROCESS, 0, max(now, COMPUTING))
-
-
-class Pace:
-    """How long a character takes, by model and signature, from the last batches.
-
-    Example:
-        >>> pace = Pace()
-        >>> pace.observe("news", 1000, 0.5)
-        >>> pace.seconds("news", 3000), pace.seconds("not measured yet", 3000)
-        (1.5, 0.0)
-    """
-
-    def __init__(self) -> None:
-        self._measured: dict[Hashable, tuple[float, float]] = {}  # characters, seconds
-
-    def observe(self, kind: Hashable, characters: int, seconds: float) -> None:
-        """Takes a batch into account.
-
-        Args:
-            kind: Model and signature.
-            characters: Cost of the batch.
-            seconds: Time that it took.
-        """
-        before = self._measured.get(kind, (0.0, 0.0))
-        self._measured[kind] = (FORGET * before[0] + characters, FORGET * before[1] + seconds)
-
-    def seconds(self, kind: Hashable, characters: int) -> float:
-        """The time that a batch is expected to take; 0 for what was not measured yet.
-
-        Args:
-            kind: Model and signature.
-            characters: Cost of the batch.
-        """
-        measured, seconds = self._measured.get(kind, (0.0, 0.0))
-        return characters * seconds / max(1.0, measured)  # a batch may have no rows
 
 
 class Batcher:
