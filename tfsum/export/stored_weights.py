@@ -98,21 +98,28 @@ class StoredWeights(tf.Module):
             return rows
         return rows * tf.gather(self.word_scales, token_ids)[..., tf.newaxis]
 
-    def read(self) -> dict[str, tf.Tensor]:
-        """Reads all weights but the word embedding as float32 tensors by path.
+    def read(self, *parts: str) -> dict[str, tf.Tensor]:
+        """Reads weights, but the word embedding, as float32 tensors by path.
 
-        Call it once per request, outside of loops.
+        Call it outside of loops.
+
+        Args:
+            *parts: Beginnings of paths, such as "bert/"; all weights by default.
         """
-        values = {path: tf.cast(variable, tf.float32) for path, variable in self.stored.items()}
-        return values | {
-            path: values[path] * scales[:, tf.newaxis] for path, scales in self.scales.items()
+        values = {
+            path: tf.cast(variable, tf.float32)
+            for path, variable in self.stored.items()
+            if path.startswith(parts or "")
         }
+        for path in self.scales.keys() & values.keys():
+            values[path] *= self.scales[path][:, tf.newaxis]
+        return values
 
     @contextlib.contextmanager
     def model(self, values: dict[str, tf.Tensor]) -> Iterator[Any]:
         """Context manager of the model with the `values` of `read` as its weights."""
         model, variables = self._model_and_variables()
-        mapping = [(variable, values[path]) for path, variable in variables]
+        mapping = [(variable, values[path]) for path, variable in variables if path in values]
         with keras.StatelessScope(state_mapping=mapping):
             yield model
 

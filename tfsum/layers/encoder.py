@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from tfsum.layers.packed_rows import PackedRows, can_pack
 from tfsum.layers.stack import ResidualLayer, Stack
 from tfsum.tensor import Tensor
 
@@ -126,6 +127,13 @@ class EncoderLayer(ResidualLayer):
             return (x, weights)
         return x
 
+    def within(self, x: Tensor, rows: PackedRows, training: bool | None = None) -> Tensor:
+        """`call` with a key mask for packed rows: (N, D) -> (N, D)."""
+        y = self.attention.within(self.before("attention", x), rows, training)
+        x = self.after("attention", x, y, training)
+        y = self.feed_forward(self.before("feed_forward", x), training=training)
+        return self.after("feed_forward", x, y, training)
+
 
 @keras.saving.register_keras_serializable("tfsum")
 class Encoder(Stack):
@@ -198,9 +206,28 @@ class Encoder(Stack):
             output (B, T, D), before the final normalization of a pre-norm stack; each layer's
             attention weights (B, H, T, T).
         """
+        if self._packs(attention_mask, key_mask, training) and not return_all:
+            return self._packed(x, key_mask, training)
+
         x, outputs, attentions = self.follow(
             x, attention_mask=attention_mask, key_mask=key_mask, training=training
         )
         if return_all:
             return (x, outputs, [weights for (weights,) in attentions])
         return x
+
+    def _packs(self, attention_mask, key_mask, training):
+        """Whether padding can be left out, with the same results at all other positions."""
+        if key_mask is None or attention_mask is not None or not can_pack(training):
+            return False
+        # the seed of a mask is that of the step: all rows would drop the same weights
+        return not (training and self._layer_config.get("attention_dropout", 0.0))
+
+    def _packed(self, x, key_mask, training):
+        rows = PackedRows(key_mask)
+        x = rows.pack(x)
+        for layer in self.encoder_layers:
+            x = layer.within(x, rows, training)
+        if self.final_norm is not None:
+            x = self.final_norm(x)
+        return rows.unpack(x)

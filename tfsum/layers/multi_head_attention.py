@@ -7,6 +7,7 @@ from keras import initializers, layers, ops, saving
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.masks import additive_mask, combine_masks
+from tfsum.layers.packed_rows import PackedRows
 from tfsum.tensor import Tensor
 
 
@@ -176,6 +177,28 @@ class MultiHeadAttention(layers.Layer):
         if return_attention_weights:
             return (output, weights)
         return output
+
+    def within(self, x: Tensor, rows: PackedRows, training: bool | None = None) -> Tensor:
+        """Self-attention in packed rows, one row at a time; equals `call` with a key mask.
+
+        Args:
+            x: Float tensor (N, D), packed by `rows`.
+            rows: The rows.
+            training: Whether dropout is applied.
+
+        Returns:
+            Float tensor (N, D).
+        """
+
+        def attend(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
+            query, keys, values = (self._heads(row[None]) for row in (query, keys, values))
+            context, _ = self._attend(
+                query, ops.swapaxes(keys, 2, 3), values, visible[None, None, None], training
+            )
+            return ops.reshape(ops.swapaxes(context, 1, 2), (-1, self.d_model))
+
+        context = rows.attend(attend, self._scaled_query(x), self.key(x), self.value(x))
+        return self.output_projection(context)
 
     def keys_and_values(self, value: Tensor) -> tuple[Tensor, Tensor]:
         """Projects the values to attend to: (B, Tk, D) -> keys and values, each (B, H, Tk, D/H)."""

@@ -174,15 +174,22 @@ class Bert(keras.Model):
         if isinstance(token_ids, dict):
             token_ids, segment_ids = token_ids["token_ids"], token_ids.get("segment_ids")
 
-        sequence, hidden_states, attentions = self.encode(token_ids, segment_ids, training)
-        outputs = {"sequence_output": sequence, "pooled_output": self.pooler(sequence[:, 0])}
         if return_all:
-            outputs |= {"hidden_states": hidden_states, "attentions": attentions}
-        return outputs
+            sequence, hidden_states, attentions = self.encoder(
+                self.embed(token_ids, segment_ids, training),
+                key_mask=padding_mask(token_ids),
+                training=training,
+                return_all=True,
+            )
+            every_layer = {"hidden_states": hidden_states, "attentions": attentions}
+        else:
+            sequence, every_layer = self.encode(token_ids, segment_ids, training), {}
+        pooled = self.pooler(sequence[:, 0])
+        return {"sequence_output": sequence, "pooled_output": pooled, **every_layer}
 
     def encode(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None
-    ) -> tuple[Tensor, list[Tensor], list[Tensor]]:
+    ) -> Tensor:
         """Encodes token ids without the pooler.
 
         Args:
@@ -191,10 +198,10 @@ class Bert(keras.Model):
             training: Whether dropout is applied.
 
         Returns:
-            Float tensor (B, T, D), and the lists `hidden_states` and `attentions` of `call`.
+            Float tensor (B, T, D); undefined at padding.
         """
         x = self.embed(token_ids, segment_ids, training)
-        return self.encoder(x, key_mask=padding_mask(token_ids), training=training, return_all=True)
+        return self.encoder(x, key_mask=padding_mask(token_ids), training=training)
 
     def encode_windows(
         self,
@@ -203,7 +210,7 @@ class Bert(keras.Model):
         window_length: int,
         training: bool | None = None,
     ) -> Tensor:
-        """Encodes the full windows of each row, then the last partial one, each by itself.
+        """Encodes the windows of each row, each by itself.
 
         Args:
             token_ids, segment_ids: Int tensors (B, T); each window is padded to its length except
@@ -221,26 +228,23 @@ class Bert(keras.Model):
             >>> tuple(bert.encode_windows(ids, np.zeros_like(ids), 3).shape)
             (1, 5, 8)
         """
-        total = ops.shape(token_ids)[1]
-        # a Python int if T is known; then an empty part is omitted
-        whole = total // window_length * window_length
-        parts = []
+        rows, total = ops.shape(token_ids)
+        if isinstance(total, int):
+            length = max(min(total, window_length), 1)
+        else:
+            length = ops.maximum(ops.minimum(total, window_length), 1)
 
-        # The full windows as rows of their own: (B, W * L) -> (B * W, L) -> (B, W * L, D)
-        if not (isinstance(whole, int) and whole == 0):
-            ids = ops.reshape(token_ids[:, :whole], (-1, window_length))
-            segments = ops.reshape(segment_ids[:, :whole], (-1, window_length))
-            encoded = self.encode(ids, segments, training)[0]
-            shape = (ops.shape(token_ids)[0], whole, self.config["hidden_size"])  # whole may be 0
-            parts.append(ops.reshape(encoded, shape))
+        # The windows as rows of their own: (B, T) -> (B, W * L) -> (B * W, L)
+        short = -total % length
+        ids, segments = (
+            ops.reshape(ops.pad(part, [[0, 0], [0, short]]), (-1, length))
+            for part in (token_ids, segment_ids)
+        )
+        encoded = self.encode(ids, segments, training)
 
-        # The last, partial window: (B, T - W * L) -> (B, T - W * L, D)
-        if not (isinstance(whole, int) and whole == total):
-            parts.append(self.encode(token_ids[:, whole:], segment_ids[:, whole:], training)[0])
-
-        if len(parts) == 1:
-            return parts[0]
-        return ops.concatenate(parts, axis=1)
+        # (B * W, L, D) -> (B, W * L, D) -> (B, T, D)
+        shape = (rows, total + short, self.config["hidden_size"])
+        return ops.reshape(encoded, shape)[:, :total]
 
     def embed(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None

@@ -21,8 +21,6 @@ from tfsum.tasks.bert_sum_ext.export import export_model as export_extractive
 from tfsum.tasks.bert_sum_ext.module import (
     SENTENCES_IN_HEAD,
     _even_blocks,
-    encode_windows,
-    score_documents,
 )
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.packing import pack_windows
@@ -115,9 +113,7 @@ def both_ways(transformer, tmp_path_factory):
         windows = pack_windows(
             flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids
         )
-        exported = encode_windows(
-            module.weights, module.weights.read(), windows, module.width, module.window_length
-        )
+        exported = module.encode_windows(windows)
         rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]
         return exported, [
             plain.sentence_vectors(
@@ -303,9 +299,7 @@ def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer, 
 
     plain = BertSumExt.from_pretrained(str(transformer.source))
     vectors = tf.random.stateless_normal([1200, 32], [1, 2])
-    given = score_documents(
-        text_module.weights, text_module.weights.read(), vectors, tf.constant([1200])
-    )
+    given = text_module.score_documents(vectors, tf.constant([1200]))
     for begin in (0, 400, 800):
         block = plain.score_sentences(
             vectors[None, begin : begin + 400], tf.ones([1, 400], bool), tf.constant([begin])

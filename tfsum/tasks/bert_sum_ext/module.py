@@ -125,7 +125,7 @@ class ExtractiveSummarizer(tf.Module):
     def serve(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Summarizes texts (B,) with the defaults of the export."""
         rows = tf.shape(text)
-        return self._summarize(
+        return self.summarize(
             text, tf.fill(rows, self.default_sentences), tf.fill(rows, self.default_block)
         )
 
@@ -149,7 +149,40 @@ class ExtractiveSummarizer(tf.Module):
             tf.debugging.assert_equal(
                 tf.shape(given), rows, f"{name}: expected one value for each text"
             )
-        return self._summarize(text, max_sentences, block_trigrams)
+        read = self._read(text)
+        splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
+        texts = tf.RaggedTensor.from_row_splits(
+            read["sentences"], tf.cast(splits, tf.int64), validate=False
+        )
+        by_rouge = self.words is not None
+        chosen, count = select_sentences(
+            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]),
+            texts,
+            max_sentences,
+            block_trigrams,
+            self.max_sentences,
+            texts.with_values(read["pieces"]) if by_rouge else None,
+            self.words,
+        )
+        # the index after the last sentence, where `pick` appends the fill
+        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, tf.size(read["logits"]))
+
+        def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
+            return tf.gather(tf.concat([values, [fill]], 0), flat)
+
+        sentences = pick(read["sentences"], "")
+        joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
+        summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
+
+        return {
+            "summary": _one_line(summary) if "newline" in read else summary,
+            "sentences": sentences,
+            "start": pick(read["start"], -1),
+            "end": pick(read["end"], -1),
+            "score": pick(tf.sigmoid(read["logits"]), 0.0),
+            "count": count,
+            **self._about(read),
+        }
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -183,13 +216,35 @@ class ExtractiveSummarizer(tf.Module):
     ) -> dict[str, tf.Tensor]:
         """Scores sentences of documents that are already packed; 0 where there is none."""
         real = sentence_starts >= 0
-        with self.weights.model(self.weights.read()) as model:
-            vectors = model.sentence_vectors(
-                token_ids, segment_ids, sentence_starts, training=False
-            )
-            logits = model.score_sentences(vectors, real, training=False)
-
+        vectors = self.sentence_vectors(token_ids, segment_ids, sentence_starts)
+        logits = self.score_sentences(vectors, real, tf.zeros_like(token_ids[:, 0]))
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 3, autograph=False)
+    def sentence_vectors(
+        self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
+    ) -> tf.Tensor:
+        """`BertSumExt.sentence_vectors`: the one place of the graph where the encoder stands."""
+        with self.weights.model(self.weights.read("bert/", "length/")) as model:
+            return model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None, None], tf.float32),
+            tf.TensorSpec([None, None], tf.bool),
+            tf.TensorSpec([None], tf.int32),
+        ],
+        autograph=False,
+    )
+    def score_sentences(
+        self, vectors: tf.Tensor, real: tf.Tensor, first_position: tf.Tensor
+    ) -> tf.Tensor:
+        """`BertSumExt.score_sentences`, once in the graph too."""
+        vectors.set_shape([None, None, self.width])
+        with self.weights.model(self.weights.read("head/")) as model:
+            return model.score_sentences(
+                vectors, real, first_position=first_position, training=False
+            )
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def _read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -202,11 +257,8 @@ class ExtractiveSummarizer(tf.Module):
         windows = pack_windows(
             pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
         )
-        values = self.weights.read()
-        vectors = encode_windows(self.weights, values, windows, self.width, self.window_length)
-        logits = score_documents(
-            self.weights, values, vectors, per_document, padded=not self.head_reads_padding
-        )
+        vectors = self.encode_windows(windows)
+        logits = self.score_documents(vectors, tf.cast(per_document, tf.int32))
         owner = row_ids(sentences)
         documents = tf.size(text, tf.int64)
 
@@ -231,50 +283,64 @@ class ExtractiveSummarizer(tf.Module):
             ),
         }
 
+    def encode_windows(self, windows: dict[str, tf.Tensor]) -> tf.Tensor:
+        """Encodes packed windows.
+
+        Args:
+            windows: The result of `tfsum.text.packing.pack_windows`.
+
+        Returns:
+            float32 (N, D), a vector for each sentence of the batch, in order.
+        """
+        lengths = tf.math.count_nonzero(windows["token_ids"], axis=1, dtype=tf.int32)
+        held = tf.math.count_nonzero(windows["sentence_starts"] >= 0, axis=1, dtype=tf.int32)
+
+        def encode(rows: tf.Tensor) -> tf.Tensor:
+            longest = _rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS)
+            length = tf.minimum(longest, self.window_length)
+            most = _rounded_up(tf.reduce_max(tf.gather(held, rows)), SENTENCES)
+            starts = _columns(tf.gather(windows["sentence_starts"], rows), most, -1)
+            vectors = self.sentence_vectors(
+                _columns(tf.gather(windows["token_ids"], rows), length, 0),
+                _columns(tf.gather(windows["segment_ids"], rows), length, 0),
+                starts,
+            )
+            return (tf.boolean_mask(vectors, starts >= 0),)
+
+        every = tf.range(tf.size(lengths))
+        return in_groups(encode, every, WINDOWS_AT_ONCE, [tf.TensorSpec([None, self.width])])[0]
+
+    def score_documents(self, vectors: tf.Tensor, per_document: tf.Tensor) -> tf.Tensor:
+        """Scores all sentences, those of a document together.
+
+        Args:
+            vectors: Float32 (N, D), document by document.
+            per_document: Int32 (B,), sentences of each; they sum to N.
+
+        Returns:
+            float32 logits (N,).
+        """
+        first, size, place = _even_blocks(per_document)
+        # A head that reads padding (the LSTM of BertSum as it was) takes one document at a time:
+        # its scores would depend on the batch.
+        multiple, at_once = (1, 1) if self.head_reads_padding else (SENTENCES, BLOCKS_AT_ONCE)
+
+        def score(rows: tf.Tensor) -> tf.Tensor:
+            sizes = tf.gather(size, rows)
+            columns = tf.range(_rounded_up(tf.reduce_max(sizes), multiple))
+            real = columns < sizes[:, tf.newaxis]
+            index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + columns, 0)
+            logits = self.score_sentences(tf.gather(vectors, index), real, tf.gather(place, rows))
+            return (tf.boolean_mask(logits, real),)
+
+        return in_groups(score, tf.range(tf.size(size)), at_once, [tf.TensorSpec([None])])[0]
+
     def _about(self, read: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
         """What every answer says of its document (B,)."""
         return {
             name: read[name]
             for name in ("coverage", "known", "frequent", "newline", "unpunctuated")
             if name in read
-        }
-
-    def _summarize(
-        self, text: tf.Tensor, most: tf.Tensor, block_trigrams: tf.Tensor
-    ) -> dict[str, tf.Tensor]:
-        read = self._read(text)
-        splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
-        texts = tf.RaggedTensor.from_row_splits(
-            read["sentences"], tf.cast(splits, tf.int64), validate=False
-        )
-        by_rouge = self.words is not None
-        chosen, count = select_sentences(
-            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]),
-            texts,
-            most,
-            block_trigrams,
-            self.max_sentences,
-            texts.with_values(read["pieces"]) if by_rouge else None,
-            self.words,
-        )
-        # the index after the last sentence, where `pick` appends the fill
-        flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, tf.size(read["logits"]))
-
-        def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
-            return tf.gather(tf.concat([values, [fill]], 0), flat)
-
-        sentences = pick(read["sentences"], "")
-        joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
-        summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
-
-        return {
-            "summary": _one_line(summary) if "newline" in read else summary,
-            "sentences": sentences,
-            "start": pick(read["start"], -1),
-            "end": pick(read["end"], -1),
-            "score": pick(tf.sigmoid(read["logits"]), 0.0),
-            "count": count,
-            **self._about(read),
         }
 
 
@@ -308,93 +374,6 @@ def _coverage(
         return tf.math.unsorted_segment_sum(values, owner, documents)
 
     return tf.cast(1.0 - total(unread) / tf.maximum(total(size), 1.0), tf.float32)
-
-
-def encode_windows(
-    weights: StoredWeights, values: dict, windows: dict, width: int, longest: int
-) -> tf.Tensor:
-    """Encodes packed windows.
-
-    Args:
-        weights: Stored weights of a `BertSumExt`.
-        values: The result of `weights.read()`.
-        windows: The result of `tfsum.text.packing.pack_windows`.
-        width: Size D of the sentence vectors.
-        longest: Largest number of tokens in a window.
-
-    Returns:
-        float32 (N, D), a vector for each sentence of the batch, in order.
-    """
-    token_ids, segment_ids = windows["token_ids"], windows["segment_ids"]
-    starts, window_of = windows["sentence_starts"], windows["window_of_sentence"]
-    lengths = tf.math.count_nonzero(token_ids, axis=1, dtype=tf.int32)
-    order = tf.argsort(lengths, stable=True)  # windows of one length together: less padding
-
-    def encode(rows: tf.Tensor) -> tf.Tensor:
-        length = tf.minimum(_rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS), longest)
-        begins = tf.gather(starts, rows)
-        sentences = _rounded_up(
-            tf.reduce_max(tf.math.count_nonzero(begins >= 0, axis=1, dtype=tf.int32)), SENTENCES
-        )
-        begins = _columns(begins, sentences, -1)
-        ids, segments = (
-            _columns(tf.gather(part, rows), length, 0) for part in (token_ids, segment_ids)
-        )
-        with weights.model(values) as model:
-            # a row is one window: nothing to cut
-            sequence, *_ = model.bert.encode(ids, segments, training=False)
-            vectors = model.pool_sentences(sequence, ids, begins)
-
-        return (tf.boolean_mask(vectors, begins >= 0),)
-
-    (encoded,) = in_groups(encode, order, WINDOWS_AT_ONCE, [tf.TensorSpec([None, width])])
-    # encoded holds the sentences window by window in `order`: find each sentence's row there
-    held = tf.math.count_nonzero(starts >= 0, axis=1, dtype=tf.int32)
-    before = tf.cumsum(tf.gather(held, order), exclusive=True)
-    first = tf.scatter_nd(order[:, tf.newaxis], before, tf.shape(order))
-
-    return tf.gather(encoded, tf.gather(first, window_of) + windows["place_in_window"])
-
-
-def score_documents(
-    weights: StoredWeights,
-    values: dict,
-    vectors: tf.Tensor,
-    per_document: tf.Tensor,
-    padded: bool = True,
-) -> tf.Tensor:
-    """Scores all sentences, those of a document together.
-
-    Args:
-        weights: Stored weights of a `BertSumExt`.
-        values: The result of `weights.read()`.
-        vectors: Float32 (N, D), document by document.
-        per_document: Int (B,), sentences of each; they sum to N.
-        padded: Whether documents go through the head together; False for a head that reads padding
-            (the LSTM of BertSum as it was), whose scores would depend on the batch.
-
-    Returns:
-        float32 logits (N,).
-    """
-    first, size, place = _even_blocks(tf.cast(per_document, tf.int32))
-
-    def score(rows: tf.Tensor) -> tf.Tensor:
-        sizes = tf.gather(size, rows)
-        columns = tf.range(_rounded_up(tf.reduce_max(sizes), SENTENCES if padded else 1))
-        real = columns < sizes[:, tf.newaxis]
-        index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + columns, 0)
-        with weights.model(values) as model:
-            logits = model.score_sentences(
-                tf.gather(vectors, index),
-                real,
-                first_position=tf.gather(place, rows),
-                training=False,
-            )
-
-        return (tf.boolean_mask(logits, real),)
-
-    at_once = BLOCKS_AT_ONCE if padded else 1
-    return in_groups(score, tf.range(tf.size(size)), at_once, [tf.TensorSpec([None])])[0]
 
 
 def _rounded_up(number: tf.Tensor, to: int) -> tf.Tensor:

@@ -1,0 +1,82 @@
+"""In a graph of TensorFlow the encoder leaves out padding: the outputs and gradients of the same
+encoder with it, which `test_encoder.py` compares with torch's."""
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tfsum.layers import Encoder
+from tfsum.layers.packed_rows import MULTIPLE, PackedRows
+
+D = 8
+
+
+def an_encoder(**changes):
+    encoder = Encoder(2, d_model=D, num_heads=2, feed_forward_width=16, **changes)
+    encoder.build(None)
+    return encoder
+
+
+def a_batch(lengths, length):
+    rng = np.random.default_rng(0)
+    x = tf.constant(rng.normal(size=(len(lengths), length, D)), tf.float32)
+    return x, tf.sequence_mask(lengths, length)
+
+
+def outputs_and_gradients(encoder, x, mask, training=False):
+    """Of the real positions alone."""
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.boolean_mask(encoder(x, key_mask=mask, training=training), mask)
+        loss = tf.reduce_sum(tf.cast(y, tf.float32) ** 3)
+    return y, *tape.gradient(loss, [x, *(v.value for v in encoder.trainable_variables)])
+
+
+@given(
+    lengths=st.lists(st.integers(1, 50), min_size=1, max_size=4),
+    more=st.integers(0, 20),
+    norm=st.sampled_from(["post", "pre"]),
+)
+def test_outputs_and_gradients_are_those_with_padding(lengths, more, norm):
+    encoder = an_encoder(norm=norm)
+    x, mask = a_batch(lengths, max(lengths) + more)
+    in_a_graph = tf.function(lambda: outputs_and_gradients(encoder, x, mask))
+    for packed, padded in zip(in_a_graph(), outputs_and_gradients(encoder, x, mask), strict=True):
+        np.testing.assert_allclose(packed, padded, atol=1e-4, rtol=1e-5)
+
+
+def test_what_is_hidden_between_real_positions_is_not_seen():
+    encoder = an_encoder()
+    x, mask = a_batch([40, 30], 50)
+    mask = mask & (tf.range(50) % 7 != 3)
+    packed = tf.function(lambda: tf.boolean_mask(encoder(x, key_mask=mask), mask))()
+    np.testing.assert_allclose(packed, tf.boolean_mask(encoder(x, key_mask=mask), mask), atol=1e-5)
+
+
+def test_only_a_multiple_of_positions_is_computed():
+    x, mask = a_batch([1, 17, 50], 50)
+    rows = PackedRows(mask)
+    packed = rows.pack(x)
+    assert len(packed) == MULTIPLE + 2 * MULTIPLE + 50
+    np.testing.assert_array_equal(rows.unpack(packed)[0, :MULTIPLE], x[0, :MULTIPLE])
+    assert not np.any(rows.unpack(packed)[0, MULTIPLE:])
+
+
+@pytest.mark.parametrize("way", ["XLA", "attention dropout in training"])
+def test_where_rows_cannot_be_packed_they_are_padded(way):
+    xla = way == "XLA"
+    encoder = an_encoder(attention_dropout=0.0 if xla else 0.5, dropout=0.0)
+    x, mask = a_batch([3, 20], 20)
+
+    @tf.function(jit_compile=xla)
+    def encode():
+        return encoder(x, key_mask=mask, training=not xla)
+
+    operations = {one.type for one in encode.get_concrete_function().graph.get_operations()}
+    assert not any("While" in name for name in operations)
+    if xla:
+        np.testing.assert_allclose(encode(), encoder(x, key_mask=mask), atol=1e-5)
