@@ -31,7 +31,8 @@ import tensorflow as tf
 
 from tfsum.data.readers import read_corpus
 from tfsum.export import golden
-from tfsum.inference.saved_model import load_model, read_description
+from tfsum.inference.eager_model import load_model
+from tfsum.inference.saved_model import read_description
 from tfsum.inference.shipped import shipped_model
 
 TOLERANCE = 1e-5

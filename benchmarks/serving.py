@@ -87,7 +87,7 @@ class Requests:
     def __init__(self, corpus: str, count: int, largest: int) -> None:
         import tensorflow as tf
 
-        from tfsum.inference.saved_model import load_model
+        from tfsum.inference.eager_model import load_model
 
         numbers = np.random.default_rng(0)
         texts = [row["text"] for row in read_corpus(corpus, counts=collections.Counter())]

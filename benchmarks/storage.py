@@ -26,7 +26,8 @@ import tensorflow as tf
 from tfsum.data.readers import read_corpus
 from tfsum.evaluation.batched import batched
 from tfsum.evaluation.rouge import METRICS
-from tfsum.inference.saved_model import load_model, read_description
+from tfsum.inference.eager_model import load_model
+from tfsum.inference.saved_model import read_description
 from tfsum.tasks.bert_sum_ext.export import export_model
 from tfsum.tasks.bert_sum_ext.report import score_systems
 

@@ -20,7 +20,7 @@ class Summaries(litserve.LitAPI):
     def setup(self, device):
         import tensorflow as tf
 
-        from tfsum.inference.saved_model import load_model
+        from tfsum.inference.eager_model import load_model
 
         self.model = load_model(sys.argv[1], {})
         self.serve, self.constant = self.model.signatures["serving_default"], tf.constant

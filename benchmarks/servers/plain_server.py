@@ -13,7 +13,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import tensorflow as tf
 
-from tfsum.inference.saved_model import load_model
+from tfsum.inference.eager_model import load_model
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from tfsum.cli.parser import FORMAT, Options, json_line, printable
 from tfsum.errors import DataError, Error
-from tfsum.quiet_tensorflow import load_tensorflow
 
 EXAMPLES = """examples:
   tfsum classify served/tweets tweets.txt
@@ -44,7 +43,6 @@ def run(arguments: argparse.Namespace) -> int:
     if names.count("-") > 1:
         arguments.parser.reject("standard input (-) can be read only once")
 
-    load_tensorflow()
     from tfsum.data.preparation import batched
     from tfsum.tasks.load import open_model, task_of
 

@@ -22,7 +22,6 @@ from tfsum.cli.parser import Options, json_line, positive, printable, selection_
 from tfsum.errors import DataError, Error
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inputs.sources import Document, Source, find_sources, read_source
-from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.terminal_size import bar_size
 
 EXAMPLES = """examples:
@@ -100,7 +99,8 @@ OPTIONS: Options = {
             "metavar": "URL",
             "help": (
                 "ask `tfsum serve` or TensorFlow Serving at http://HOST:PORT, "
-                "https://HOST:PORT or grpc://HOST:PORT, and load no model here"
+                "https://HOST:PORT or grpc://HOST:PORT, and load no model here (default: what the"
+                " environment variable TFSUM_SERVER names, unless --model or --newline is given)"
             ),
         },
         "--token-file": {
@@ -120,6 +120,8 @@ OPTIONS: Options = {
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.server is None and arguments.model is None and arguments.newline is None:
+        arguments.server = os.environ.get("TFSUM_SERVER") or None
     if arguments.token_file and not arguments.server:
         arguments.parser.error("--token-file: is for --server; name the server too")
     try:
@@ -142,7 +144,6 @@ def run(arguments: argparse.Namespace) -> int:
 @contextlib.contextmanager
 def load(arguments: argparse.Namespace) -> Iterator[Callable]:
     """Loads the model; a model folder is exported for the duration of the block."""
-    load_tensorflow()
     from tfsum.tasks.load import open_model, task_of
 
     with contextlib.ExitStack() as stack:

@@ -8,7 +8,8 @@ import tensorflow as tf
 from tfsum.errors import ExportError
 from tfsum.export import golden
 from tfsum.inference.allowed_operations import check_operations
-from tfsum.inference.saved_model import BROKEN, load_model, read_json
+from tfsum.inference.eager_model import BROKEN, load_model
+from tfsum.inference.saved_model import read_json
 
 
 class VerificationReport(dict):

@@ -11,11 +11,10 @@ import pathlib
 import re
 from typing import Any
 
-import tensorflow as tf
 from google.protobuf.message import DecodeError
-from tensorflow.core.protobuf import saved_model_pb2
 
 from tfsum.errors import ExportError
+from tfsum.formats.tensorflow_messages import message
 
 CORE = frozenset(
     (
@@ -53,6 +52,7 @@ TEXT = CORE | {
 ALLOWED = {"core": CORE, "text": TEXT}
 
 FOLDED = 4096  # floats; a larger constant holds weights that were folded into the graph
+FLOATS = {1: 4, 2: 8, 14: 2, 19: 2}  # TensorFlow's number of a type -> bytes of a value
 
 
 # Operations that reach files, the network or Python, by parts of their names. A table may be read
@@ -143,7 +143,7 @@ def read_graphs(folder: str | pathlib.Path) -> list:
     """
     path = pathlib.Path(folder) / "saved_model.pb"
     try:
-        return [*saved_model_pb2.SavedModel.FromString(path.read_bytes()).meta_graphs]
+        return [*message("SavedModel").FromString(path.read_bytes()).meta_graphs]
     except (OSError, DecodeError) as error:
         raise ExportError(
             f"{path}: cannot be read ({error}); fetch or export the model again"
@@ -183,8 +183,7 @@ def _called(node: Any) -> set[str]:
 
 def _floats(tensor: Any) -> int:
     """The number of floats that a TensorProto stores; a repeated value is stored once."""
-    if not tensor.dtype or not (dtype := tf.dtypes.as_dtype(tensor.dtype)).is_floating:
+    if tensor.dtype not in FLOATS:
         return 0
-    return max(
-        len(tensor.tensor_content) // dtype.size, len(tensor.float_val), len(tensor.half_val)
-    )
+    stored = len(tensor.tensor_content) // FLOATS[tensor.dtype]
+    return max(stored, len(tensor.float_val), len(tensor.double_val), len(tensor.half_val))

@@ -1,14 +1,16 @@
 """An exported model of any kind in Python: texts in, rows of a signature's outputs out."""
 
 import pathlib
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
-from tfsum.inference.saved_model import load_model, newest, read_description
+from tfsum.inference import c_session
+from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import as_bytes, batches
+from tfsum.quiet_tensorflow import load_tensorflow
 
 
 class ExportedModel:
@@ -33,7 +35,7 @@ class ExportedModel:
     def __init__(self, path: str | pathlib.Path) -> None:
         self.path = newest(path)
         self.description = read_description(self.path)
-        self._model = load_model(self.path, self.description)
+        self._model = _opened(self.path, self.description)
 
     def _ask(
         self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
@@ -57,11 +59,19 @@ class ExportedModel:
         answers: dict[int, dict[str, np.ndarray]] = {}
         for rows in batches(sizes):
             texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
-            outputs = self._model.signatures[signature](
-                **{name: tf.constant(column, tf.string) for name, column in texts.items()},
-                **{name: tf.fill([len(rows)], value) for name, value in options.items()},
-            )
-            arrays = {name: output.numpy() for name, output in outputs.items()}
+            values = {name: np.full(len(rows), value) for name, value in options.items()}
+            arrays = self._model.call(signature, {**texts, **values})
             for place, i in enumerate(rows):
                 answers[i] = {name: array[place] for name, array in arrays.items()}
         return [answers[i] for i in range(len(answers))]
+
+
+def _opened(path: pathlib.Path, description: dict) -> Any:
+    """The model in TensorFlow's Python where that is loaded already, otherwise in its C library."""
+    if "tensorflow" not in sys.modules and c_session.can_open(description):
+        return c_session.CSession(path, description)
+
+    load_tensorflow()
+    from tfsum.inference.eager_model import EagerModel
+
+    return EagerModel(path, description)

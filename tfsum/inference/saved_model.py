@@ -1,20 +1,11 @@
-"""The folder of an exported model: its newest version, its description, its word pieces, the
-SavedModel itself."""
+"""The folder of an exported model: its newest version, its description, its word pieces; needs no
+TensorFlow."""
 
 import pathlib
-from typing import Any
-
-import tensorflow as tf
-from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
-from tfsum.inference.allowed_operations import check_operations
 from tfsum.inference.shipped import versions
 from tfsum.json_text import read_json_object
-from tfsum.text.word_piece import Vocabulary
-
-# What TensorFlow raises for a file that is missing, truncated or corrupt.
-BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
 
 
 def newest(path: str | pathlib.Path) -> pathlib.Path:
@@ -77,45 +68,6 @@ def read_description(folder: str | pathlib.Path) -> dict:
     return read_json(path / "assets.extra" / "tfsum.json")
 
 
-def load_model(folder: str | pathlib.Path, description: dict) -> Any:
-    """Loads a SavedModel after a check of its operations, its op libraries first.
-
-    Args:
-        folder: Directory `.../NAME/VERSION`.
-        description: Content of its assets.extra/tfsum.json; empty for a model of another exporter.
-
-    Returns:
-        The object of `tf.saved_model.load`.
-
-    Raises:
-        ExportError: A file is broken or missing, an operation is not allowed, or the model needs
-            the operations of TF Text and tensorflow-text is not installed.
-
-    Example:
-        >>> from tfsum.inference.shipped import shipped_model
-        >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
-        ['score', 'score_ids', 'serving_default', 'summarize']
-    """
-    check_operations(folder, description.get("ops", "core") if description else None)
-    if description.get("ops") == "text":
-        try:
-            import tensorflow_text  # noqa: F401  registers the three ops
-        except ImportError as error:
-            raise ExportError(
-                f"{folder}: needs TF Text's operations ({error}); pip install tensorflow-text, or "
-                'export with ops="core"'
-            ) from None
-
-    try:
-        return tf.saved_model.load(str(folder))
-    except BROKEN as error:
-        reason = str(error).partition("\n")[0]
-        raise ExportError(
-            f"{folder}: cannot be loaded ({reason}); a file is broken or missing: fetch or export"
-            " it again"
-        ) from error
-
-
 def read_vocabularies(path: pathlib.Path) -> tuple[list[str], list[str]]:
     """The word pieces by id, of the texts and of the answers; one list where they are the same.
 
@@ -128,6 +80,8 @@ def read_vocabularies(path: pathlib.Path) -> tuple[list[str], list[str]]:
         >>> len(source), source is target
         (6000, True)
     """
+    from tfsum.text.word_piece import Vocabulary  # which loads TensorFlow
+
     words = Vocabulary.from_file(path / "assets" / "vocab.txt").words
     target = path / "assets" / "target_vocab.txt"
     if not target.is_file():

@@ -9,7 +9,7 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from tfsum.formats.serving_messages import message
+from tfsum.formats.tensorflow_messages import message
 from tfsum.serving.json_tensor import check_inputs
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span

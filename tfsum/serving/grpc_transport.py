@@ -5,7 +5,7 @@ from typing import Any
 
 import grpc
 
-from tfsum.formats.serving_messages import message
+from tfsum.formats.tensorflow_messages import message
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays
 from tfsum.serving.tensor_proto import from_proto, to_proto

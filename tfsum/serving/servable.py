@@ -9,9 +9,10 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from tfsum.errors import Error, ExportError
 from tfsum.export.verification import verify_export
-from tfsum.formats.serving_messages import message
+from tfsum.formats.tensorflow_messages import message
 from tfsum.inference.allowed_operations import read_graphs
-from tfsum.inference.saved_model import BROKEN, load_model, read_description
+from tfsum.inference.eager_model import BROKEN, load_model
+from tfsum.inference.saved_model import read_description
 from tfsum.serving.request_error import CODES, RequestError, invalid
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tfsum.formats.serving_messages import message
+from tfsum.formats.tensorflow_messages import message
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.signature import NUMPY
 

@@ -8,12 +8,8 @@ there most lines are nearly as wide as the widest, end in no sentence's end, and
 with a small letter.
 """
 
-import re
-from collections.abc import Sequence
-
 import tensorflow as tf
 
-from tfsum.errors import Error
 from tfsum.text.repeat import row_ids
 
 # a line may end after each
@@ -36,10 +32,6 @@ _END = r"(?s:.*)[.!?…。！？][\"'”’»)\]」』]*\s*"
 _ITEM = r"\s*(?:(?:[-*•–—·‣]|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s|--?[A-Za-z])(?s:.*)"
 _FIELD = r"[A-Z][A-Za-z-]{1,15}:\s(?s:.*)"  # of a mail's header
 _FIRST_WORD = rf"^({IDEOGRAPH}|[^\s]+)(?s:.*)$"
-
-MEANINGS = ("auto", "sentence", "paragraph", "space")
-_BREAKS = re.compile(rb"[\n\r\x0b\f]|\xc2\x85|\xe2\x80[\xa8\xa9]")
-_IN_A_PARAGRAPH = re.compile(rb"(?<=[^\s])([ \t]*)(\r\n|\r|\n)(?=[ \t]*[^\s])")
 
 
 def join_hard_wraps(text: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -157,52 +149,3 @@ def _widest(width: tf.Tensor, lines: tf.RaggedTensor, lengths: tf.Tensor) -> tf.
     widths = rows - tf.sort(rows - tf.cast(width, tf.int64))  # of each text the widest first
     place = lines.row_splits[:-1] + tf.cast(lengths, tf.int64) // OUTLIERS
     return tf.cast(tf.gather(widths, place), tf.int32)
-
-
-def rewrite_newlines(
-    texts: Sequence[bytes], newline: str, exported: str
-) -> tuple[list[bytes], list[str]]:
-    r"""Rewrites the new lines of texts, so that an exported model takes them as they are meant.
-
-    Args:
-        texts: Texts in UTF-8.
-        newline: Meaning of a new line: "sentence", "paragraph" or "space", as of
-            `SentenceSplitter`, or "auto".
-        exported: Meaning that the export gives it.
-
-    Returns:
-        The texts, each of as many bytes as before, and what a new line was taken for in each:
-        "sentence", "paragraph" or "space".
-
-    Raises:
-        Error: `newline` is none of these, or the export cannot end a sentence there.
-
-    Example:
-        >>> rewrite_newlines([b"A bridge\nwas closed.\n\nIt rained."], "paragraph", "sentence")
-        ([b'A bridge was closed.\n\nIt rained.'], ['paragraph'])
-    """
-    if newline not in MEANINGS:
-        raise Error(f"newline is {newline!r}; expected one of {', '.join(map(repr, MEANINGS))}")
-    if exported == "line":
-        raise Error(
-            f"newline is {newline!r}, and the model was exported with 'line', for texts with a"
-            ' sentence a line; leave it out, or export the model with newline "auto"'
-        )
-    order = ("sentence", "auto", "paragraph", "space")
-    if order.index(newline) < order.index(exported) and exported != "auto":
-        raise Error(
-            f"newline is {newline!r}, and the model was exported with {exported!r}, in which a new"
-            ' line does not end a sentence; leave it out, or export the model with newline "auto"'
-        )
-
-    if newline == "auto":
-        joined, wrapped = join_hard_wraps(tf.constant(list(texts), tf.string))
-        meanings = ["paragraph" if flag else "sentence" for flag in wrapped.numpy()]
-        return joined.numpy().tolist(), meanings
-    breaks = {"space": _BREAKS, "paragraph": _IN_A_PARAGRAPH}.get(newline)
-    if breaks is not None:
-        texts = [breaks.sub(lambda match: b" " * len(match[0]), text) for text in texts]
-    elif exported == "auto":
-        # ends a sentence and is no line of a wrapped text
-        texts = [text.replace(b"\n", b"\f") for text in texts]
-    return list(texts), [newline] * len(texts)

@@ -11,7 +11,7 @@ tf = pytest.importorskip("tensorflow")
 import tfsum
 from tfsum import Generator, export_model, verify
 from tfsum.errors import CheckpointError, Error, ExportError
-from tfsum.formats.serving_messages import message
+from tfsum.formats.tensorflow_messages import message
 from tfsum.inference import allowed_operations
 
 TEXTS = ["The bridge was closed.", "", "¿Qué? \udcff 한국어", "a" * 300]

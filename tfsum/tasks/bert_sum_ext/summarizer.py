@@ -7,7 +7,7 @@ from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import as_bytes, check_texts
 from tfsum.tasks.bert_sum_ext.summary import Summary, summary_of
-from tfsum.text.hard_wraps import rewrite_newlines
+from tfsum.text.newlines import rewrite_newlines
 
 
 class Summarizer(ExportedModel):

@@ -12,9 +12,9 @@ pytest.importorskip("tensorflow_serving.apis", reason="needs tensorflow-serving-
 @pytest.mark.parametrize(
     "order",
     [
-        ("tfsum.formats.serving_messages", "tensorflow_serving.apis.predict_pb2"),
+        ("tfsum.formats.tensorflow_messages", "tensorflow_serving.apis.predict_pb2"),
         pytest.param(
-            ("tensorflow_serving.apis.predict_pb2", "tfsum.formats.serving_messages"),
+            ("tensorflow_serving.apis.predict_pb2", "tfsum.formats.tensorflow_messages"),
             marks=pytest.mark.slow,  # a further process that loads TensorFlow
         ),
     ],
@@ -22,7 +22,7 @@ pytest.importorskip("tensorflow_serving.apis", reason="needs tensorflow-serving-
 def test_the_messages_live_beside_those_of_tensorflow_serving_api(order):
     program = (
         f"import {order[0]}, {order[1]}\n"
-        "from tfsum.formats.serving_messages import message\n"
+        "from tfsum.formats.tensorflow_messages import message\n"
         "from tensorflow_serving.apis.predict_pb2 import PredictRequest\n"
         "ours = message('PredictRequest')()\n"
         "ours.model_spec.name = 'news'\n"

@@ -1,11 +1,12 @@
-"""The messages of TensorFlow Serving: its gRPC services, and the file of warm-up requests.
+"""The messages of TensorFlow and TensorFlow Serving: a SavedModel, the settings of a session, gRPC
+services, the file of warm-up requests.
 
 They are in a descriptor pool of their own: they have the names of TensorFlow's messages and of
 those of `tensorflow-serving-api`, can be used beside them in one process, and need neither. Fields
 that tfsum does not use are kept unread.
 
 Sources of the numbers: tensorflow/serving, apis/*.proto and config/*.proto; tensorflow,
-core/framework/tensor.proto, tensor_shape.proto and core/protobuf/meta_graph.proto.
+core/framework/*.proto and core/protobuf/*.proto.
 """
 
 import functools
@@ -44,6 +45,34 @@ MESSAGES: dict[str, dict[str, str]] = {
         "SignatureDef": (
             "1 inputs {TensorInfo}, 2 outputs {TensorInfo}, 3 method_name string, 4 defaults"
             " {TensorProto}"
+        ),
+        "SavedModel": "2 meta_graphs [MetaGraphDef]",
+        "MetaGraphDef": (
+            "2 graph_def GraphDef, 3 saver_def SaverDef, 5 signature_def {SignatureDef}, 7"
+            " object_graph_def SavedObjectGraph"
+        ),
+        "GraphDef": "1 node [NodeDef], 2 library FunctionDefLibrary",
+        "NodeDef": "1 name string, 2 op string, 3 input [string], 5 attr {AttrValue}",
+        "AttrValue": "1 list ListValue, 8 tensor TensorProto, 10 func NameAttrList",
+        "ListValue": "9 func [NameAttrList]",
+        "NameAttrList": "1 name string, 2 attr {AttrValue}",
+        "FunctionDefLibrary": "1 function [FunctionDef]",
+        "FunctionDef": "1 signature OpDef, 3 node_def [NodeDef]",
+        "OpDef": "1 name string",
+        "SaverDef": "2 save_tensor_name string, 3 restore_op_name string",
+        "SavedObjectGraph": "1 nodes [SavedObject], 2 concrete_functions {bytes}",
+        "SavedObject": "6 function SavedFunction, 8 bare_concrete_function SavedBareFunction",
+        "SavedFunction": "1 concrete_functions [string]",
+        "SavedBareFunction": "1 concrete_function_name string",
+        "ConfigProto": "10 graph_options GraphOptions",
+        "GraphOptions": "10 rewrite_options RewriterConfig",
+        "RewriterConfig": (
+            "1 layout_optimizer int32, 4 memory_optimization int32, 8"
+            " dependency_optimization int32, 9 loop_optimization"
+            " int32, 11 debug_stripper int32, 12 meta_optimizer_iterations int32, 13"
+            " shape_optimization int32, 15 scoped_allocator_optimization int32, 18"
+            " pin_to_host_optimization int32, 22 implementation_selector int32, 23"
+            " auto_mixed_precision int32, 24 common_subgraph_elimination int32"
         ),
     },
     "tensorflow.serving": {

@@ -1,0 +1,127 @@
+"""A model in TensorFlow's C library answers as the same model does in TensorFlow's Python."""
+
+import gc
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
+
+from tfsum.errors import Error, ExportError
+from tfsum.inference import c_session
+from tfsum.inference.c_session import CSession
+from tfsum.inference.eager_model import EagerModel
+from tfsum.inference.saved_model import read_description
+from tfsum.inference.shipped import shipped_model, shipped_models
+
+TEXTS = [
+    b"The bridge was closed on Monday, since engineers found cracks. It rained.\nA man sang.",
+    b"",
+    "다리가 닫혔다. 비가 왔다. \U0001f600\u0000!".encode(),
+    b"\xff\xfe broken. " * 40,
+]
+
+
+@pytest.fixture(scope="module")
+def session():
+    return CSession(shipped_model(), read_description(shipped_model()))
+
+
+@pytest.mark.parametrize("name", shipped_models())
+def test_answers_are_those_of_python(name):
+    folder = shipped_models()[name]
+    description = read_description(folder)
+    session, eager = CSession(folder, description), EagerModel(folder, description)
+    assert session.signatures >= eager.signatures
+    for texts in (TEXTS, []):
+        asked = {"serving_default": {"text": texts}}
+        if "summarize" in eager.signatures:
+            options = {"max_sentences": [2] * len(texts), "block_trigrams": [True] * len(texts)}
+            asked |= {"summarize": {"text": texts, **options}, "score": {"text": texts}}
+        for signature, inputs in asked.items():
+            given, expected = (model.call(signature, inputs) for model in (session, eager))
+            assert given.keys() == expected.keys()
+            for output, values in expected.items():
+                assert given[output].dtype == values.dtype and given[output].shape == values.shape
+                if values.dtype.kind == "f":
+                    np.testing.assert_allclose(given[output], values, atol=1e-5)
+                else:
+                    np.testing.assert_array_equal(given[output], values)
+
+
+def test_integers_of_two_axes(session):
+    ids = np.array([[101, 1996, 2958, 102, 0]], np.int64)  # numpy's own type
+    inputs = {"token_ids": ids, "segment_ids": ids * 0, "sentence_starts": [[0, -1]]}
+    expected = EagerModel(shipped_model(), {"ops": "core"}).call("score_ids", inputs)
+    np.testing.assert_allclose(
+        session.call("score_ids", inputs)["score"], expected["score"], atol=1e-6
+    )
+
+
+def test_what_the_graph_rejects_is_an_error(session):
+    inputs = {"text": TEXTS, "max_sentences": [1], "block_trigrams": [True] * len(TEXTS)}
+    with pytest.raises(Error, match=r"1: summarize: .*max_sentences: expected one value for each"):
+        session.call("summarize", inputs)
+    assert session.call("serving_default", {"text": TEXTS[:1]})["count"].tolist() == [3]
+
+
+@pytest.mark.parametrize("file", ["variables.index", "variables.data-00000-of-00001"])
+@pytest.mark.parametrize("missing", [True, False])
+def test_a_broken_model_is_an_error(tmp_path, file, missing):
+    folder = shutil.copytree(shipped_model(), tmp_path / "1")
+    path = folder / "variables" / file
+    path.unlink() if missing else path.write_bytes(path.read_bytes()[:-50_000])
+    with pytest.raises(ExportError, match=r"1: cannot be loaded \(.*fetch or export it again"):
+        CSession(folder, {"ops": "core"})
+
+
+def test_the_settings_are_those_that_tensorflow_reads():
+    settings = config_pb2.ConfigProto.FromString(c_session._config()).graph_options.rewrite_options
+    off = {name for name in c_session.SKIPPED if getattr(settings, name) == settings.OFF}
+    assert off == set(c_session.SKIPPED)
+    assert settings.memory_optimization == rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
+    assert settings.meta_optimizer_iterations == rewriter_config_pb2.RewriterConfig.ONE
+    assert {field.name for field, _ in settings.ListFields()} == {
+        *c_session.SKIPPED,
+        "memory_optimization",
+        "meta_optimizer_iterations",
+    }
+
+
+def test_texts_and_answers_are_given_back_to_the_system(session):
+    def size():
+        gc.collect()
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    if not os.path.exists("/proc/self/statm"):
+        pytest.skip("/proc is Linux's")
+    inputs = {"text": [b"." + b" " * 4_000_000]}
+    for _ in range(3):
+        session.call("score", inputs)
+    before = size()
+    for _ in range(20):  # 80 MB if they stayed
+        session.call("score", inputs)
+    assert size() - before < 20e6
+
+
+@pytest.mark.parametrize("first", ["", "import tensorflow; "])
+def test_the_way_is_that_of_the_process(first):
+    """Python's TensorFlow is not loaded for a model alone."""
+    code = (
+        f"{first}import json, sys, tfsum; summarize = tfsum.load();"
+        " found = summarize('It rained. The bridge was closed.', sentences=1);"
+        " print(json.dumps([type(summarize._model).__name__, vars(found),"
+        " 'tensorflow' in sys.modules]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    way, answer, loaded = json.loads(done.stdout)
+    assert (way, loaded) == (("EagerModel", True) if first else ("CSession", False))
+    assert answer["sentences"] == ["The bridge was closed."]

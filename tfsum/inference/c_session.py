@@ -1,0 +1,277 @@
+"""An exported model in a session of TensorFlow's C library, which starts sooner than TensorFlow's
+Python.
+
+The library is the one in TensorFlow's own package, called by ctypes; the text work is in the graph,
+so that there is nothing else to do here.
+
+Source: tensorflow/c/c_api.h, tf_tensor.h and tf_tstring.h.
+"""
+
+import contextlib
+import ctypes
+import functools
+import importlib.util
+import pathlib
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfsum.errors import Error, ExportError
+from tfsum.formats.tensorflow_messages import message
+from tfsum.inference.allowed_operations import check_operations
+from tfsum.quiet_tensorflow import quiet
+
+STRING = 7  # TensorFlow's number of a type -> numpy's
+TYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64, 10: np.bool_}
+STRING_SIZE = 24  # bytes of a TF_TString
+OFF, ONE = 2, 1
+# The graph is small already, and each optimizer that passes over it costs as much as a document.
+# Those that stay make the same graph as all do, with the same rounding.
+SKIPPED = (
+    "layout_optimizer",
+    "dependency_optimization",
+    "loop_optimization",
+    "debug_stripper",
+    "shape_optimization",
+    "scoped_allocator_optimization",
+    "pin_to_host_optimization",
+    "implementation_selector",
+    "auto_mixed_precision",
+    "common_subgraph_elimination",
+)
+
+
+class Output(ctypes.Structure):
+    """A `TF_Output`: an operation and the number of its output."""
+
+    _fields_ = (("operation", ctypes.c_void_p), ("index", ctypes.c_int))
+
+
+# Letter -> a type of C; of a function's letters the first is its result's.
+LETTERS = {
+    "v": None,
+    "p": ctypes.c_void_p,
+    "i": ctypes.c_int,
+    "l": ctypes.c_int64,
+    "n": ctypes.c_size_t,
+    "s": ctypes.c_char_p,
+}
+FUNCTIONS = {
+    "TF_AllocateTensor": "pipin",
+    "TF_CloseSession": "vpp",
+    "TF_DeleteGraph": "vp",
+    "TF_DeleteSession": "vpp",
+    "TF_DeleteSessionOptions": "vp",
+    "TF_DeleteStatus": "vp",
+    "TF_DeleteTensor": "vp",
+    "TF_Dim": "lpi",
+    "TF_GetCode": "ip",
+    "TF_GraphOperationByName": "pps",
+    "TF_LoadSessionFromSavedModel": "pppspippp",
+    "TF_Message": "sp",
+    "TF_NewGraph": "p",
+    "TF_NewSessionOptions": "p",
+    "TF_NewStatus": "p",
+    "TF_NumDims": "ip",
+    "TF_SessionRun": "vppppippipipp",
+    "TF_SetConfig": "vpsnp",
+    "TF_StringCopy": "vpsn",
+    "TF_StringDealloc": "vp",
+    "TF_StringGetDataPointer": "pp",
+    "TF_StringGetSize": "np",
+    "TF_StringInit": "vp",
+    "TF_TensorData": "pp",
+    "TF_TensorType": "ip",
+}
+
+
+class CSession:
+    """An exported model that is called by the C library; for the arguments see `EagerModel`.
+
+    Raises:
+        ExportError: The model cannot be loaded, or an operation is not allowed.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> model = CSession(shipped_model(), {"ops": "core"})
+        >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
+        [1]
+    """
+
+    def __init__(self, folder: pathlib.Path, description: dict) -> None:
+        check_operations(folder, description["ops"])
+        saved = message("SavedModel").FromString((folder / "saved_model.pb").read_bytes())
+        self._definitions = saved.meta_graphs[0].signature_def
+        self.signatures = frozenset(self._definitions)
+        self._folder = folder
+        if not (index := folder / "variables" / "variables.index").is_file():
+            # the C library would load the model without weights
+            raise ExportError(f"{folder}: cannot be loaded (no {index}); {BROKEN}")
+
+        with quiet():
+            tf = library()
+            self._graph = tf.TF_NewGraph()
+            options, tags = tf.TF_NewSessionOptions(), (ctypes.c_char_p * 1)(b"serve")
+            config = _config()
+            try:
+                with _status(ExportError, f"{folder}: cannot be loaded", BROKEN) as status:
+                    tf.TF_SetConfig(options, config, len(config), status)
+                    self._session = tf.TF_LoadSessionFromSavedModel(
+                        options, None, bytes(folder), tags, 1, self._graph, None, status
+                    )
+            finally:
+                tf.TF_DeleteSessionOptions(options)
+        weakref.finalize(self, _close, self._session, self._graph)
+
+    def call(self, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Calls a signature, as `EagerModel.call`."""
+        tf, definition = library(), self._definitions[signature]
+        names = list(definition.outputs)
+        given = (ctypes.c_void_p * len(inputs))()
+        found = (ctypes.c_void_p * len(names))()
+        try:
+            for i, (name, value) in enumerate(inputs.items()):
+                given[i] = _tensor(value, definition.inputs[name].dtype)
+            with _status(Error, f"{self._folder}: {signature}") as status:
+                tf.TF_SessionRun(
+                    *(self._session, None),
+                    *(self._places(definition.inputs, inputs), given, len(inputs)),
+                    *(self._places(definition.outputs, names), found, len(names)),
+                    *(None, 0, None, status),
+                )
+            return {name: _array(tensor) for name, tensor in zip(names, found)}
+        finally:
+            for tensor in filter(None, given):
+                _delete(tensor)
+            for tensor in filter(None, found):
+                tf.TF_DeleteTensor(tensor)
+
+    def _places(self, infos: Mapping[str, Any], names: Any) -> ctypes.Array:
+        """The outputs of the graph's operations that a signature's tensors are."""
+        places = (Output * len(names))()
+        for place, name in zip(places, names):
+            operation, _, index = infos[name].name.partition(":")
+            place.operation = library().TF_GraphOperationByName(self._graph, operation.encode())
+            place.index = int(index)
+        return places
+
+
+BROKEN = "a file is broken or missing: fetch or export it again"
+
+
+def can_open(description: dict) -> bool:
+    """Whether the C library can open a model: it has no operations of TF Text.
+
+    Args:
+        description: Content of the model's assets.extra/tfsum.json.
+
+    Example:
+        >>> can_open({"ops": "core"}), can_open({"ops": "text"})
+        (True, False)
+    """
+    return description.get("ops") == "core" and len(_files()) == 2
+
+
+@functools.cache
+def library() -> Any:
+    """TensorFlow's C library, with the types of the functions that are called."""
+    framework, main = map(str, _files())
+    ctypes.CDLL(framework, ctypes.RTLD_GLOBAL)
+    tf = ctypes.CDLL(main)
+    for name, letters in FUNCTIONS.items():
+        function = getattr(tf, name)
+        function.restype, *function.argtypes = (LETTERS[letter] for letter in letters)
+    return tf
+
+
+def _files() -> list[pathlib.Path]:
+    """The two shared libraries in TensorFlow's package; there are none for Windows."""
+    spec = importlib.util.find_spec("tensorflow")
+    folder = pathlib.Path(spec.origin).parent if spec and spec.origin else pathlib.Path()
+    names = ("libtensorflow_framework", "libtensorflow_cc")
+    return [file for name in names for file in [*folder.glob(f"{name}.*")][:1]]
+
+
+def _config() -> bytes:
+    """The settings of a session."""
+    config = message("ConfigProto")()
+    settings = config.graph_options.rewrite_options
+    for name in SKIPPED:
+        setattr(settings, name, OFF)
+    settings.memory_optimization = settings.meta_optimizer_iterations = ONE  # ONE is "none" there
+    return config.SerializeToString()
+
+
+@contextlib.contextmanager
+def _status(kind: type[Error], what: str, cure: str = "") -> Iterator[int]:
+    """A `TF_Status`; if it is an error at the end of the block, it is raised."""
+    tf = library()
+    status = tf.TF_NewStatus()
+    try:
+        yield status
+        if tf.TF_GetCode(status):
+            reason = tf.TF_Message(status).decode(errors="replace")
+            reason = reason.split("\n\t [[")[0].strip().rpartition("\n")[2]
+            raise kind(f"{what} ({reason}); {cure}" if cure else f"{what}: {reason}")
+    finally:
+        tf.TF_DeleteStatus(status)
+
+
+def _close(session: int, graph: int) -> None:
+    tf = library()
+    status = tf.TF_NewStatus()
+    tf.TF_CloseSession(session, status)
+    tf.TF_DeleteSession(session, status)
+    tf.TF_DeleteStatus(status)
+    tf.TF_DeleteGraph(graph)
+
+
+def _tensor(value: Any, number: int) -> int:
+    """A new `TF_Tensor`."""
+    tf = library()
+    array = np.asarray(value, object if number == STRING else TYPES[number], order="C")
+    size = STRING_SIZE if number == STRING else array.itemsize
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    tensor = tf.TF_AllocateTensor(number, shape, array.ndim, size * array.size)
+    data = tf.TF_TensorData(tensor)
+    if number == STRING:
+        for i, text in enumerate(array.flat):
+            tf.TF_StringInit(data + i * STRING_SIZE)
+            tf.TF_StringCopy(data + i * STRING_SIZE, text, len(text))
+    elif array.size:
+        ctypes.memmove(data, array.ctypes.data, array.nbytes)
+    return tensor
+
+
+def _array(tensor: int) -> np.ndarray:
+    """A copy of the values of a `TF_Tensor`."""
+    tf = library()
+    shape = [tf.TF_Dim(tensor, i) for i in range(tf.TF_NumDims(tensor))]
+    number, data = tf.TF_TensorType(tensor), tf.TF_TensorData(tensor)
+    if number == STRING:
+        array = np.empty(shape, object)
+        for i in range(array.size):
+            text = data + i * STRING_SIZE
+            array.flat[i] = ctypes.string_at(
+                tf.TF_StringGetDataPointer(text), tf.TF_StringGetSize(text)
+            )
+    else:
+        array = np.empty(shape, TYPES[number])
+        if array.size:
+            ctypes.memmove(array.ctypes.data, data, array.nbytes)
+    return array
+
+
+def _delete(tensor: int) -> None:
+    """Deletes a tensor that `_tensor` made, with its texts."""
+    tf = library()
+    if tf.TF_TensorType(tensor) == STRING:
+        data = tf.TF_TensorData(tensor)
+        count = 1
+        for i in range(tf.TF_NumDims(tensor)):
+            count *= tf.TF_Dim(tensor, i)
+        for i in range(count):
+            tf.TF_StringDealloc(data + i * STRING_SIZE)
+    tf.TF_DeleteTensor(tensor)

@@ -1,0 +1,94 @@
+"""An exported model in TensorFlow's Python, as `tf.saved_model.load` gives it."""
+
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from google.protobuf.message import DecodeError
+
+from tfsum.errors import ExportError
+from tfsum.inference.allowed_operations import check_operations
+
+# What TensorFlow raises for a file that is missing, truncated or corrupt.
+BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
+
+
+class EagerModel:
+    """An exported model that is called eagerly.
+
+    Args:
+        folder: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json.
+
+    Attributes:
+        signatures: Names of its signatures.
+
+    Raises:
+        ExportError: As `load_model`.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> model = EagerModel(shipped_model(), {"ops": "core"})
+        >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
+        [1]
+    """
+
+    def __init__(self, folder: pathlib.Path, description: dict) -> None:
+        self._model = load_model(folder, description)
+        self.signatures = frozenset(self._model.signatures)
+
+    def call(self, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """Calls a signature.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Name -> array, or list of bytes.
+
+        Returns:
+            Name -> array.
+        """
+        function = self._model.signatures[signature]
+        _, specs = function.structured_input_signature
+        outputs = function(**{k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()})
+        return {name: output.numpy() for name, output in outputs.items()}
+
+
+def load_model(folder: str | pathlib.Path, description: dict) -> Any:
+    """Loads a SavedModel after a check of its operations, its op libraries first.
+
+    Args:
+        folder: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json; empty for a model of another exporter.
+
+    Returns:
+        The object of `tf.saved_model.load`.
+
+    Raises:
+        ExportError: A file is broken or missing, an operation is not allowed, or the model needs
+            the operations of TF Text and tensorflow-text is not installed.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
+        ['score', 'score_ids', 'serving_default', 'summarize']
+    """
+    check_operations(folder, description.get("ops", "core") if description else None)
+    if description.get("ops") == "text":
+        try:
+            import tensorflow_text  # noqa: F401  registers the three ops
+        except ImportError as error:
+            raise ExportError(
+                f"{folder}: needs TF Text's operations ({error}); pip install tensorflow-text, or "
+                'export with ops="core"'
+            ) from None
+
+    try:
+        return tf.saved_model.load(str(folder))
+    except BROKEN as error:
+        reason = str(error).partition("\n")[0]
+        raise ExportError(
+            f"{folder}: cannot be loaded ({reason}); a file is broken or missing: fetch or export"
+            " it again"
+        ) from error
