@@ -11,6 +11,7 @@ import typing
 from tfsum.cli.parser import Options
 from tfsum.errors import Error, install_extra
 from tfsum.inference.shipped import shipped_folder
+from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.serving.settings import BATCHES, LIMITS, OTHERS, VERSIONS, ServerSettings
 from tfsum.serving.version_folders import find_models
 
@@ -122,7 +123,8 @@ def run(arguments: argparse.Namespace) -> int:
         settings.port or "PORT",
     )
 
-    try:  # loads TensorFlow, which takes seconds
+    load_tensorflow()  # takes seconds
+    try:
         from tfsum.serving.predictor import flush
         from tfsum.serving.server import Server
     except ModuleNotFoundError as error:

@@ -48,9 +48,10 @@ MESSAGES: dict[str, dict[str, str]] = {
         ),
         "SavedModel": "2 meta_graphs [MetaGraphDef]",
         "MetaGraphDef": (
-            "2 graph_def GraphDef, 3 saver_def SaverDef, 5 signature_def {SignatureDef}, 7"
-            " object_graph_def SavedObjectGraph"
+            "1 meta_info_def MetaInfoDef, 2 graph_def GraphDef, 3 saver_def SaverDef, 5"
+            " signature_def {SignatureDef}, 7 object_graph_def SavedObjectGraph"
         ),
+        "MetaInfoDef": "4 tags [string]",
         "GraphDef": "1 node [NodeDef], 2 library FunctionDefLibrary",
         "NodeDef": "1 name string, 2 op string, 3 input [string], 5 attr {AttrValue}",
         "AttrValue": "1 list ListValue, 8 tensor TensorProto, 10 func NameAttrList",

@@ -231,7 +231,7 @@ def _close(session: int, graph: int) -> None:
 def _tensor(value: Any, number: int) -> int:
     """A new `TF_Tensor`."""
     tf = library()
-    array = np.asarray(value, object if number == STRING else TYPES[number], order="C")
+    array: np.ndarray = np.asarray(value, object if number == STRING else TYPES[number], order="C")
     size = STRING_SIZE if number == STRING else array.itemsize
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     tensor = tf.TF_AllocateTensor(number, shape, array.ndim, size * array.size)

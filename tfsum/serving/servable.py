@@ -162,7 +162,9 @@ def read_definitions(path: pathlib.Path) -> dict[str, meta_graph_pb2.SignatureDe
     """
     for graph in read_graphs(path):
         if "serve" in graph.meta_info_def.tags:
-            return dict(graph.signature_def)
+            # TensorFlow's own messages, which know the names of types
+            read = meta_graph_pb2.SignatureDef.FromString
+            return {k: read(v.SerializeToString()) for k, v in graph.signature_def.items()}
     raise ExportError(f"{path}: has no graph to serve (tag 'serve'); export it again")
 
 
