@@ -1,4 +1,5 @@
-"""An exported model in TensorFlow's Python, as `tf.saved_model.load` gives it."""
+"""An exported model in TensorFlow's Python, as `tf.saved_model.load` gives it: where there is no C
+library, and for the operations of TF Text."""
 
 import pathlib
 from collections.abc import Mapping

@@ -1,7 +1,6 @@
 """An exported model of any kind in Python: texts in, rows of a signature's outputs out."""
 
 import pathlib
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -67,8 +66,8 @@ class ExportedModel:
 
 
 def _opened(path: pathlib.Path, description: dict) -> Any:
-    """The model in TensorFlow's Python where that is loaded already, otherwise in its C library."""
-    if "tensorflow" not in sys.modules and c_session.can_open(description):
+    """The model in TensorFlow's C library; in its Python where the library cannot open it."""
+    if c_session.can_open(description):
         return c_session.CSession(path, description)
 
     load_tensorflow()
