@@ -20,6 +20,7 @@ import tfsum
 from tfsum.cli.answer_files import AnswerFiles
 from tfsum.cli.parser import Options, json_line, positive, printable, selection_options
 from tfsum.errors import DataError, Error
+from tfsum.inference.compute import TYPES
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inputs.sources import Document, Source, find_sources, read_source
 from tfsum.terminal_size import bar_size
@@ -95,6 +96,14 @@ OPTIONS: Options = {
                 " model is a program: take it from people whom you trust"
             ),
         },
+        "--compute": {
+            "choices": TYPES,
+            "default": "float32",
+            "help": (
+                "type that an exported model of this machine computes in: bfloat16 is faster and rounds more; auto"
+                " is bfloat16 where the processor has instructions for it (default: float32)"
+            ),
+        },
         "--server": {
             "metavar": "URL",
             "help": (
@@ -148,9 +157,16 @@ def load(arguments: argparse.Namespace) -> Iterator[Callable]:
 
     with contextlib.ExitStack() as stack:
         if arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json")):
+            if arguments.compute != "float32":
+                arguments.parser.error(
+                    f"--compute {arguments.compute}: is for an exported model, and"
+                    f" {arguments.model} is a model folder; export it first: `tfsum export`"
+                )
             model = stack.enter_context(open_model(arguments.model))
-        else:
+        elif arguments.compute == "float32":
             model = tfsum.load(arguments.model)
+        else:
+            model = tfsum.load(arguments.model, compute=arguments.compute)
 
         verb = task_of(model.path, model.description).module.VERB
         if verb != "summarize":

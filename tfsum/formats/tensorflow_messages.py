@@ -73,7 +73,8 @@ MESSAGES: dict[str, dict[str, str]] = {
             " int32, 11 debug_stripper int32, 12 meta_optimizer_iterations int32, 13"
             " shape_optimization int32, 15 scoped_allocator_optimization int32, 18"
             " pin_to_host_optimization int32, 22 implementation_selector int32, 23"
-            " auto_mixed_precision int32, 24 common_subgraph_elimination int32"
+            " auto_mixed_precision int32, 24 common_subgraph_elimination int32, 31"
+            " auto_mixed_precision_onednn_bfloat16 int32"
         ),
     },
     "tensorflow.serving": {

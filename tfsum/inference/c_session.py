@@ -26,7 +26,7 @@ from tfsum.quiet_tensorflow import quiet
 STRING = 7  # TensorFlow's number of a type -> numpy's
 TYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64, 10: np.bool_}
 STRING_SIZE = 24  # bytes of a TF_TString
-OFF, ONE = 2, 1
+ON, OFF, ONE = 1, 2, 1
 # The graph is small already, and each optimizer that passes over it costs as much as a document.
 # Those that stay make the same graph as all do, with the same rounding.
 SKIPPED = (
@@ -41,6 +41,12 @@ SKIPPED = (
     "auto_mixed_precision",
     "common_subgraph_elimination",
 )
+
+
+class CallError(Error):
+    """A call failed; `number` is TensorFlow's of the kind of failure, `reason` its words."""
+
+    number, reason = 0, ""
 
 
 class Output(ctypes.Structure):
@@ -88,7 +94,15 @@ FUNCTIONS = {
 
 
 class CSession:
-    """An exported model that is called by the C library; for the arguments see `EagerModel`.
+    """An exported model that is called by the C library.
+
+    Args:
+        folder: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json.
+        compute: "float32" or "bfloat16", see `tfsum.inference.compute`.
+
+    Attributes:
+        signatures: Names of its signatures.
 
     Raises:
         ExportError: The model cannot be loaded, or an operation is not allowed.
@@ -100,7 +114,7 @@ class CSession:
         [1]
     """
 
-    def __init__(self, folder: pathlib.Path, description: dict) -> None:
+    def __init__(self, folder: pathlib.Path, description: dict, compute: str = "float32") -> None:
         check_operations(folder, description["ops"])
         saved = message("SavedModel").FromString((folder / "saved_model.pb").read_bytes())
         self._definitions = saved.meta_graphs[0].signature_def
@@ -114,7 +128,7 @@ class CSession:
             tf = library()
             self._graph = tf.TF_NewGraph()
             options, tags = tf.TF_NewSessionOptions(), (ctypes.c_char_p * 1)(b"serve")
-            config = _config()
+            config = _config(compute)
             try:
                 with _status(ExportError, f"{folder}: cannot be loaded", BROKEN) as status:
                     tf.TF_SetConfig(options, config, len(config), status)
@@ -134,7 +148,7 @@ class CSession:
         try:
             for i, (name, value) in enumerate(inputs.items()):
                 given[i] = _tensor(value, definition.inputs[name].dtype)
-            with _status(Error, f"{self._folder}: {signature}") as status:
+            with _status(CallError, f"{self._folder}: {signature}") as status:
                 tf.TF_SessionRun(
                     *(self._session, None),
                     *(self._places(definition.inputs, inputs), given, len(inputs)),
@@ -194,12 +208,14 @@ def _files() -> list[pathlib.Path]:
     return [file for name in names for file in [*folder.glob(f"{name}.*")][:1]]
 
 
-def _config() -> bytes:
+def _config(compute: str) -> bytes:
     """The settings of a session."""
     config = message("ConfigProto")()
     settings = config.graph_options.rewrite_options
     for name in SKIPPED:
         setattr(settings, name, OFF)
+    if compute == "bfloat16":
+        settings.auto_mixed_precision_onednn_bfloat16 = ON
     settings.memory_optimization = settings.meta_optimizer_iterations = ONE  # ONE is "none" there
     return config.SerializeToString()
 
@@ -211,10 +227,13 @@ def _status(kind: type[Error], what: str, cure: str = "") -> Iterator[int]:
     status = tf.TF_NewStatus()
     try:
         yield status
-        if tf.TF_GetCode(status):
+        if number := tf.TF_GetCode(status):
             reason = tf.TF_Message(status).decode(errors="replace")
             reason = reason.split("\n\t [[")[0].strip().rpartition("\n")[2]
-            raise kind(f"{what} ({reason}); {cure}" if cure else f"{what}: {reason}")
+            error = kind(f"{what} ({reason}); {cure}" if cure else f"{what}: {reason}")
+            if isinstance(error, CallError):
+                error.number, error.reason = number, reason
+            raise error
     finally:
         tf.TF_DeleteStatus(status)
 

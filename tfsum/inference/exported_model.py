@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from tfsum.errors import Error
 from tfsum.inference import c_session
+from tfsum.inference.compute import computed_in
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.texts import as_bytes, batches
 from tfsum.quiet_tensorflow import load_tensorflow
@@ -17,6 +19,8 @@ class ExportedModel:
 
     Args:
         path: Directory `.../NAME/VERSION` of the model, or `.../NAME` for its newest version.
+        compute: "float32"; "bfloat16", which is faster and rounds more; or "auto", bfloat16 where
+            the processor has instructions for it.
 
     Attributes:
         path: Directory `.../NAME/VERSION`.
@@ -24,6 +28,7 @@ class ExportedModel:
 
     Raises:
         ExportError: There is no such model, or it is broken.
+        Error: The model cannot be computed in this type here.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
@@ -31,10 +36,10 @@ class ExportedModel:
         'extractive'
     """
 
-    def __init__(self, path: str | pathlib.Path) -> None:
+    def __init__(self, path: str | pathlib.Path, compute: str = "float32") -> None:
         self.path = newest(path)
         self.description = read_description(self.path)
-        self._model = _opened(self.path, self.description)
+        self._model = _opened(self.path, self.description, computed_in(compute))
 
     def _ask(
         self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
@@ -65,11 +70,16 @@ class ExportedModel:
         return [answers[i] for i in range(len(answers))]
 
 
-def _opened(path: pathlib.Path, description: dict) -> Any:
+def _opened(path: pathlib.Path, description: dict, compute: str) -> Any:
     """The model in TensorFlow's C library; in its Python where the library cannot open it."""
     if c_session.can_open(description):
-        return c_session.CSession(path, description)
+        return c_session.CSession(path, description, compute)
 
+    if compute != "float32":
+        raise Error(
+            f"{path}: cannot be computed in {compute} here, since that needs TensorFlow's C library"
+            " and an export with ops='core'; take 'float32'"
+        )
     load_tensorflow()
     from tfsum.inference.eager_model import EagerModel
 

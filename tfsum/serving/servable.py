@@ -11,6 +11,7 @@ from tfsum.errors import Error, ExportError
 from tfsum.export.verification import verify_export
 from tfsum.formats.tensorflow_messages import message
 from tfsum.inference.allowed_operations import read_graphs
+from tfsum.inference.c_session import CallError, CSession, can_open
 from tfsum.inference.eager_model import BROKEN, load_model
 from tfsum.inference.saved_model import read_description
 from tfsum.serving.request_error import CODES, RequestError, invalid
@@ -54,6 +55,7 @@ class Servable:
 
         self.definitions = read_definitions(path)
         self._model = load_model(path, self.description)
+        self._session: CSession | None = None
         self.signatures = {
             key: Signature(
                 key,
@@ -96,6 +98,13 @@ class Servable:
         Raises:
             RequestError: The graph rejects the inputs, or fails.
         """
+        if self._session is not None:
+            try:
+                return self._session.call(signature, inputs)
+            except CallError as error:
+                code = CODE_OF_NUMBER.get(error.number, "UNKNOWN")
+                raise RequestError(code, error.reason) from None
+
         tensors = {name: tf.constant(array) for name, array in inputs.items()}
         try:
             outputs = self._model.signatures[signature](**tensors)
@@ -119,6 +128,19 @@ class Servable:
             verify_export(self.path, self.description, task.part("golden"), self._model)
         except BROKEN as error:
             raise ExportError(f"{self.path}: cannot be verified ({error})") from error
+
+    def compute_in(self, compute: str) -> None:
+        """Computes in another type from now on, where the model can: it has core operations.
+
+        Args:
+            compute: "float32" or "bfloat16".
+
+        Raises:
+            ExportError: The model cannot be loaded.
+        """
+        if compute != "float32" and can_open(self.description):
+            self._session = CSession(self.path, self.description, compute)
+            self._model = None  # frees its weights
 
     def warm_up(self) -> None:
         """Runs the requests of assets.extra/tf_serving_warmup_requests.

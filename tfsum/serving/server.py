@@ -1,6 +1,7 @@
 """A server of exported models: it loads them, listens, and stops without losing a request."""
 
 import asyncio
+import functools
 import pathlib
 import signal
 import socket
@@ -13,6 +14,7 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tfsum.errors import Error
+from tfsum.inference.compute import computed_in
 from tfsum.inference.shipped import shipped_folder
 from tfsum.private_names import check_private_names
 from tfsum.serving.application import Application
@@ -33,13 +35,16 @@ READ_SECONDS, READ_BYTES = (
 DRAIN_SECONDS = 0.5  # after SIGTERM, until others see that the server is not ready
 
 
-def load_servable(name: str, version: int, path: pathlib.Path) -> Servable:
-    """Loads a version, warms it up, and verifies its answers.
+def load_servable(
+    name: str, version: int, path: pathlib.Path, compute: str = "float32"
+) -> Servable:
+    """Loads a version, verifies its answers in float32, and warms it up.
 
     Args:
         name: Name of the model.
         version: Number of the version.
         path: Folder `.../NAME/VERSION`.
+        compute: "float32" or "bfloat16".
 
     Raises:
         ExportError: One of these fails.
@@ -50,8 +55,9 @@ def load_servable(name: str, version: int, path: pathlib.Path) -> Servable:
         1
     """
     servable = Servable(name, version, path)
-    servable.warm_up()
     servable.verify()
+    servable.compute_in(compute)
+    servable.warm_up()
     return servable
 
 
@@ -79,9 +85,8 @@ class Server:
         self, folder: str | pathlib.Path | None = None, settings: ServerSettings | None = None
     ) -> None:
         self.settings = settings = settings or ServerSettings()
-        self.versions = ModelVersions(
-            pathlib.Path(folder or shipped_folder()), settings, load_servable
-        )
+        load = functools.partial(load_servable, compute=computed_in(settings.compute))
+        self.versions = ModelVersions(pathlib.Path(folder or shipped_folder()), settings, load)
         self.predictor = Predictor(self.versions, settings)
         self.application = Application(self.predictor)
 

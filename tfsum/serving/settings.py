@@ -98,6 +98,14 @@ class ServerSettings:
         "SECONDS",
     )
 
+    compute: str = setting(
+        "float32",
+        "type that models compute in: float32; bfloat16, faster and rounded more; or auto, bfloat16"
+        " where the processor has instructions for it",
+        ANY,
+        BATCHES,
+        "TYPE",
+    )
     threads: int = setting(
         os.cpu_count() or 1,
         "batches computed at the same time, besides one of long documents; the default is the"

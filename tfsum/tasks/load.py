@@ -74,11 +74,12 @@ def export_model(
     return task.call("export", folder, destination, options=options)
 
 
-def load(path: str | pathlib.Path | None = None) -> Any:
+def load(path: str | pathlib.Path | None = None, **options: Any) -> Any:
     """Loads an exported model.
 
     Args:
         path: Folder `.../NAME/VERSION` or `.../NAME`; the shipped extractive model by default.
+        **options: Options of `ExportedModel`: `compute`, such as "auto".
 
     Returns:
         A callable: a `Summarizer` for an extractive model, a `Generator` for an abstractive one, a
@@ -86,6 +87,7 @@ def load(path: str | pathlib.Path | None = None) -> Any:
 
     Raises:
         ExportError: The model does not exist or is corrupt.
+        Error: The model cannot be computed in this type here.
 
     Example:
         >>> summarize = load()
@@ -93,7 +95,7 @@ def load(path: str | pathlib.Path | None = None) -> Any:
         The bridge was closed on Monday.
     """
     folder = newest(shipped_model() if path is None else path)
-    return task_of(folder, read_description(folder)).part("load").load(folder)
+    return task_of(folder, read_description(folder)).part("load").load(folder, **options)
 
 
 def task_of(folder: pathlib.Path, description: dict) -> Task:
