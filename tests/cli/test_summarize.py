@@ -389,3 +389,19 @@ def test_several_documents_are_counted():
     assert "2/2" in terminal.getvalue()
     with summarize.documents_bar(1) as bar:
         assert bar.disable
+
+
+def test_the_environment_names_a_server(asked, article, monkeypatch, capsys):
+    """It is asked unless the command names a model of this machine."""
+    asked_of = []
+
+    def connect(arguments):
+        asked_of.append(arguments.server)
+        return lambda texts: list(lead(texts, 3))
+
+    monkeypatch.setattr(summarize, "connect", connect)
+    monkeypatch.setenv("TFSUM_SERVER", "http://localhost:8501")
+    assert main(["summarize", str(article)]) == 0
+    assert main(["summarize", str(article), "--model", "a model of this machine"]) == 0
+    assert main(["summarize", str(article), "--server", "http://other:8501"]) == 0
+    assert asked_of == ["http://localhost:8501", "http://other:8501"] and len(asked) == 1

@@ -83,7 +83,9 @@ def test_a_broken_model_is_an_error(tmp_path, file, missing):
 
 
 def test_the_settings_are_those_that_tensorflow_reads():
-    settings = config_pb2.ConfigProto.FromString(c_session._config("float32")).graph_options.rewrite_options
+    settings = config_pb2.ConfigProto.FromString(
+        c_session._config("float32")
+    ).graph_options.rewrite_options
     off = {name for name in c_session.SKIPPED if getattr(settings, name) == settings.OFF}
     assert off == set(c_session.SKIPPED)
     assert settings.memory_optimization == rewriter_config_pb2.RewriterConfig.NO_MEM_OPT

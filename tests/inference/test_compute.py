@@ -1,4 +1,4 @@
-"""A model in bfloat16 chooses what it chooses in float32; where the processor has none, it says so."""
+"""A model in bfloat16 chooses what it chooses in float32; a processor without it says so."""
 
 import json
 

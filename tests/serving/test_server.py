@@ -166,7 +166,10 @@ def test_a_second_signal_ends_it_at_once(start, slow_models):
 # A server whose models take a minute to load; "asleep" says that it does so.
 LOADING = """import sys, time, tfsum.serving.server as server
 from tfsum.cli.main import main
-server.load_servable = lambda *_, **__: print("asleep", file=sys.stderr, flush=True) or time.sleep(60)
+def load(*arguments, **options):
+    print("asleep", file=sys.stderr, flush=True)
+    time.sleep(60)
+server.load_servable = load
 sys.exit(main())
 """
 

@@ -100,8 +100,9 @@ OPTIONS: Options = {
             "choices": TYPES,
             "default": "float32",
             "help": (
-                "type that an exported model of this machine computes in: bfloat16 is faster and rounds more; auto"
-                " is bfloat16 where the processor has instructions for it (default: float32)"
+                "type that an exported model of this machine computes in: bfloat16 is faster and"
+                " rounds more; auto is bfloat16 where the processor has instructions for it"
+                " (default: float32)"
             ),
         },
         "--server": {

@@ -127,12 +127,12 @@ class EncoderLayer(ResidualLayer):
             return (x, weights)
         return x
 
-    def within(self, x: Tensor, rows: PackedRows, training: bool | None = None) -> Tensor:
-        """`call` with a key mask for packed rows: (N, D) -> (N, D)."""
-        y = self.attention.within(self.before("attention", x), rows, training)
-        x = self.after("attention", x, y, training)
-        y = self.feed_forward(self.before("feed_forward", x), training=training)
-        return self.after("feed_forward", x, y, training)
+    def within(self, x: Tensor, rows: PackedRows) -> Tensor:
+        """`call` with a key mask for packed rows, without dropout: (N, D) -> (N, D)."""
+        y = self.attention.within(self.before("attention", x), rows)
+        x = self.after("attention", x, y, training=False)
+        y = self.feed_forward(self.before("feed_forward", x))
+        return self.after("feed_forward", x, y, training=False)
 
 
 @keras.saving.register_keras_serializable("tfsum")
@@ -206,8 +206,10 @@ class Encoder(Stack):
             output (B, T, D), before the final normalization of a pre-norm stack; each layer's
             attention weights (B, H, T, T).
         """
-        if self._packs(attention_mask, key_mask, training) and not return_all:
-            return self._packed(x, key_mask, training)
+        # In training the gradient of a loop costs more than the little padding of its batches.
+        pads = training or return_all or attention_mask is not None or key_mask is None
+        if not pads and can_pack():
+            return self._packed(x, key_mask)
 
         x, outputs, attentions = self.follow(
             x, attention_mask=attention_mask, key_mask=key_mask, training=training
@@ -216,18 +218,12 @@ class Encoder(Stack):
             return (x, outputs, [weights for (weights,) in attentions])
         return x
 
-    def _packs(self, attention_mask, key_mask, training):
-        """Whether padding can be left out, with the same results at all other positions."""
-        if key_mask is None or attention_mask is not None or not can_pack(training):
-            return False
-        # the seed of a mask is that of the step: all rows would drop the same weights
-        return not (training and self._layer_config.get("attention_dropout", 0.0))
-
-    def _packed(self, x, key_mask, training):
+    def _packed(self, x, key_mask):
+        """Leaves out padding, with the same results at all other positions."""
         rows = PackedRows(key_mask)
         x = rows.pack(x)
         for layer in self.encoder_layers:
-            x = layer.within(x, rows, training)
+            x = layer.within(x, rows)
         if self.final_norm is not None:
             x = self.final_norm(x)
         return rows.unpack(x)

@@ -178,13 +178,13 @@ class MultiHeadAttention(layers.Layer):
             return (output, weights)
         return output
 
-    def within(self, x: Tensor, rows: PackedRows, training: bool | None = None) -> Tensor:
-        """Self-attention in packed rows, one row at a time; equals `call` with a key mask.
+    def within(self, x: Tensor, rows: PackedRows) -> Tensor:
+        """Self-attention in packed rows, one row at a time; equals `call` with a key mask, without
+        dropout.
 
         Args:
             x: Float tensor (N, D), packed by `rows`.
             rows: The rows.
-            training: Whether dropout is applied.
 
         Returns:
             Float tensor (N, D).
@@ -193,7 +193,7 @@ class MultiHeadAttention(layers.Layer):
         def attend(query: Tensor, keys: Tensor, values: Tensor, visible: Tensor) -> Tensor:
             query, keys, values = (self._heads(row[None]) for row in (query, keys, values))
             context, _ = self._attend(
-                query, ops.swapaxes(keys, 2, 3), values, visible[None, None, None], training
+                query, ops.swapaxes(keys, 2, 3), values, visible[None, None, None], training=False
             )
             return ops.reshape(ops.swapaxes(context, 1, 2), (-1, self.d_model))
 

@@ -80,11 +80,10 @@ class PackedRows:
         return tf.reshape(contexts.concat(), [-1, inputs[0].shape[-1]])
 
 
-def can_pack(training: bool | None = None) -> bool:
+def can_pack() -> bool:
     """Whether rows can be packed here: in a graph of TensorFlow that XLA does not compile.
 
-    XLA needs shapes that do not depend on values, and a loop of Python over the rows would be slow;
-    so would one of many small operations on a GPU that trains.
+    XLA needs shapes that do not depend on values, and a loop of Python over the rows would be slow.
 
     Example:
         >>> can_pack()
@@ -96,7 +95,7 @@ def can_pack(training: bool | None = None) -> bool:
     import tensorflow as tf
     from tensorflow.python.ops import control_flow_util
 
-    if tf.executing_eagerly() or (training and tf.config.list_logical_devices("GPU")):
+    if tf.executing_eagerly():
         return False
     check_private_names("tensorflow", control_flow_util, "GraphOrParentsInXlaContext")
     graph = tf.compat.v1.get_default_graph()

@@ -154,11 +154,8 @@ def activation_bytes(model: Model, batch: Any) -> int:
         return tf.constant(0)
 
     specs = tf.nest.map_structure(lambda x: tf.TensorSpec(np.shape(x), tf.as_dtype(x.dtype)), batch)
-    # For XLA, which never compiles it: there all shapes are known, those of padding included.
     trace = tf.function(
-        lambda data: model.distribute_strategy.run(step, args=(data,)),
-        autograph=False,
-        jit_compile=True,
+        lambda data: model.distribute_strategy.run(step, args=(data,)), autograph=False
     )
     trace.get_concrete_function(specs)
     return stored[0]
