@@ -234,10 +234,10 @@ LISTED: dict[str, User | str] = {
     "text/detokenizer.py _UNUSED": User(
         "fullmatch", "pieces of a vocabulary", (("[unused", "1", ""), ("", "[unused1]", ""))
     ),
-    "text/hard_wraps.py _BREAKS": User(
+    "text/newlines.py _BREAKS": User(
         "sub", "a text", (("", "\u2027", ""), ("", "\u0084", ""), ("", "\u2028\u0085", ""))
     ),
-    "text/hard_wraps.py _IN_A_PARAGRAPH": User(
+    "text/newlines.py _IN_A_PARAGRAPH": User(
         "sub",
         "a text",
         (("a", " ", "a"), ("", "a \n", ""), ("", "a\n ", ""), ("a\n", " ", "\n"), ("a", "\t", "")),

@@ -330,7 +330,7 @@ class Served:
         """The answer to Predict with a tensor of texts."""
         import grpc
 
-        from tfsum.formats.tensorflow_messages import message
+        from tfsum.tensorflow_messages import message
 
         request = message("PredictRequest")()
         request.model_spec.name = MODEL

@@ -19,10 +19,10 @@ from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import write_card
 from tfsum.export.verification import verify_export
 from tfsum.formats.model_folder import piece_file, read_pieces
-from tfsum.formats.tensorflow_messages import message
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.inference.shipped import numbered
 from tfsum.json_text import parse_json
+from tfsum.tensorflow_messages import message
 
 FORMAT_VERSION = 1
 VOCABULARIES = ("vocab.txt", "target_vocab.txt")  # the second if the target has its own

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import ExportError
+from tfsum.export.packed_rows import PackedRows
 from tfsum.formats.int8_rows import quantize_rows
 
 STORAGES = ("float32", "float16", "small")  # small: float16, and embeddings as int8 rows
@@ -25,7 +26,8 @@ class StoredWeights(tf.Module):
     """The weights of a model, each stored once under the name of its variable.
 
     Args:
-        model: Built model; the word embedding of its `bert`, if it has one, is replaced.
+        model: Built model; the word embedding of its `bert`, if it has one, is replaced, and its
+            encoder leaves out padding from now on.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: Paths of embeddings that are read whole, such as one that is also the output
             projection; paths that the model lacks are ignored.
@@ -84,6 +86,10 @@ class StoredWeights(tf.Module):
                 self.word_rows, self.word_scales = _variable(WORD_EMBEDDING, table, dtype), None
             # the layer itself would read the whole float32 table in the graph
             model.bert.word_embeddings = self._word_vectors
+
+        encoder = getattr(getattr(model, "bert", model), "encoder", None)
+        if encoder is not None:
+            encoder.packing = PackedRows
 
         # in a closure, where TensorFlow does not track them
         self._model_and_variables = lambda: (model, list(used.items()))

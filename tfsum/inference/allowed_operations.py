@@ -14,7 +14,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
-from tfsum.formats.tensorflow_messages import message
+from tfsum.tensorflow_messages import message
 
 CORE = frozenset(
     (

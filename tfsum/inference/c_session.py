@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import Error, ExportError
-from tfsum.formats.tensorflow_messages import message
 from tfsum.inference.allowed_operations import check_operations
 from tfsum.quiet_tensorflow import quiet
+from tfsum.tensorflow_messages import message
 
 STRING = 7  # TensorFlow's number of a type -> numpy's
 TYPES = {1: np.float32, 2: np.float64, 3: np.int32, 9: np.int64, 10: np.bool_}

@@ -4,7 +4,6 @@ from typing import Any
 
 import keras
 
-from tfsum.layers.packed_rows import PackedRows, can_pack
 from tfsum.layers.stack import ResidualLayer, Stack
 from tfsum.tensor import Tensor
 
@@ -127,7 +126,7 @@ class EncoderLayer(ResidualLayer):
             return (x, weights)
         return x
 
-    def within(self, x: Tensor, rows: PackedRows) -> Tensor:
+    def within(self, x: Tensor, rows: Any) -> Tensor:
         """`call` with a key mask for packed rows, without dropout: (N, D) -> (N, D)."""
         y = self.attention.within(self.before("attention", x), rows)
         x = self.after("attention", x, y, training=False)
@@ -152,6 +151,10 @@ class Encoder(Stack):
         >>> tuple(encoder(ops.ones((1, 3, 8))).shape)
         (1, 3, 8)
     """
+
+    # A class such as `tfsum.export.packed_rows.PackedRows`, which an exported graph leaves out
+    # padding by; all other graphs pad.
+    packing: type | None = None
 
     def __init__(
         self,
@@ -206,10 +209,9 @@ class Encoder(Stack):
             output (B, T, D), before the final normalization of a pre-norm stack; each layer's
             attention weights (B, H, T, T).
         """
-        # In training the gradient of a loop costs more than the little padding of its batches.
-        pads = training or return_all or attention_mask is not None or key_mask is None
-        if not pads and can_pack():
-            return self._packed(x, key_mask)
+        may_pack = not training and not return_all and attention_mask is None
+        if self.packing is not None and may_pack and key_mask is not None:
+            return self._packed(x, self.packing(key_mask))
 
         x, outputs, attentions = self.follow(
             x, attention_mask=attention_mask, key_mask=key_mask, training=training
@@ -218,9 +220,8 @@ class Encoder(Stack):
             return (x, outputs, [weights for (weights,) in attentions])
         return x
 
-    def _packed(self, x, key_mask):
-        """Leaves out padding, with the same results at all other positions."""
-        rows = PackedRows(key_mask)
+    def _packed(self, x, rows):
+        """Leaves out padding: the same results at all other positions."""
         x = rows.pack(x)
         for layer in self.encoder_layers:
             x = layer.within(x, rows)

@@ -7,7 +7,6 @@ from keras import initializers, layers, ops, saving
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
 from tfsum.layers.masks import additive_mask, combine_masks
-from tfsum.layers.packed_rows import PackedRows
 from tfsum.tensor import Tensor
 
 
@@ -178,13 +177,13 @@ class MultiHeadAttention(layers.Layer):
             return (output, weights)
         return output
 
-    def within(self, x: Tensor, rows: PackedRows) -> Tensor:
+    def within(self, x: Tensor, rows: Any) -> Tensor:
         """Self-attention in packed rows, one row at a time; equals `call` with a key mask, without
         dropout.
 
         Args:
             x: Float tensor (N, D), packed by `rows`.
-            rows: The rows.
+            rows: The `Encoder.packing` of the rows.
 
         Returns:
             Float tensor (N, D).

@@ -210,7 +210,7 @@ class Bert(keras.Model):
         window_length: int,
         training: bool | None = None,
     ) -> Tensor:
-        """Encodes the windows of each row, each by itself.
+        """Encodes the full windows of each row, then the last partial one, each by itself.
 
         Args:
             token_ids, segment_ids: Int tensors (B, T); each window is padded to its length except
@@ -228,23 +228,26 @@ class Bert(keras.Model):
             >>> tuple(bert.encode_windows(ids, np.zeros_like(ids), 3).shape)
             (1, 5, 8)
         """
-        rows, total = ops.shape(token_ids)
-        if isinstance(total, int):
-            length = max(min(total, window_length), 1)
-        else:
-            length = ops.maximum(ops.minimum(total, window_length), 1)
+        total = ops.shape(token_ids)[1]
+        # a Python int if T is known; then an empty part is omitted
+        whole = total // window_length * window_length
+        parts = []
 
-        # The windows as rows of their own: (B, T) -> (B, W * L) -> (B * W, L)
-        short = -total % length
-        ids, segments = (
-            ops.reshape(ops.pad(part, [[0, 0], [0, short]]), (-1, length))
-            for part in (token_ids, segment_ids)
-        )
-        encoded = self.encode(ids, segments, training)
+        # The full windows as rows of their own: (B, W * L) -> (B * W, L) -> (B, W * L, D)
+        if not (isinstance(whole, int) and whole == 0):
+            ids = ops.reshape(token_ids[:, :whole], (-1, window_length))
+            segments = ops.reshape(segment_ids[:, :whole], (-1, window_length))
+            encoded = self.encode(ids, segments, training)
+            shape = (ops.shape(token_ids)[0], whole, self.config["hidden_size"])  # whole may be 0
+            parts.append(ops.reshape(encoded, shape))
 
-        # (B * W, L, D) -> (B, W * L, D) -> (B, T, D)
-        shape = (rows, total + short, self.config["hidden_size"])
-        return ops.reshape(encoded, shape)[:, :total]
+        # The last, partial window: (B, T - W * L) -> (B, T - W * L, D)
+        if not (isinstance(whole, int) and whole == total):
+            parts.append(self.encode(token_ids[:, whole:], segment_ids[:, whole:], training))
+
+        if len(parts) == 1:
+            return parts[0]
+        return ops.concatenate(parts, axis=1)
 
     def embed(
         self, token_ids: Tensor, segment_ids: Tensor | None = None, training: bool | None = None

@@ -9,13 +9,13 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from tfsum.formats.tensorflow_messages import message
 from tfsum.serving.json_tensor import check_inputs
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
 from tfsum.serving.request_error import CODES, RequestError, require
 from tfsum.serving.signature import Arrays, Signature
 from tfsum.serving.tensor_proto import from_proto, to_proto, type_name
+from tfsum.tensorflow_messages import message
 
 SIGNATURE_DEF = "signature_def"  # the one field of GetModelMetadata
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import grpc
 
-from tfsum.formats.tensorflow_messages import message
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays
 from tfsum.serving.tensor_proto import from_proto, to_proto
+from tfsum.tensorflow_messages import message
 
 # The server has limits of its own.
 NO_LIMITS = [("grpc.max_send_message_length", -1), ("grpc.max_receive_message_length", -1)]

@@ -9,7 +9,6 @@ from tensorflow.core.protobuf import meta_graph_pb2
 
 from tfsum.errors import Error, ExportError
 from tfsum.export.verification import verify_export
-from tfsum.formats.tensorflow_messages import message
 from tfsum.inference.allowed_operations import read_graphs
 from tfsum.inference.c_session import CallError, CSession, can_open
 from tfsum.inference.eager_model import BROKEN, load_model
@@ -18,6 +17,7 @@ from tfsum.serving.request_error import CODES, RequestError, invalid
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
+from tfsum.tensorflow_messages import message
 
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from tfsum.formats.tensorflow_messages import message
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.signature import NUMPY
+from tfsum.tensorflow_messages import message
 
 # TensorFlow's name of a type -> (its number in types.proto, the field with its values).
 TYPES = {

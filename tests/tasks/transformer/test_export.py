@@ -11,8 +11,8 @@ tf = pytest.importorskip("tensorflow")
 import tfsum
 from tfsum import Generator, export_model, verify
 from tfsum.errors import CheckpointError, Error, ExportError
-from tfsum.formats.tensorflow_messages import message
 from tfsum.inference import allowed_operations
+from tfsum.tensorflow_messages import message
 
 TEXTS = ["The bridge was closed.", "", "¿Qué? \udcff 한국어", "a" * 300]
 

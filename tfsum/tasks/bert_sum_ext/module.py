@@ -225,8 +225,21 @@ class ExtractiveSummarizer(tf.Module):
         self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
     ) -> tf.Tensor:
         """`BertSumExt.sentence_vectors`: the one place of the graph where the encoder stands."""
+        rows, total = tf.unstack(tf.shape(token_ids))
+        length = tf.clip_by_value(total, 1, self.window_length)
+
         with self.weights.model(self.weights.read("bert/", "length/")) as model:
-            return model.sentence_vectors(token_ids, segment_ids, sentence_starts, training=False)
+            # Windows as rows of their own: (B, T) -> (B, W * L) -> (B * W, L). The padding of the
+            # last ones costs nothing, since the encoder leaves it out.
+            short = -total % length
+            ids, segments = (
+                tf.reshape(tf.pad(part, [[0, 0], [0, short]]), [-1, length])
+                for part in (token_ids, segment_ids)
+            )
+            encoded = model.bert.encode(ids, segments, training=False)
+
+            sequence = tf.reshape(encoded, [rows, total + short, self.width])[:, :total]
+            return model.pool_sentences(sequence, token_ids, sentence_starts)
 
     @tf.function(
         input_signature=[

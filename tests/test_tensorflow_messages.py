@@ -12,9 +12,9 @@ pytest.importorskip("tensorflow_serving.apis", reason="needs tensorflow-serving-
 @pytest.mark.parametrize(
     "order",
     [
-        ("tfsum.formats.tensorflow_messages", "tensorflow_serving.apis.predict_pb2"),
+        ("tfsum.tensorflow_messages", "tensorflow_serving.apis.predict_pb2"),
         pytest.param(
-            ("tensorflow_serving.apis.predict_pb2", "tfsum.formats.tensorflow_messages"),
+            ("tensorflow_serving.apis.predict_pb2", "tfsum.tensorflow_messages"),
             marks=pytest.mark.slow,  # a further process that loads TensorFlow
         ),
     ],
@@ -22,12 +22,12 @@ pytest.importorskip("tensorflow_serving.apis", reason="needs tensorflow-serving-
 def test_the_messages_live_beside_those_of_tensorflow_serving_api(order):
     program = (
         f"import {order[0]}, {order[1]}\n"
-        "from tfsum.formats.tensorflow_messages import message\n"
+        "from tfsum.tensorflow_messages import message\n"
         "from tensorflow_serving.apis.predict_pb2 import PredictRequest\n"
         "ours = message('PredictRequest')()\n"
         "ours.model_spec.name = 'news'\n"
         "assert PredictRequest.FromString(ours.SerializeToString()).model_spec.name == 'news'\n"
     )
     subprocess.run(
-        [sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[2]
+        [sys.executable, "-c", program], check=True, cwd=pathlib.Path(__file__).parents[1]
     )
