@@ -1,0 +1,228 @@
+"""The figures of speed of one or more exports, in turns in one run: size of the graph, seconds from
+start, milliseconds of the encoder and of documents, documents a second.
+
+    python benchmarks/run.py saved_models/bert_sum_ext_news_en/1 served/news/1 \\
+        --compute float32 bfloat16 --corpus ../shared/data/news/validation.jsonl.gz
+
+Prints tables in Markdown: medians of the rounds, the least in parentheses, and the ratio to the
+first row (or to `import tensorflow`). `--quick` takes one round of everything and ten documents.
+With a corpus also the documents a second, and the share of the sentences that are those of the
+first row. Run it when nothing else runs; the load is printed.
+"""
+
+import argparse
+import datetime
+import gzip
+import importlib.metadata
+import itertools
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import numpy as np
+
+from tfsum.inference.allowed_operations import read_graphs
+from tfsum.inference.c_session import CSession
+from tfsum.inference.saved_model import read_description
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+ARTICLE = ROOT / "examples" / "article.txt"
+SHAPES = ((1, 128), (1, 512), (8, 512))
+KILOBYTES = (1, 5, 20)
+SENTENCE = 25  # tokens of a sentence of the random windows
+READY_SECONDS = 120
+
+
+def machine() -> str:
+    """Date, versions, processor and load."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.is_file() else []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    processor = f"{len(names)} x {names[0]}" if names else platform.processor()
+    versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("tensorflow", "numpy"))
+    load = os.getloadavg()[0]
+    return f"{datetime.date.today()}; {processor}; {versions}; load {load:.1f}"
+
+
+def table(head: list[str], rows: list[list[str]]) -> None:
+    print("\n| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |", flush=True)
+
+
+def graph_rows(exports: list[pathlib.Path]) -> list[list[str]]:
+    """Nodes, functions and bytes of each export."""
+    rows = []
+    for export in exports:
+        (graph,) = read_graphs(export)
+        functions = graph.graph_def.library.function
+        nodes = len(graph.graph_def.node) + sum(len(function.node_def) for function in functions)
+        size = (export / "saved_model.pb").stat().st_size
+        rows.append([str(export), f"{nodes:,}", str(len(functions)), f"{size:,}"])
+    return rows
+
+
+def in_turns(calls: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
+    """The seconds that each call returns, all of them in turns, in an order that changes."""
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    names = list(calls)
+    for i in range(rounds):
+        for name in names if i % 2 == 0 else reversed(names):
+            seconds[name].append(calls[name]())
+    return seconds
+
+
+def seconds_of(*command: str) -> float:
+    """The seconds of a process."""
+    begin = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - begin
+
+
+def seconds_until_ready(export: pathlib.Path) -> float:
+    """The seconds from the start of `tfsum serve` until /readyz answers 200."""
+    with tempfile.TemporaryDirectory() as folder:
+        (pathlib.Path(folder) / "model").mkdir()
+        (pathlib.Path(folder) / "model" / "1").symlink_to(export.resolve())
+        begin = time.perf_counter()
+        server = subprocess.Popen(
+            [*TFSUM, "serve", folder, "--port", "0", "--no-access-log"],
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            assert server.stderr is not None
+            for line in server.stderr:
+                if "answers for model" in line or time.perf_counter() - begin > READY_SECONDS:
+                    break
+            return time.perf_counter() - begin
+        finally:
+            server.terminate()
+            server.wait()
+
+
+TFSUM = (sys.executable, "-c", "import sys; from tfsum.cli.main import main; sys.exit(main())")
+
+
+def start_calls(exports: list[pathlib.Path]) -> dict[str, Callable[[], float]]:
+    """What a person waits for, `import tensorflow` first."""
+    calls = {
+        "import tensorflow": lambda: seconds_of(sys.executable, "-c", "import tensorflow"),
+        "tfsum --help": lambda: seconds_of(*TFSUM, "--help"),
+    }
+    for export in exports:
+        words = ("summarize", "--model", str(export), str(ARTICLE))
+        calls[f"tfsum summarize, {export}"] = lambda words=words: seconds_of(*TFSUM, *words)
+        calls[f"tfsum serve, {export}"] = lambda export=export: seconds_until_ready(export)
+    return calls
+
+
+def windows(rows: int, length: int) -> dict[str, np.ndarray]:
+    """Windows without padding, of random tokens."""
+    ids = np.random.default_rng(0).integers(5, 60, (rows, length))
+    starts = np.arange(0, length, SENTENCE)
+    return {
+        "token_ids": ids,
+        "segment_ids": np.tile(np.arange(length) // SENTENCE % 2, (rows, 1)),
+        "sentence_starts": np.tile(starts, (rows, 1)),
+    }
+
+
+def model_rows(sessions: dict[str, CSession], rounds: int) -> tuple[list[str], list[list[str]]]:
+    """Milliseconds of the encoder and of documents by each session."""
+    text = ARTICLE.read_bytes()
+    inputs = {f"{b} x {t}": ("score_ids", windows(b, t)) for b, t in SHAPES}
+    for size in KILOBYTES:
+        document = text * (1000 * size // len(text) + 1)
+        inputs[f"{size} kB"] = ("serving_default", {"text": [document[: 1000 * size]]})
+
+    cells: dict[str, list[str]] = {name: [name] for name in sessions}
+    for signature, given in inputs.values():
+
+        def call(session: CSession, signature: str = signature, given: dict = given) -> float:
+            begin = time.perf_counter()
+            session.call(signature, given)
+            return time.perf_counter() - begin
+
+        for session in sessions.values():
+            call(session)  # compiles for the shapes
+        taken = in_turns({n: lambda s=s: call(s) for n, s in sessions.items()}, rounds)
+        first = statistics.median(next(iter(taken.values())))
+        for name, seconds in taken.items():
+            middle = statistics.median(seconds)
+            cells[name].append(
+                f"{1000 * middle:.1f} ({1000 * min(seconds):.1f}) {middle / first:.2f}"
+            )
+    return ["ms", *inputs], list(cells.values())
+
+
+def corpus_rows(sessions: dict[str, CSession], corpus: pathlib.Path, documents: int) -> list:
+    """Documents a second in batches of 32, and the share of the first row's sentences."""
+    opened = gzip.open if corpus.suffix == ".gz" else open
+    with opened(corpus, "rt", encoding="utf-8") as lines:
+        texts = [json.loads(line)["text"] for line in itertools.islice(lines, documents)]
+    texts = [t if isinstance(t, str) else "\n".join(t) for t in texts]
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+
+    chosen: dict[str, set] = {}
+    rows = []
+    for name, session in sessions.items():
+        begin, chosen[name] = time.perf_counter(), set()
+        for at in range(0, len(order), 32):
+            places = order[at : at + 32]
+            found = session.call("serving_default", {"text": [texts[i].encode() for i in places]})
+            for i, starts in zip(places, found["start"]):
+                chosen[name] |= {(i, int(start)) for start in starts if start >= 0}
+        rate = len(texts) / (time.perf_counter() - begin)
+        first = next(iter(chosen.values()))
+        rows.append([name, f"{rate:.1f}", f"{len(first & chosen[name]) / len(first):.2%}"])
+    return rows
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("exports", nargs="+", type=pathlib.Path)
+    parser.add_argument("--compute", nargs="+", default=["float32"])
+    parser.add_argument("--corpus", type=pathlib.Path)
+    parser.add_argument("--documents", type=int, default=1000)
+    parser.add_argument("--quick", action="store_true")
+    arguments = parser.parse_args(argv)
+    rounds = 1 if arguments.quick else 5
+
+    print(machine())
+    head = ["export", "nodes", "functions", "bytes of saved_model.pb"]
+    table(head, graph_rows(arguments.exports))
+
+    taken = in_turns(start_calls(arguments.exports), rounds)
+    base = statistics.median(taken["import tensorflow"])
+    rows = [
+        [name, f"{statistics.median(s):.2f} ({min(s):.2f})", f"{statistics.median(s) / base:.2f}"]
+        for name, s in taken.items()
+    ]
+    table(["from start", "seconds", "ratio"], rows)
+
+    sessions = {
+        f"{export}, {compute}": CSession(export, read_description(export), compute)
+        for export in arguments.exports
+        for compute in arguments.compute
+    }
+    table(*model_rows(sessions, 1 if arguments.quick else 9))
+    if arguments.corpus:
+        documents = 10 if arguments.quick else arguments.documents
+        head = ["corpus", "documents a second", "sentences of the first row"]
+        table(head, corpus_rows(sessions, arguments.corpus, documents))
+
+
+if __name__ == "__main__":
+    main()
