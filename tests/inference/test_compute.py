@@ -14,7 +14,6 @@ from tfsum.inference import compute
 from tfsum.inference.c_session import CSession, _config
 from tfsum.inference.compute import computed_in, has_bfloat16
 from tfsum.inference.saved_model import read_description
-from tfsum.inference.shipped import shipped_model
 from tfsum.serving.server import load_servable
 
 needs_bfloat16 = pytest.mark.skipif(
@@ -53,10 +52,10 @@ def documents():
 
 
 @needs_bfloat16
-def test_scores_are_nearly_the_same_and_are_not_those_of_float32(documents):
-    description = read_description(shipped_model())
+def test_scores_are_nearly_the_same_and_are_not_those_of_float32(documents, transformer):
+    description = read_description(transformer.folder)
     exact, rounded = (
-        CSession(shipped_model(), description, each).call("score", {"text": documents})
+        CSession(transformer.folder, description, each).call("score", {"text": documents})
         for each in ("float32", "bfloat16")
     )
     difference = np.abs(exact["score"] - rounded["score"]).max()
@@ -65,18 +64,19 @@ def test_scores_are_nearly_the_same_and_are_not_those_of_float32(documents):
 
 
 @needs_bfloat16
-def test_a_server_computes_in_it_after_it_has_verified_in_float32(documents):
+def test_a_server_computes_in_it_after_it_has_verified_in_float32(documents, transformer):
     texts = {"text": np.array(documents, object)}
-    session = CSession(shipped_model(), read_description(shipped_model()), "bfloat16")
-    servable = load_servable("news", 1, shipped_model(), "bfloat16")
+    session = CSession(transformer.folder, read_description(transformer.folder), "bfloat16")
+    servable = load_servable("news", 1, transformer.folder, "bfloat16")
     given, expected = servable.run("score", texts), session.call("score", texts)
     np.testing.assert_array_equal(given["score"], expected["score"])
 
 
 @needs_bfloat16
-def test_the_command_line(tmp_path, capsys):
+def test_the_command_line(transformer, tmp_path, capsys):
     (tmp_path / "a.txt").write_text("It rained. The bridge was closed. A man sang.")
-    words = ["summarize", "-n", "1", "--format", "json", str(tmp_path / "a.txt")]
+    words = ["summarize", "--model", str(transformer.folder), "-n", "1", "--format", "json"]
+    words.append(str(tmp_path / "a.txt"))
     assert main([*words, "--compute", "auto"]) == main(words) == 0
     rounded, exact = (json.loads(line) for line in capsys.readouterr().out.splitlines())
     assert rounded["sentences"] == exact["sentences"]

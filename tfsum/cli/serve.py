@@ -65,7 +65,7 @@ def options_of(group: str) -> dict[str, dict[str, typing.Any]]:
 
     Example:
         >>> list(options_of("batches"))[:2]
-        ['--threads', '--batch-characters']
+        ['--compute', '--threads']
     """
     fields = (field for field in settings_fields() if field.metadata["group"] == group)
     return {"--" + field.name.replace("_", "-"): option_settings(field) for field in fields}

@@ -117,7 +117,7 @@ def check_signatures(loaded: Any, signatures: dict[str, dict], folder: str | pat
         ExportError: A signature is missing, or has other inputs.
 
     Example:
-        >>> from tfsum.inference.saved_model import load_model
+        >>> from tfsum.inference.eager_model import load_model
         >>> from tfsum.inference.shipped import shipped_model
         >>> loaded = load_model(shipped_model(), {})
         >>> check_signatures(loaded, {"score": {"text": tf.string}}, shipped_model())
