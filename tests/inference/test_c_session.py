@@ -116,11 +116,13 @@ def test_texts_are_given_back_to_the_system():
 
 @pytest.mark.parametrize("order", ["before", "after"])
 def test_python_loads_tensorflow_only_for_what_else_needs_it(order):
-    """The library works beside TensorFlow's Python, whichever is loaded first."""
+    """The library works beside TensorFlow's Python and others, whichever is loaded first."""
     load = (
         "import json, sys, tfsum; summarize = tfsum.load(); alone = 'tensorflow' not in sys.modules"
     )
-    other = "import tensorflow as tf; two = int(tf.function(lambda x: x + 1)(1))"
+    other = (
+        "import numpy.random, h5py, tensorflow as tf; two = int(tf.function(lambda x: x + 1)(1))"
+    )
     steps = [load, other] if order == "before" else [other, load]
     ask = (
         "found = summarize('It rained. The bridge was closed.', sentences=1);"

@@ -191,9 +191,8 @@ def can_open(description: dict) -> bool:
 @functools.cache
 def library() -> Any:
     """TensorFlow's C library, with the types of the functions that are called."""
-    framework, main = map(str, _files())
-    ctypes.CDLL(framework, ctypes.RTLD_GLOBAL)
-    tf = ctypes.CDLL(main)
+    # The one loads the other. Not RTLD_GLOBAL: numpy.random then takes symbols from it and crashes.
+    tf = ctypes.CDLL(str(_files()[1]))
     for name, letters in FUNCTIONS.items():
         function = getattr(tf, name)
         function.restype, *function.argtypes = (LETTERS[letter] for letter in letters)
