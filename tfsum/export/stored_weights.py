@@ -27,7 +27,7 @@ class StoredWeights(tf.Module):
 
     Args:
         model: Built model; the word embedding of its `bert`, if it has one, is replaced, and its
-            encoder leaves out padding from now on.
+            encoders leave out padding from now on.
         storage: "float32", "float16", or "small", which also rounds the rows of embeddings to int8.
         tables: Paths of embeddings that are read whole, such as one that is also the output
             projection; paths that the model lacks are ignored.
@@ -87,9 +87,9 @@ class StoredWeights(tf.Module):
             # the layer itself would read the whole float32 table in the graph
             model.bert.word_embeddings = self._word_vectors
 
-        encoder = getattr(getattr(model, "bert", model), "encoder", None)
-        if encoder is not None:
-            encoder.packing = PackedRows
+        for part in (getattr(model, "bert", model), getattr(model, "head", None)):
+            if hasattr(part, "encoder"):
+                part.encoder.packing = PackedRows
 
         # in a closure, where TensorFlow does not track them
         self._model_and_variables = lambda: (model, list(used.items()))

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tfsum.errors import Error, ExportError
-from tfsum.inference.allowed_operations import check_operations
+from tfsum.inference.allowed_operations import check_operations, read_graphs
 from tfsum.quiet_tensorflow import quiet
 from tfsum.tensorflow_messages import message
 
@@ -116,8 +116,8 @@ class CSession:
 
     def __init__(self, folder: pathlib.Path, description: dict, compute: str = "float32") -> None:
         check_operations(folder, description["ops"])
-        saved = message("SavedModel").FromString((folder / "saved_model.pb").read_bytes())
-        self._definitions = saved.meta_graphs[0].signature_def
+        (graph,) = read_graphs(folder)
+        self._definitions = graph.signature_def
         self.signatures = frozenset(self._definitions)
         self._folder = folder
         if not (index := folder / "variables" / "variables.index").is_file():
