@@ -150,7 +150,7 @@ def test_the_export_reads_what_training_read(trained):
     documents = load_windows(records, 16, 2)
     summaries = load_summaries(records, lambda texts: word_piece.tokenize(texts).to_list(), 3, 12)
     batcher = SummaryBatcher(documents, summaries, 128, word_piece, 1, 2)
-    model = tfsum.load(trained.exported)._model
+    model = tf.saved_model.load(str(trained.exported))
     attend = model.signatures["attend"]
     for row, text in enumerate(trained.texts()):
         batch = batcher.assemble(np.array([row]))
