@@ -14,6 +14,7 @@ EXTRACTIVE = {
     "kind": "extractive",
     "config": {"model_type": "bert", "bert_sum_ext": {}},
     "selection": "score",
+    "sentences": 3,
     "block_trigrams": False,
 }
 ABSTRACTIVE = {"kind": "abstractive", "config": {"model_type": "transformer"}}

@@ -84,7 +84,7 @@ class Summarize(_Answer):
     Args:
         model: Folder of the exported model, `.../NAME/VERSION` or `.../NAME`; the shipped model by
             default.
-        sentences: Largest number of sentences of a summary.
+        sentences: Largest number of sentences of a summary; as the model was exported by default.
         block_trigrams: Whether to skip sentences that repeat a trigram, as for `tfsum.Summarizer`.
         newline: Meaning of a new line, as for `tfsum.Summarizer`.
         model_updates: Collection of `ModelMetadata`, such as that of `WatchFilePattern`, whose
@@ -106,7 +106,7 @@ class Summarize(_Answer):
     def __init__(
         self,
         model: str | pathlib.Path | None = None,
-        sentences: int = 3,
+        sentences: int | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
         *,

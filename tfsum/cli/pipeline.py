@@ -67,7 +67,7 @@ SUMMARIZE_OPTIONS: Options = {
         "-n --sentences": {
             "type": positive,
             "metavar": "N",
-            "help": "of an extractive model: sentences at most (default 3)",
+            "help": "of an extractive model: sentences at most (default: as it was exported)",
         },
         "--newline": {
             "choices": ("auto", "sentence", "paragraph", "space"),

@@ -56,8 +56,9 @@ OPTIONS: Options = {
             "type": positive,
             "metavar": "N",
             "help": (
-                "of an extractive model: sentences at most (default 3; the shipped model gives up"
-                " to 10); a model is exported with more by `tfsum export --max-sentences`"
+                "of an extractive model: sentences at most (default: as it was exported; the"
+                " shipped gives 3, and up to 10); a model is exported with more by `tfsum export"
+                " --max-sentences`"
             ),
         },
         "--newline": {

@@ -88,8 +88,9 @@ class StoredWeights(tf.Module):
             model.bert.word_embeddings = self._word_vectors
 
         for part in (getattr(model, "bert", model), getattr(model, "head", None)):
-            if hasattr(part, "encoder"):
-                part.encoder.packing = PackedRows
+            encoder = getattr(part, "encoder", None)
+            if encoder is not None:
+                encoder.packing = PackedRows
 
         # in a closure, where TensorFlow does not track them
         self._model_and_variables = lambda: (model, list(used.items()))

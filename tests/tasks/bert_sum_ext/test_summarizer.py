@@ -25,6 +25,11 @@ def test_a_text_gives_a_summary_and_a_list_gives_a_list(summarize, article, repo
     assert summarize([]) == [] and summarize((article,))[0].sentences == one.sentences
 
 
+def test_as_many_sentences_as_the_model_was_exported_with(summarize, article, monkeypatch):
+    monkeypatch.setitem(summarize.description, "sentences", 2)
+    assert len(summarize(article).sentences) == 2
+
+
 def test_offsets_are_characters(summarize):
     text = "안녕하세요. “Ünï” was it 😀! Hello world. \ud800 lone. The\u0301 end."
     answer = summarize(text, sentences=10, block_trigrams=False)
@@ -75,7 +80,7 @@ def test_what_is_no_text(summarize, texts, message):
         summarize(texts)
 
 
-@pytest.mark.parametrize("sentences", [0, -1, 11, 2.0, True, "3", None])
+@pytest.mark.parametrize("sentences", [0, -1, 11, 2.0, True, "3"])
 def test_a_number_of_sentences_that_cannot_be(summarize, sentences):
     with pytest.raises(Error, match="expected a whole number from 1 to 10"):
         summarize("a", sentences=sentences)

@@ -8,7 +8,12 @@ from tfsum.visualization.html_page import escape, facts, page
 
 
 def explain_page(
-    summarizer: Summarizer, text: str, title: str, *, sentences: int = 3, newline: str | None = None
+    summarizer: Summarizer,
+    text: str,
+    title: str,
+    *,
+    sentences: int | None = None,
+    newline: str | None = None,
 ) -> str:
     """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
     return html_report(explain(text, summarizer, sentences, newline), title)
@@ -41,14 +46,17 @@ class Explanation:
 
 
 def explain(
-    text: str, summarizer: Summarizer, sentences: int = 3, newline: str | None = None
+    text: str,
+    summarizer: Summarizer,
+    sentences: int | None = None,
+    newline: str | None = None,
 ) -> Explanation:
     """Gets a model's summary of a text and the scores of all sentences.
 
     Args:
         text: The text.
         summarizer: Model from `tfsum.load`.
-        sentences: The most sentences of the summary.
+        sentences: The most sentences of the summary; as the model was exported by default.
         newline: Meaning of a new line, as in `Summarizer`.
 
     Returns:
@@ -67,7 +75,8 @@ def explain(
     summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
     place = {offsets: i for i, offsets in enumerate(every.offsets)}
     ranks = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
-    rule = f"at most {sentences} by {ranks[summarizer.description['selection']]}"
+    most = sentences or summarizer.description["sentences"]
+    rule = f"at most {most} by {ranks[summarizer.description['selection']]}"
     if summarizer.description["block_trigrams"]:
         rule += ", none that repeats a trigram of the others"
     return Explanation(

@@ -26,7 +26,7 @@ class Summarizer(ExportedModel):
     def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
         self,
         texts: str,
-        sentences: int = 3,
+        sentences: int | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> Summary: ...
@@ -35,7 +35,7 @@ class Summarizer(ExportedModel):
     def __call__(
         self,
         texts: Sequence[str],
-        sentences: int = 3,
+        sentences: int | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> list[Summary]: ...
@@ -43,7 +43,7 @@ class Summarizer(ExportedModel):
     def __call__(
         self,
         texts: str | Sequence[str],
-        sentences: int = 3,
+        sentences: int | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> Summary | list[Summary]:
@@ -51,7 +51,7 @@ class Summarizer(ExportedModel):
 
         Args:
             texts: One text or a sequence of them.
-            sentences: The most sentences of a summary.
+            sentences: The most sentences of a summary; as the model was exported by default.
             block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary;
                 as the model was exported by default.
             newline: Meaning of a new line: "sentence", its end; "paragraph", of which a blank line
@@ -67,6 +67,8 @@ class Summarizer(ExportedModel):
         if isinstance(texts, str):
             return self([texts], sentences, block_trigrams, newline)[0]
 
+        if sentences is None:
+            sentences = self.description["sentences"]
         limit = self.description["max_sentences"]
         if (
             isinstance(sentences, bool)
