@@ -35,6 +35,7 @@ def merge_equal_nodes(function: FunctionDef) -> None:
         >>> [(node.name, [*node.input]) for node in function.node_def]
         [('a', ['x']), ('c', ['a:output:0', 'a:output:0'])]
     """
+    check_private_names("tensorflow", op_def_registry, "get")
     merged: dict[str, str] | None = None
     while merged is None or merged:  # one merger makes others equal
         first: dict[bytes, str] = {}  # what an operation computes -> the first one that does
@@ -169,7 +170,6 @@ def _pass_by_identities(function: FunctionDef) -> None:
 def _has_state(node: NodeDef) -> bool:
     """Whether an operation may differ from another one with the same inputs; a function that is
     called under its own name may."""
-    check_private_names("tensorflow", op_def_registry, "get")
     definition = op_def_registry.get(node.op)
     return definition is None or definition.is_stateful or node.op == "Placeholder"
 

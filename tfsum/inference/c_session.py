@@ -140,7 +140,18 @@ class CSession:
         weakref.finalize(self, _close, self._session, self._graph)
 
     def call(self, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """Calls a signature, as `EagerModel.call`."""
+        """Calls a signature, from any thread.
+
+        Args:
+            signature: Name of the signature.
+            inputs: Name -> array, or list of bytes.
+
+        Returns:
+            Name -> array.
+
+        Raises:
+            CallError: The graph rejects the inputs, or fails.
+        """
         tf, definition = library(), self._definitions[signature]
         names = list(definition.outputs)
         given = (ctypes.c_void_p * len(inputs))()
