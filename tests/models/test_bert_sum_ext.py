@@ -9,6 +9,7 @@ from cases import first_by_default
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertSumExt
+from tfsum.models.bert_sum_ext import word_loss
 from tfsum.models.sentence_heads import HEADS
 
 BERT = {
@@ -279,3 +280,38 @@ def test_a_head_of_ones_own_is_a_class_and_a_line(monkeypatch, tmp_path):
     np.testing.assert_array_equal(scores(again, inputs), scores(model, inputs))
     with pytest.raises(Error, match="known are classifier, transformer, .*first"):
         BertSumExt(BERT, head="last")
+
+
+def test_the_loss_of_words_is_that_of_a_poisson_distribution():
+    """tf.nn.log_poisson_loss of the summed rates, n-gram by n-gram."""
+    import tensorflow as tf
+
+    random = np.random.default_rng(2)
+    rates = random.random((3, 7, 2), np.float32) + 0.1
+    grams = random.integers(-1, 5, (3, 7, 2))
+    counts = random.integers(0, 3, (3, 6)).astype(np.float32)
+    counts[1, 4:] = -1.0
+    grams[1] = np.minimum(grams[1], 3)
+    given = np.asarray(word_loss(rates, grams, counts))
+    for row in range(3):
+        for gram in range(6):
+            mean = rates[row][grams[row] == gram].sum() + 1e-6
+            expected = tf.nn.log_poisson_loss([counts[row, gram]], [np.log(mean)])[0]
+            padding = counts[row, gram] < 0
+            np.testing.assert_allclose(given[row, gram], 0 if padding else expected, atol=1e-5)
+
+
+def test_a_model_with_a_word_head(tmp_path):
+    model, inputs = make(word_head=True), row([4, 3, 5])
+    logits, rates = model.read(inputs)
+    np.testing.assert_array_equal(logits, model(inputs))
+    assert rates.shape == (1, 12, 2) and (np.asarray(rates) > 0).all()
+
+    model.save_pretrained(tmp_path)
+    again = BertSumExt.from_pretrained(tmp_path)
+    np.testing.assert_array_equal(again.read(inputs)[1], rates)
+
+    labels = {"labels": np.array([[1.0, 0.0, 0.0]], np.float32)}
+    with pytest.raises(Error, match="a word head, and the inputs no grams and gram_counts"):
+        model.compute_loss({**inputs, **labels})
+    assert make().read(inputs)[1] is None

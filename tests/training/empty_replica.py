@@ -37,6 +37,17 @@ CASES = {
             "labels": np.array([[1, 0], [0, 0], [1, 1]], np.float32),
         },
     ),
+    "word head": (
+        lambda: BertSumExt(dict(BERT), "classifier", word_head=True),
+        {
+            "token_ids": IDS,
+            "segment_ids": ZEROS,
+            "sentence_starts": STARTS,
+            "labels": np.array([[1, 0], [0, 0], [1, 1]], np.float32),
+            "grams": np.random.default_rng(1).integers(-1, 4, (3, 6, 2)).astype("int32"),
+            "gram_counts": np.array([[1, 0, 0, 2], [0, 0, 1, 0], [0, 1, 0, 0]], np.float32),
+        },
+    ),
     "classifier": (
         lambda: BertClassifier(dict(BERT), ["a", "b"]),
         {"token_ids": IDS, "segment_ids": ZEROS, "labels": np.array([0, 1, 1], np.int32)},

@@ -21,6 +21,7 @@ _FEATURES = {
     "labels": tf.io.RaggedFeature(tf.float32),
     "sentences": tf.io.RaggedFeature(tf.string),
     "summary": tf.io.FixedLenFeature([], tf.string),
+    "summary_pieces": tf.io.RaggedFeature(tf.int64),
     # of a pair
     "source": tf.io.RaggedFeature(tf.int64),
     "target": tf.io.RaggedFeature(tf.int64),
@@ -38,6 +39,7 @@ def make_record(
     labels: Sequence[float],
     sentences: Sequence[bytes],
     summary: str,
+    summary_pieces: Sequence[int] = (),
 ) -> bytes:
     """One document as a serialized `tf.train.Example`.
 
@@ -47,9 +49,11 @@ def make_record(
         labels: (S,) oracle labels, 0 to 1.
         sentences: (S,) the sentences' text, UTF-8.
         summary: Its summary, one sentence a line.
+        summary_pieces: Word piece ids of the summary, which a word head learns from.
 
     Returns:
-        The bytes: features `id`, `pieces` (flat), `piece_counts`, `labels`, `sentences`, `summary`.
+        The bytes: features `id`, `pieces` (flat), `piece_counts`, `labels`, `sentences`,
+        `summary`, `summary_pieces`.
 
     Raises:
         DataError: If the numbers of pieces, labels and sentences differ.
@@ -72,6 +76,7 @@ def make_record(
         "labels": tf.train.Feature(float_list=tf.train.FloatList(value=labels)),
         "sentences": _bytes(sentences),
         "summary": _bytes([summary.encode()]),
+        "summary_pieces": _ints(summary_pieces),
     }
     return _serialized(features)
 

@@ -1,4 +1,4 @@
-"""BertSumExt: BERT that scores the sentences of a document.
+"""BertSumExt: BERT that scores the sentences of a document, and with a word head also its words.
 
 Source: Liu 2019, "Fine-tune BERT for Extractive Summarization"; Liu and Lapata 2019, "Text
     Summarization with Pretrained Encoders", section 3.1.
@@ -7,7 +7,7 @@ Source: Liu 2019, "Fine-tune BERT for Extractive Summarization"; Liu and Lapata 
 import inspect
 from typing import Any, ClassVar
 
-from keras import layers, ops, saving
+from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import Error
 from tfsum.formats.assign_weights import layer_sizes
@@ -19,6 +19,8 @@ from tfsum.models.with_bert import BertSum
 from tfsum.tensor import Tensor
 
 POOLINGS = ("cls", "mean")
+# The mean loss of an n-gram beside that of a sentence; both learn at about the same pace with it.
+WORD_LOSS_WEIGHT = 2.5
 
 
 @saving.register_keras_serializable("tfsum")
@@ -31,12 +33,22 @@ class BertSumExt(BertSum):
     long (padded with 0) except the last; `sentence_starts` are positions in the whole row, and the
     head sees all its sentences.
 
+    With `word_head` the model also says of each token how often the summary can be expected to hold
+    its word, and the pair of words that begins there (`word_rates`): some hundred labels for each
+    document beside those of its sentences. A word-level selector helps an extractive model in
+    Gehrmann et al. 2018, "Bottom-Up Abstractive Summarization"; here the numbers are the rates of
+    Poisson distributions, so that those of the places where an n-gram stands add up. For training,
+    `grams` (B, T, 2) then number the document's n-grams, the word at a token and the pair that
+    begins there, -1 for none, and `gram_counts` (B, U) are their numbers in the summary, -1 for
+    padding.
+
     Args:
         bert: A `Bert`, or the dict of its arguments.
         head: Name of the head in `HEADS`: "classifier", "transformer", or "lstm" once
             `tfsum.papers` is imported.
         pooling: "cls", the vector of a sentence's [CLS] (the papers'), or "mean", the mean over its
             tokens from its [CLS] to its [SEP].
+        word_head: Whether there is a word head.
         length_input: Add to each sentence's vector a learned function of the logarithm of its
             number of tokens, which is not in the vector of either pooling.
         window_length: Tokens in a window; the encoder's `max_position_embeddings` by default.
@@ -82,13 +94,17 @@ class BertSumExt(BertSum):
         "segment_ids": ("batch", "tokens"),
         "sentence_starts": ("batch", "sentences"),
         "labels": ("batch", "sentences"),
+        "grams": ("batch", "tokens", "orders"),
+        "gram_counts": ("batch", "grams"),
     }
+    optional_inputs = ("grams", "gram_counts")
 
     def __init__(
         self,
         bert: Bert | dict,
         head: str = "transformer",
         pooling: str = "cls",
+        word_head: bool = False,
         length_input: bool = False,
         window_length: int | None = None,
         head_layers: int = 2,
@@ -124,6 +140,7 @@ class BertSumExt(BertSum):
         self.config = {
             "head": head,
             "pooling": pooling,
+            "word_head": word_head,
             "length_input": length_input,
             "window_length": self.window_length,
             "head_layers": head_layers,
@@ -152,10 +169,18 @@ class BertSumExt(BertSum):
                 width, use_bias=False, name="length", dtype=self.dtype_policy
             )
 
+        self.words: Any = None
+        if word_head:
+            few = initializers.Constant(-3.0)  # one n-gram in twenty is in a summary
+            self.words = layers.Dense(2, bias_initializer=few, name="words", dtype="float32")
+            self.loss_terms = [metrics.Mean(name) for name in ("sentence_loss", "word_loss")]
+
     def build_head(self) -> None:
         self.head.build(None)
         if self.length is not None:
             self.length.build((None, None, 2))
+        if self.words is not None:
+            self.words.build((None, None, self.bert.config["hidden_size"]))
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         """Scores sentences.
@@ -166,11 +191,26 @@ class BertSumExt(BertSum):
         Returns:
             Float32 logits (B, S); those without a sentence are undefined.
         """
-        starts = inputs["sentence_starts"]
-        vectors = self.sentence_vectors(
-            inputs["token_ids"], inputs["segment_ids"], starts, training=training
+        return self.read(inputs, training)[0]
+
+    def read(
+        self, inputs: dict[str, Tensor], training: bool | None = None
+    ) -> tuple[Tensor, Tensor | None]:
+        """Scores sentences, and words where there is a word head.
+
+        Args:
+            inputs: Those of `call`.
+
+        Returns:
+            Float32 logits (B, S) of the sentences, and `word_rates` (B, T, 2) or None.
+        """
+        token_ids, starts = inputs["token_ids"], ops.cast(inputs["sentence_starts"], "int32")
+        sequence = self.bert.encode_windows(
+            token_ids, inputs["segment_ids"], self.window_length, training
         )
-        return self.score_sentences(vectors, starts >= 0, training=training)
+        vectors = self.pool_sentences(sequence, token_ids, starts)
+        logits = self.score_sentences(vectors, starts >= 0, training=training)
+        return logits, None if self.words is None else self.word_rates(sequence)
 
     def sentence_vectors(
         self,
@@ -192,6 +232,18 @@ class BertSumExt(BertSum):
         """
         sequence = self.bert.encode_windows(token_ids, segment_ids, self.window_length, training)
         return self.pool_sentences(sequence, token_ids, ops.cast(sentence_starts, "int32"))
+
+    def word_rates(self, sequence: Tensor) -> Tensor:
+        """Computes how often the summary is expected to hold the n-grams of each token.
+
+        Args:
+            sequence: Float tensor (B, T, D), a vector for each token.
+
+        Returns:
+            Float32 tensor (B, T, 2): for the word at the token and for the pair of words that
+            begins there.
+        """
+        return ops.softplus(self.words(ops.cast(sequence, "float32")))
 
     def pool_sentences(
         self, sequence: Tensor, token_ids: Tensor, sentence_starts: Tensor
@@ -256,16 +308,42 @@ class BertSumExt(BertSum):
         return self.labels_of(x, y), self.predict_outputs(x), x["sentence_starts"] >= 0
 
     def summed_loss(self, x: dict, y: Tensor | None, training: bool) -> Tensor:
-        """Sums the binary cross-entropy of the real sentences; labels may lie between 0 and 1."""
+        """Sums the binary cross-entropy of the real sentences; labels may lie between 0 and 1.
+
+        With a word head float32 (2,): also the summed loss of the document's n-grams, see
+        `word_loss`.
+        """
         labels = ops.cast(self.labels_of(x, y), "float32")
-        logits = ops.cast(self(x, training=training), "float32")
+        logits, rates = self.read(x, training=training)
+        logits = ops.cast(logits, "float32")
         # -(y ln p + (1-y) ln(1-p)) with p = sigmoid(logit), in the form that never overflows
         loss = ops.maximum(logits, 0.0) - logits * labels + ops.log1p(ops.exp(-ops.abs(logits)))
-        return ops.sum(ops.where(x["sentence_starts"] >= 0, loss, 0.0))
+        sentences = ops.sum(ops.where(x["sentence_starts"] >= 0, loss, 0.0))
+        if rates is None:
+            return sentences
+        return ops.stack([sentences, ops.sum(word_loss(rates, x["grams"], x["gram_counts"]))])
 
     def loss_weight(self, x: dict, y: Tensor | None) -> Tensor:
-        """Counts the real sentences: float32 scalar."""
-        return ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
+        """Counts the real sentences: float32 scalar; with a word head (2,), also the n-grams."""
+        sentences = ops.sum(ops.cast(x["sentence_starts"] >= 0, "float32"))
+        if self.words is None:
+            return sentences
+        return ops.stack([sentences, ops.sum(ops.cast(x["gram_counts"] >= 0, "float32"))])
+
+    def loss_scale(self, weight: Tensor) -> Tensor:
+        """The inverse of each weight, that of the n-grams times `WORD_LOSS_WEIGHT`."""
+        scale = super().loss_scale(weight)
+        if self.words is None:
+            return scale
+        return scale * ops.convert_to_tensor([1.0, WORD_LOSS_WEIGHT], "float32")
+
+    def check_inputs(self, x: Any, y: Any = None) -> None:
+        super().check_inputs(x, y)
+        if self.words is not None and not {"grams", "gram_counts"} <= x.keys():
+            raise Error(
+                "BertSumExt: the model has a word head, and the inputs no grams and gram_counts;"
+                " make the batches with word_head=True, or the model without"
+            )
 
     @classmethod
     def head_sizes(cls, arguments: dict, width: int, tensors: dict) -> dict[str, tuple]:
@@ -277,7 +355,40 @@ class BertSumExt(BertSum):
 
     def head_variables(self) -> dict:
         """Returns the weights above the encoder by their path."""
-        return layer_variables(*filter(None, (self.head, self.length)))
+        return layer_variables(*filter(None, (self.head, self.length, self.words)))
+
+
+def word_loss(rates: Tensor, grams: Tensor, gram_counts: Tensor) -> Tensor:
+    """Computes the loss of the n-grams of documents: how unlikely are their numbers in the summary?
+
+    Args:
+        rates: Float32 tensor (B, T, 2), `BertSumExt.word_rates`.
+        grams: Int tensor (B, T, 2), the numbers of these n-grams in the document; -1 for none.
+        gram_counts: Float tensor (B, U), how often the summary holds each n-gram; -1 for padding.
+
+    Returns:
+        Float32 tensor (B, U): -ln p of the count under a Poisson distribution whose mean is the sum
+        of the n-gram's rates, but for the part that depends on the count alone; 0 for padding.
+
+    Example:
+        >>> import numpy as np
+        >>> rates, grams = np.array([[[0.5, 0.0], [1.5, 0.0]]]), np.array([[[0, -1], [0, -1]]])
+        >>> loss = word_loss(rates.astype("float32"), grams, np.array([[1.0, -1.0]]))
+        >>> round(float(loss[0, 0]), 3), float(loss[0, 1])  # 2 - ln 2, and the padding
+        (1.307, 0.0)
+    """
+    rows, number = ops.shape(gram_counts)
+    # (B, U + 1) sums; what is no n-gram goes to the last column
+    column = ops.where(grams < 0, number, ops.cast(grams, "int32"))
+    cells = ops.arange(rows, dtype="int32")[:, None, None] * (number + 1) + column
+    mean = ops.segment_sum(
+        ops.reshape(rates, (-1,)), ops.reshape(cells, (-1,)), rows * (number + 1)
+    )
+    mean = ops.reshape(mean, (rows, number + 1))[:, :-1]
+
+    counts = ops.cast(gram_counts, "float32")
+    loss = mean - counts * ops.log(mean + 1e-6)
+    return ops.where(counts >= 0.0, loss, 0.0)
 
 
 def _tokens_of_sentences(real, starts):

@@ -1,11 +1,15 @@
 """Sentences ranked by the ROUGE that they can be expected to reach together.
 
 The best sentences by score often say one thing twice, and are short where ROUGE's F would reward
-more. Here the scores make an expected reference: every n-gram of the document, counted as often as
-its sentences are likely to be in the summary. A summary is then built sentence by sentence, each
-time with the one that makes ROUGE's F against that reference largest, as the mean of ROUGE-1 and
+more. Here a model tells how often each n-gram of the document can be expected in the summary, and
+the sentences are chosen that make ROUGE's expected F against it largest, as the mean of ROUGE-1 and
 ROUGE-2. That is the choice of least expected loss (minimum Bayes risk: Kumar and Byrne, NAACL
-2004), made greedily, and with the expectation taken inside ROUGE.
+2004), with the expectation taken inside ROUGE. It is made greedily, and then each sentence is
+exchanged for the best one beside the others, which finds the best set of twelve candidates nearly
+always.
+
+The expected numbers are those of the model's word head, or where it has none they come from the
+scores of the sentences: an n-gram counts as often as its sentences are likely to be in the summary.
 """
 
 import unicodedata
@@ -19,6 +23,7 @@ from tfsum.text.repeat import row_ids
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
 CANDIDATES = 64  # the best of each document by score: more than most documents have sentences
 ORDERS = 2  # unigrams and bigrams
+MOST_TIMES = 4  # an n-gram more often than this in a summary counts so often
 
 
 class _Grams(NamedTuple):
@@ -28,16 +33,15 @@ class _Grams(NamedTuple):
     gram: tf.Tensor  # (E,) int64, the n-gram's number among all U of the documents
     count: tf.Tensor  # (E,) float32, how often the candidate holds it
     cell: tf.Tensor  # (E,) int64, candidate * ORDERS + order
-    grams: tf.Tensor  # U
+    document: tf.Tensor  # (U,) int64, document * ORDERS + order of each n-gram
+    rate: tf.Tensor | None  # (U,) float32, how often the word head expects it
 
 
 class _Summaries(NamedTuple):
     """The summaries so far."""
 
     rank: tf.Tensor  # (K,) float32, 0 for candidates that are not chosen
-    covered: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
-    size: tf.Tensor  # (B, ORDERS) float32, n-grams of the summary
-    overlap: tf.Tensor  # (B, ORDERS) float32, those that the expected reference holds too
+    held: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
 
 
 def is_word(vocabulary: list[str]) -> np.ndarray:
@@ -69,6 +73,7 @@ def expected_rouge_ranks(
     words: tf.Tensor | np.ndarray,
     most: tf.Tensor,
     limit: int,
+    rates: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
@@ -78,7 +83,10 @@ def expected_rouge_ranks(
         pieces: Word pieces of the sentences, (B, S, P) int32.
         words: Pieces that ROUGE counts, (V,) bool, see `is_word`.
         most: Sentences that each summary is to have, (B,) int32.
-        limit: Number of sentences chosen by expected ROUGE; the others follow by score.
+        limit: Largest number of them; above it counts as it.
+        rates: How often the summary is expected to hold the word and the pair of words at each
+            piece, float32 (P, ORDERS) for all pieces of all sentences; by default from the
+            probabilities.
 
     Returns:
         float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
@@ -110,21 +118,31 @@ def expected_rouge_ranks(
     where = tf.where(best >= 0.0)
     row, probability = where[:, 0], tf.gather_nd(best, where)
     sentence = tf.cast(tf.gather_nd(index, where), tf.int64)
-    sentences = tf.gather(pieces.values, tf.gather(pieces.row_splits, row) + sentence)
-    grams = _count(sentences, row, words)
+    which = tf.gather(pieces.row_splits, row) + sentence
+    at_piece = None
+    if rates is not None:
+        at_piece = tf.gather(pieces.values.with_flat_values(rates), which).flat_values
+    grams = _count(tf.gather(pieces.values, which), row, words, at_piece)
 
     # (K,) how often each is expected in its document's summary
+    most = tf.clip_by_value(most, 0, limit)
     mass = tf.math.unsorted_segment_sum(probability, row, shape[0])
-    times = tf.cast(tf.maximum(most, 0), tf.float32) / tf.where(mass > 0.0, mass, 1.0)
+    times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
     share = probability * tf.gather(times, row)
 
-    rank = _choose(grams, where, tf.shape(best, tf.int64), share, limit)
+    rank = _choose(grams, where, tf.shape(best, tf.int64), share, most, limit)
     ranked = tf.scatter_nd(tf.stack([row, sentence], 1), rank, shape)
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
 
-def _count(sentences: tf.RaggedTensor, row: tf.Tensor, words: tf.Tensor | np.ndarray) -> _Grams:
-    """Counts the n-grams of candidates (K, P) of the documents `row` (K,)."""
+def _count(
+    sentences: tf.RaggedTensor,
+    row: tf.Tensor,
+    words: tf.Tensor | np.ndarray,
+    rates: tf.Tensor | None,
+) -> _Grams:
+    """Counts the n-grams of candidates (K, P) of the documents `row` (K,), and sums their rates
+    (of all pieces, (., ORDERS))."""
     owner, ids = row_ids(sentences), tf.cast(sentences.flat_values, tf.int64)
     counts = tf.gather(words, ids)
     owner, ids = tf.boolean_mask(owner, counts), tf.boolean_mask(ids, counts)
@@ -142,13 +160,44 @@ def _count(sentences: tf.RaggedTensor, row: tf.Tensor, words: tf.Tensor | np.nda
     grams = tf.maximum(tf.size(keys, tf.int64), 1)
     entry, place = tf.unique(owner * grams + gram, tf.int64)
     count = tf.math.unsorted_segment_sum(tf.ones_like(place, tf.float32), place, tf.size(entry))
-    candidate, gram = entry // grams, entry % grams
-    order = tf.cast(tf.gather(keys, gram) % span >= base, tf.int64)
-    return _Grams(candidate, gram, count, candidate * ORDERS + order, grams)
+    candidate, number = entry // grams, entry % grams
+    order = tf.cast(keys % span >= base, tf.int64)
+    cell = candidate * ORDERS + tf.gather(order, number)
+
+    rate = None
+    if rates is not None:
+        at_word = tf.boolean_mask(rates, counts)
+        every = tf.concat([at_word[:, 0], tf.boolean_mask(at_word[:-1, 1], inside)], 0)
+        rate = tf.math.unsorted_segment_sum(every, gram, tf.size(keys))
+    return _Grams(candidate, number, count, cell, keys // span * ORDERS + order, rate)
+
+
+def _held(count: tf.Tensor, expected: tf.Tensor) -> tf.Tensor:
+    """The part of `count` n-grams that the summary can be expected to hold too.
+
+    Args:
+        count: Float32 tensor.
+        expected: Mean of the number in the summary, float32 of the same shape.
+
+    Returns:
+        E[min(count, N)] for a Poisson distribution of N, with `count` up to `MOST_TIMES`.
+    """
+    at_least = 1.0 - tf.exp(-expected)  # P(N >= 1), and so on
+    term, total = tf.exp(-expected), tf.zeros_like(expected)
+    for times in range(1, MOST_TIMES + 1):
+        total += tf.where(count >= times, at_least, 0.0)
+        term *= expected / times
+        at_least -= term
+    return total
 
 
 def _choose(
-    grams: _Grams, where: tf.Tensor, shape: tf.Tensor, share: tf.Tensor, limit: int
+    grams: _Grams,
+    where: tf.Tensor,
+    shape: tf.Tensor,
+    share: tf.Tensor,
+    most: tf.Tensor,
+    limit: int,
 ) -> tf.Tensor:
     """Ranks the chosen of K candidates: `limit` for the first of each document, then less.
 
@@ -157,13 +206,14 @@ def _choose(
         where: Document of each candidate and its column among that document's, (K, 2).
         shape: Number of documents and columns, (2,).
         share: How often each candidate is expected in its document's summary, (K,).
-        limit: Number of sentences chosen.
+        most: Number of sentences chosen, (B,), at most `limit`.
+        limit: Width of a result.
 
     Returns:
         (K,) float32; 0 for candidates that are not chosen.
     """
     row, column = where[:, 0], where[:, 1]
-    cells = tf.size(share, tf.int64) * ORDERS
+    cells, documents = tf.size(share, tf.int64) * ORDERS, shape[0] * ORDERS
     segment_sum = tf.math.unsorted_segment_sum
 
     def per_candidate(values: tf.Tensor) -> tf.Tensor:
@@ -173,44 +223,53 @@ def _choose(
     def per_gram(weight: tf.Tensor) -> tf.Tensor:
         """Counts of the n-grams (U,), those of each candidate weighted (K,)."""
         weighted = grams.count * tf.gather(weight, grams.candidate)
-        return segment_sum(weighted, grams.gram, grams.grams)
+        return segment_sum(weighted, grams.gram, tf.size(grams.document))
 
-    def per_document(values: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
-        """Sums of values (K, ORDERS), weighted (K,), for each document, (B, ORDERS)."""
-        return segment_sum(values * weight[:, tf.newaxis], row, shape[0])
+    def per_document(values: tf.Tensor) -> tf.Tensor:
+        """Sums of (U,) values for each document and order, (B, ORDERS)."""
+        return tf.reshape(segment_sum(values, grams.document, documents), [-1, ORDERS])
 
-    # The expected reference: (U,) its n-grams, (B, ORDERS) its size.
-    size = per_candidate(grams.count)
-    expected = per_gram(share)
-    expected_size = per_document(size, share)
+    # (U,) the expected number of each n-gram in the reference, (B, ORDERS) the reference's size
+    if grams.rate is None:
+        expected, overlap_of = per_gram(share), tf.minimum
+    else:
+        expected, overlap_of = grams.rate, _held
+    expected_size, size = per_document(expected), per_candidate(grams.count)
+    wanted = tf.gather(expected, grams.gram)
 
-    def one_more(step: tf.Tensor, now: _Summaries) -> tuple[tf.Tensor, _Summaries]:
+    def fill(step: tf.Tensor, now: _Summaries) -> tuple[tf.Tensor, _Summaries]:
+        """Puts the best candidate of each document at one place of its summary."""
+        place = step % longest
+        rank = tf.cast(limit - place, tf.float32)
+        here = tf.gather(place < most, row)
+        old = here & (now.rank == rank)
+        chosen = tf.where(old, 0.0, now.rank)
+        held = now.held - per_gram(tf.cast(old, tf.float32))
+
         # (K, ORDERS) ROUGE's F of each summary with each of its candidates
-        covered, target = tf.gather(now.covered, grams.gram), tf.gather(expected, grams.gram)
-        gain = per_candidate(
-            tf.minimum(covered + grams.count, target) - tf.minimum(covered, target)
-        )
-        sizes = tf.gather(now.size + expected_size, row) + size
-        rouge = 2.0 * (tf.gather(now.overlap, row) + gain) / tf.where(sizes > 0.0, sizes, 1.0)
+        before = tf.gather(held, grams.gram)
+        gain = overlap_of(before + grams.count, wanted) - overlap_of(before, wanted)
+        overlap = per_document(overlap_of(held, expected))
+        sizes = tf.gather(per_document(held) + expected_size, row) + size
+        shared = tf.gather(overlap, row) + per_candidate(gain)
+        rouge = 2.0 * shared / tf.where(sizes > 0.0, sizes, 1.0)
 
         # The best candidate of each document; the first of equals, which is the better by score.
         # A sentence without a word would cost nothing: it comes after all that have one.
         value = tf.where(size[:, 0] > 0.0, tf.reduce_mean(rouge, 1), -1.0)
-        value = tf.where(now.rank > 0.0, -2.0, value)
+        value = tf.where(chosen > 0.0, -2.0, value)
         table = tf.tensor_scatter_nd_update(tf.fill(shape, -2.0), where, value)
-        is_new = (tf.gather(tf.argmax(table, 1), row) == column) & (now.rank == 0.0)
+        is_new = here & (tf.gather(tf.argmax(table, 1), row) == column) & (chosen == 0.0)
 
-        new = tf.cast(is_new, tf.float32)
-        return step + 1, _Summaries(
-            rank=tf.where(is_new, tf.cast(limit - step, tf.float32), now.rank),
-            covered=now.covered + per_gram(new),
-            size=now.size + per_document(size, new),
-            overlap=now.overlap + per_document(gain, new),
-        )
+        held += per_gram(tf.cast(is_new, tf.float32))
+        return step + 1, _Summaries(tf.where(is_new, rank, chosen), held)
 
-    nothing = tf.zeros_like(expected_size)
-    begin = _Summaries(tf.zeros_like(share), tf.zeros_like(expected), nothing, nothing)
+    # Each place is filled, and then filled again beside the others.
+    longest = tf.reduce_max(tf.concat([most, [1]], 0))
     _, summaries = tf.while_loop(
-        lambda step, _: step < limit, one_more, [0, begin], parallel_iterations=1
+        lambda step, _: step < 2 * longest,
+        fill,
+        [0, _Summaries(tf.zeros_like(share), tf.zeros_like(expected))],
+        parallel_iterations=1,
     )
     return summaries.rank

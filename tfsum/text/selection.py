@@ -41,6 +41,7 @@ def select_sentences(
     limit: int,
     pieces: tf.RaggedTensor | None = None,
     words: np.ndarray | None = None,
+    rates: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph.
 
@@ -56,6 +57,7 @@ def select_sentences(
         pieces: Word pieces of the sentences, (B, S, P) int32, to choose by expected ROUGE; None
             to choose by score.
         words: Pieces that ROUGE counts, (V,) bool, with `pieces`.
+        rates: What a word head expects of the pieces, see `expected_rouge_ranks`.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -77,7 +79,7 @@ def select_sentences(
     present = tf.sequence_mask(scores.row_lengths(), width) & candidates
 
     if pieces is not None:
-        ranks = expected_rouge_ranks(ranks, present, pieces, words, most, limit)
+        ranks = expected_rouge_ranks(ranks, present, pieces, words, most, limit, rates)
     return select(ranks, present, texts, most, block_trigrams, limit)
 
 

@@ -113,7 +113,7 @@ def both_ways(transformer, tmp_path_factory):
         windows = pack_windows(
             flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids
         )
-        exported = module.encode_windows(windows)
+        (exported,) = module.encode_windows(windows)
         rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]
         return exported, [
             plain.sentence_vectors(
@@ -346,3 +346,46 @@ def test_chosen_by_expected_rouge(transformer, text_module, report):
             {"selection": "best"},
             "float32",
         )
+
+
+def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_path):
+    """By the rates of the plain model at every piece, over several windows and in a batch."""
+    arguments = json.loads((transformer.source / "config.json").read_text())["bert_sum_ext"]
+    bert = BertSumExt.from_pretrained(str(transformer.source)).bert
+    model = BertSumExt(bert, **{**arguments, "word_head": True, "pooling": "mean"})
+    model.build()
+    kernel = np.random.default_rng(1).normal(size=(bert.config["hidden_size"], 2))
+    model.words.kernel.assign(kernel)
+    words = (transformer.source / "vocab.txt").read_text().splitlines()
+    settings = json.loads((transformer.source / "tfsum.json").read_text())
+    model.save_pretrained(tmp_path / "source", words, settings)
+    module = build(
+        tmp_path / "source",
+        read_settings(tmp_path / "source"),
+        "text",
+        {"selection": "expected_rouge"},
+        "float32",
+    )
+
+    texts = [report, "One sentence.", ""]
+    given = module.summarize(tf.constant(texts), tf.constant([3, 3, 3]), tf.constant([False] * 3))
+    every = {k: v.numpy() for k, v in module.score(tf.constant(texts)).items()}
+    data, count = report.encode(), every["count"][0]
+    sentences = [data[a:b].decode() for a, b in zip(every["start"][0], every["end"][0]) if a >= 0]
+    inputs = windows_in_python(sentences, tmp_path / "source", model.window_length)
+    plain = BertSumExt.from_pretrained(str(tmp_path / "source"))
+    logits, rates = plain.read(inputs)
+    np.testing.assert_allclose(every["score"][0, :count], tf.sigmoid(logits)[0], atol=1e-5)
+    ids, special = inputs["token_ids"][0], [0, module.word_piece.cls_id, module.word_piece.sep_id]
+    ranks = expected_rouge_ranks(
+        tf.sigmoid(logits),
+        tf.ones_like(logits, tf.bool),
+        tf.RaggedTensor.from_row_lengths(module.word_piece.tokenize(sentences), [count]),
+        is_word(module.word_piece.vocabulary),
+        tf.constant([3]),
+        module.max_sentences,
+        tf.boolean_mask(rates[0], ~np.isin(ids, special)),
+    )[0].numpy()
+    best = np.sort(np.argsort(-ranks, kind="stable")[:3])
+    assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
+    assert given["count"].numpy().tolist() == [3, 1, 0]

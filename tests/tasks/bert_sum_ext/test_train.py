@@ -12,6 +12,7 @@ import tensorflow as tf
 from cases import first_by_default
 from safetensors.numpy import load_file
 
+from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.data.records import make_record, read_records, write_shard
 from tfsum.errors import CheckpointError, Error, RecipeError, Stopped
 from tfsum.evaluation.rouge import score_summaries
@@ -70,9 +71,8 @@ def document(random, number):
         random.integers(5, 20, random.integers(2, 8)).tolist() for _ in range(random.integers(2, 6))
     ]
     texts = [" ".join(WORDS[p] for p in sentence).encode() for sentence in pieces]
-    return make_record(
-        str(number), pieces, [float(i == 0) for i in range(len(pieces))], texts, texts[0].decode()
-    )
+    labels = [float(i == 0) for i in range(len(pieces))]
+    return make_record(str(number), pieces, labels, texts, texts[0].decode(), pieces[0])
 
 
 def make_recipe(material, model, **train):
@@ -323,7 +323,8 @@ def test_validation_chooses_by_expected_rouge(material, documents):
             )
             references.append(summary.decode().split("\n"))
     asked = min(documents or 24, 24)
-    assert validation.rouge(scores[:asked]) == score_summaries(chosen[:asked], references[:asked])
+    answers = [(each.tolist(), []) for each in scores[:asked]]
+    assert validation.rouge(answers) == score_summaries(chosen[:asked], references[:asked])
     with pytest.raises(RecipeError, match="selection: expected 'score' or 'expected_rouge'"):
         recipes.load_recipe(RECIPE, ["evaluate.selection=best"])
 
@@ -354,3 +355,35 @@ def test_wrong_settings_are_named(material, tmp_path):
         local_folder("package:no_such_encoder/model")
     with pytest.raises(CheckpointError, match="no such file"):
         make_model(tmp_path)
+
+
+def test_a_word_head_learns_and_chooses(material, tmp_path):
+    """Both losses fall, the best model keeps its word head, and validation chooses by it."""
+    model = {"encoder": str(material / "encoder"), "head": "classifier", "word_head": True}
+    settings = {**SETTINGS, "steps": 8, "validate_every": 8, "first_window_steps": 8}
+    evaluate = {"selection": "expected_rouge", "sentences": 1, "block_trigrams": False}
+    recipe = recipes.load_recipe(
+        {
+            "data": dict.fromkeys(("train", "validation", "records"), str(material)),
+            "model": model,
+            "train": {**settings, "folder": str(tmp_path)},
+            "evaluate": evaluate,
+        }
+    )
+    running = ExtractiveRun(recipe, data_of(material), build_model(recipe, data_of(material)))
+    words = is_word(running._word_piece.vocabulary)
+    documents = load_windows(material / "train", 16, 2)
+    batch = DocumentBatcher(documents, 10**4, cls_id=2, sep_id=3, words=words).assemble(
+        np.flatnonzero(documents.windows == 1)
+    )
+    before = running.model.summed_loss(batch, None, training=False)
+    best = running.fit()
+    assert (running.model.summed_loss(batch, None, training=False) < before).numpy().all()
+    assert BertSumExt.from_pretrained(best).config["word_head"]
+
+    answers = running.validation.answers()
+    silent = [(scores, [[0.0, 0.0]] * len(rates)) for scores, rates in answers]
+    assert all(len(rates) for _, rates in answers)
+    assert running.validation.rouge(answers) != running.validation.rouge(silent)
+    with pytest.raises(RecipeError, match="word_head is true and .* legacy 'bertsum'"):
+        recipes.load_recipe(RECIPE, ["model.word_head=true", "data.legacy=bertsum"])

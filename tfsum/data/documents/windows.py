@@ -1,6 +1,7 @@
 """Prepared documents in memory, laid out in windows as in the exported graph, and their batches."""
 
 import dataclasses
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -11,6 +12,11 @@ from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, load_columns
 from tfsum.errors import DataError
 from tfsum.text.packing import lay_out_windows
+
+_WORD_SIGNATURE = {
+    "grams": tf.TensorSpec((None, None, 2), tf.int32),
+    "gram_counts": tf.TensorSpec((None, None), tf.float32),
+}
 
 
 @dataclasses.dataclass
@@ -32,6 +38,8 @@ class WindowedDocuments:
         length: (D,) int64 positions up to the last [SEP]: all windows but the last are padded to
             `window_length`.
         counts: Counts of what was cut or left out.
+        summary_pieces: Ids of the summaries, end to end.
+        first_summary_piece: (D + 1,) int64.
 
     Example:
         >>> import tempfile
@@ -62,6 +70,8 @@ class WindowedDocuments:
     windows: np.ndarray
     length: np.ndarray
     counts: dict[str, int]
+    summary_pieces: np.ndarray
+    first_summary_piece: np.ndarray
 
     def __len__(self) -> int:
         return len(self.windows)
@@ -85,8 +95,8 @@ def load_windows(paths: Paths, window_length: int, max_windows: int) -> Windowed
     Raises:
         DataError: If a size is impossible, or the records hold no document.
     """
-    (pieces, _), (piece_counts, all_counts), (labels, _) = load_columns(
-        paths, "pieces", "piece_counts", "labels"
+    (pieces, _), (piece_counts, all_counts), (labels, _), summaries = load_columns(
+        paths, "pieces", "piece_counts", "labels", "summary_pieces"
     )
     if piece_counts.sum() != len(pieces) or len(labels) != len(piece_counts):
         raise DataError(
@@ -100,7 +110,9 @@ def load_windows(paths: Paths, window_length: int, max_windows: int) -> Windowed
             f"{paths}: the records hold no document; look at the counts of `tfsum prepare`"
         )
 
-    return in_windows(pieces, piece_counts, all_counts, labels, window_length, max_windows)
+    return in_windows(
+        pieces, piece_counts, all_counts, labels, window_length, max_windows, summaries
+    )
 
 
 def in_windows(
@@ -110,6 +122,7 @@ def in_windows(
     labels: np.ndarray,
     window_length: int,
     max_windows: int,
+    summaries: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> WindowedDocuments:
     """Lays documents out in windows.
 
@@ -120,6 +133,8 @@ def in_windows(
         labels: (S,) float32.
         window_length: Positions of a window.
         max_windows: Windows kept of a document.
+        summaries: Piece ids of all summaries, end to end, and the number of each, (D,); none by
+            default.
 
     Raises:
         DataError: If a size is impossible.
@@ -137,7 +152,10 @@ def in_windows(
             " window has room for [CLS], a piece and [SEP] (3), a document at least 1 window"
         )
 
-    counts = all_counts[all_counts > 0]
+    used = all_counts > 0
+    summary_pieces, summary_counts = summaries or (np.zeros(0, np.int32), np.zeros_like(all_counts))
+    summary_pieces = summary_pieces[np.repeat(used, summary_counts)]
+    counts = all_counts[used]
     layout = {
         name: value.numpy()
         for name, value in lay_out_windows(piece_counts, counts, window_length).items()
@@ -172,6 +190,8 @@ def in_windows(
             "windows_dropped": int(np.maximum(window_counts - max_windows, 0).sum()),
             "documents_shortened": int((window_counts > max_windows).sum()),
         },
+        summary_pieces=summary_pieces,
+        first_summary_piece=np.concatenate([[0], np.cumsum(summary_counts[used])]),
     )
 
 
@@ -191,9 +211,13 @@ class DocumentBatcher(TokenBudgetBatcher):
         tokens_per_batch: Budget of a batch, as in `TokenBudgetBatcher`.
         cls_id: Id of [CLS].
         sep_id: Id of [SEP].
+        words: Pieces that ROUGE counts, (V,) bool (`tfsum.text.expected_rouge.is_word`), for a
+            model with a word head: a batch then also has `grams` and `gram_counts`, see
+            `BertSumExt`.
 
     Raises:
-        DataError: Longest document alone exceeds the budget.
+        DataError: Longest document alone exceeds the budget, or the records hold no summary for the
+            word head.
 
     Example:
         >>> import tempfile
@@ -220,11 +244,25 @@ class DocumentBatcher(TokenBudgetBatcher):
     }
 
     def __init__(
-        self, documents: WindowedDocuments, tokens_per_batch: int, *, cls_id: int, sep_id: int
+        self,
+        documents: WindowedDocuments,
+        tokens_per_batch: int,
+        *,
+        cls_id: int,
+        sep_id: int,
+        words: np.ndarray | None = None,
     ) -> None:
         super().__init__(documents.length, tokens_per_batch)
+        self._words = words
+        if words is not None:
+            self.signature = {**self.signature, **_WORD_SIGNATURE}  # type: ignore[misc]
+            if not len(documents.summary_pieces):
+                raise DataError(
+                    "batches: the model has a word head, and the records hold no word pieces of a"
+                    " summary; prepare them again from a corpus with summaries, without legacy"
+                )
         self._documents, self.counts = documents, documents.counts
-        self._cls_id, self._sep_id = cls_id, sep_id
+        self.cls_id, self.sep_id = cls_id, sep_id
 
     @property
     def kinds(self) -> tuple[np.ndarray, ...]:
@@ -253,11 +291,11 @@ class DocumentBatcher(TokenBudgetBatcher):
         counts, start = documents.piece_counts[sentence], documents.start[sentence]
         owner, inside = ragged_places(counts)  # (p,) for the p pieces of the batch
         token_ids = np.zeros((len(rows), self.width(documents.length, rows)), np.int32)
-        token_ids[row, start] = self._cls_id
+        token_ids[row, start] = self.cls_id
         token_ids[row[owner], start[owner] + 1 + inside] = documents.pieces[
             documents.first_piece[sentence][owner] + inside
         ]
-        token_ids[row, start + 1 + counts] = self._sep_id
+        token_ids[row, start + 1 + counts] = self.sep_id
         segment_ids = np.zeros_like(token_ids)
         owner, inside = ragged_places(counts + 2)
         segment_ids[row[owner], start[owner] + inside] = documents.place[sentence][owner] % 2
@@ -265,10 +303,87 @@ class DocumentBatcher(TokenBudgetBatcher):
         sentence_starts[row, column] = start
         labels = np.zeros(sentence_starts.shape, np.float32)
         labels[row, column] = documents.labels[sentence]
-
-        return {
+        batch = {
             "token_ids": token_ids,
             "segment_ids": segment_ids,
             "sentence_starts": sentence_starts,
             "labels": labels,
         }
+        if self._words is None:
+            return batch
+
+        first = documents.first_summary_piece
+        summaries = [documents.summary_pieces[first[i] : first[i + 1]] for i in rows]
+        return batch | number_grams(token_ids, sentence_starts, summaries, self._words)
+
+
+def number_grams(
+    token_ids: np.ndarray,
+    sentence_starts: np.ndarray,
+    summaries: Sequence[np.ndarray],
+    words: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Numbers the n-grams of each document and counts them in its summary.
+
+    An n-gram is a word, or two words that follow each other in a sentence; what ROUGE does not
+    count, such as punctuation, is left out before.
+
+    Args:
+        token_ids: Int array (B, T).
+        sentence_starts: Int array (B, S), -1 for none.
+        summaries: (B,) int arrays, the summaries' word pieces.
+        words: Pieces that ROUGE counts, (V,) bool.
+
+    Returns:
+        `grams` int32 (B, T, 2): the number of the word at a token, and of the pair that begins
+        there, from 0 in each document, -1 for none; `gram_counts` float32 (B, U), how often the
+        summary holds each, -1 for padding.
+
+    Example:
+        >>> out = number_grams(
+        ...     np.array([[2, 5, 4, 5, 3]]),
+        ...     np.array([[0]]),
+        ...     [np.array([5, 5])],
+        ...     np.array([False] * 5 + [True]),
+        ... )
+        >>> out["grams"][0].tolist(), out["gram_counts"].tolist()
+        ([[-1, -1], [0, 1], [-1, -1], [0, -1], [-1, -1]], [[2.0, 1.0]])
+    """
+    size = np.int64(len(words))
+    begins = np.zeros(token_ids.shape, np.int64)
+    row, column = np.nonzero(sentence_starts >= 0)
+    begins[row, sentence_starts[row, column]] = 1
+
+    # A key for each n-gram: those of a document together, the words first.
+    span = size * (size + 1)
+
+    def keys(owner: np.ndarray, ids: np.ndarray, part: np.ndarray) -> list[np.ndarray]:
+        pair = part[:-1] == part[1:]
+        pairs = size + ids[:-1] * size + ids[1:]
+        return [owner * span + ids, (owner[:-1] * span + pairs)[pair], np.flatnonzero(pair)]
+
+    row, column = np.nonzero(words[token_ids])
+    sentence = np.cumsum(begins.ravel()).reshape(begins.shape)[row, column]  # of the whole batch
+    ones, twos, first_of_pair = keys(row, token_ids[row, column].astype(np.int64), sentence)
+    known, number = np.unique(np.concatenate([ones, twos]), return_inverse=True)
+    owner = known // span
+    first = np.searchsorted(owner, np.arange(len(token_ids)))
+
+    grams = np.full((*token_ids.shape, 2), -1, np.int32)
+    local = number - first[owner[number]]
+    grams[row, column, 0] = local[: len(ones)]
+    grams[row[first_of_pair], column[first_of_pair], 1] = local[len(ones) :]
+
+    # the same keys of the summaries, whose pairs cross their sentences
+    flat = np.concatenate(summaries).astype(np.int64)
+    of_row = np.repeat(np.arange(len(summaries)), [len(summary) for summary in summaries])
+    of_row, flat = of_row[words[flat]], flat[words[flat]]
+    ones, twos, _ = keys(of_row, flat, of_row)
+    wanted, times = np.unique(np.concatenate([ones, twos]), return_counts=True)
+    _, here, there = np.intersect1d(known, wanted, assume_unique=True, return_indices=True)
+
+    place = np.arange(len(known)) - first[owner]
+    gram_counts = np.full((len(token_ids), int(place.max(initial=0)) + 1), -1, np.float32)
+    gram_counts[owner, place] = 0.0
+    gram_counts[owner[here], place[here]] = times[there]
+    return {"grams": grams, "gram_counts": gram_counts}

@@ -85,7 +85,9 @@ class DocumentWriter(RecordWriter):
         counts["pieces"] += sum(map(len, pieces))
         counts["labelled_sentences"] += sum(label > 0 for label in labels)
         counts["without_overlap"] += not any(labels)
-        yield make_record(document["id"], pieces, labels, kept, document["summary"])
+        summary = document["summary"]
+        summary_pieces = self.word_pieces[0].tokenize([summary]).flat_values.numpy()
+        yield make_record(document["id"], pieces, labels, kept, summary, summary_pieces)
 
     def _pieces(self, sentences: list[bytes], counts: collections.Counter) -> list[list[int]]:
         longest = self.settings["window_length"] - 2

@@ -6,6 +6,7 @@ import numpy as np
 
 from tfsum.data.documents.windows import DocumentBatcher, in_windows
 from tfsum.errors import DataError
+from tfsum.text.expected_rouge import is_word
 from tfsum.text.word_piece import WordPiece
 
 
@@ -20,9 +21,10 @@ class ExtractiveBatches(DocumentBatcher):
         window_length: Positions of a window, those of the encoder at most.
         max_windows: Windows that are read of a document; the sentences beyond are counted in
             `counts`.
+        summaries: A summary of each document, for a model with a word head.
 
     Raises:
-        DataError: Texts and labels do not fit each other, or there are none.
+        DataError: Texts, labels and summaries do not fit each other, or there are none.
 
     Example:
         >>> from tfsum.text.word_piece import WordPiece
@@ -46,6 +48,7 @@ class ExtractiveBatches(DocumentBatcher):
         tokens_per_batch: int = 8192,
         window_length: int = 512,
         max_windows: int = 1,
+        summaries: Sequence[str] | None = None,
     ) -> None:
         if len(texts) != len(labels) or not any(len(sentences) for sentences in texts):
             raise DataError(
@@ -61,7 +64,18 @@ class ExtractiveBatches(DocumentBatcher):
                     " expected a list of sentences and a label for each"
                 )
 
+        if summaries is not None and (isinstance(summaries, str) or len(summaries) != len(texts)):
+            found = "a str" if isinstance(summaries, str) else f"{len(summaries)} summaries"
+            raise DataError(
+                f"ExtractiveBatches: found {found} and {len(texts)} texts; expected a summary for"
+                " each text"
+            )
+
         pieces = word_piece.tokenize([sentence for sentences in texts for sentence in sentences])
+        summary_pieces = None
+        if summaries is not None:
+            ids = word_piece.tokenize(list(summaries))
+            summary_pieces = ids.flat_values.numpy(), ids.row_lengths().numpy()
         documents = in_windows(
             pieces.flat_values.numpy(),
             pieces.row_lengths().numpy(),
@@ -69,7 +83,12 @@ class ExtractiveBatches(DocumentBatcher):
             np.array([label for scores in labels for label in scores], np.float32),
             window_length,
             max_windows,
+            summary_pieces,
         )
         super().__init__(
-            documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id
+            documents,
+            tokens_per_batch,
+            cls_id=word_piece.cls_id,
+            sep_id=word_piece.sep_id,
+            words=None if summaries is None else is_word(word_piece.vocabulary),
         )

@@ -104,6 +104,7 @@ class ExtractiveSummarizer(tf.Module):
         self.word_piece, self.splitter = word_piece, splitter
         self.window_length, self.max_sentences = window_length, max_sentences
         self.head_reads_padding = model.config["legacy"]
+        self.word_head = model.config["word_head"]
         self.default_sentences, self.default_block = sentences, block_trigrams
         self.words = (
             tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
@@ -163,6 +164,7 @@ class ExtractiveSummarizer(tf.Module):
             self.max_sentences,
             texts.with_values(read["pieces"]) if by_rouge else None,
             self.words,
+            read.get("rates") if by_rouge else None,
         )
         # the index after the last sentence, where `pick` appends the fill
         flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, tf.size(read["logits"]))
@@ -216,19 +218,20 @@ class ExtractiveSummarizer(tf.Module):
     ) -> dict[str, tf.Tensor]:
         """Scores sentences of documents that are already packed; 0 where there is none."""
         real = sentence_starts >= 0
-        vectors = self.sentence_vectors(token_ids, segment_ids, sentence_starts)
+        vectors, _ = self.encode(token_ids, segment_ids, sentence_starts)
         logits = self.score_sentences(vectors, real, tf.zeros_like(token_ids[:, 0]))
         return {"score": tf.where(real, tf.sigmoid(logits), 0.0)}
 
     @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 3, autograph=False)
-    def sentence_vectors(
+    def encode(
         self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
-    ) -> tf.Tensor:
-        """`BertSumExt.sentence_vectors`: the one place of the graph where the encoder stands."""
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """`BertSumExt.sentence_vectors` and, with a word head, `word_rates` (else (B, T, 0)): the
+        one place of the graph where the encoder stands."""
         rows, total = tf.unstack(tf.shape(token_ids))
         length = tf.clip_by_value(total, 1, self.window_length)
 
-        with self.weights.model(self.weights.read("bert/", "length/")) as model:
+        with self.weights.model(self.weights.read("bert/", "length/", "words/")) as model:
             # Windows as rows of their own: (B, T) -> (B, W * L) -> (B * W, L). The padding of the
             # last ones costs nothing, since the encoder leaves it out.
             short = -total % length
@@ -239,7 +242,9 @@ class ExtractiveSummarizer(tf.Module):
             encoded = model.bert.encode(ids, segments, training=False)
 
             sequence = tf.reshape(encoded, [rows, total + short, self.width])[:, :total]
-            return model.pool_sentences(sequence, token_ids, sentence_starts)
+            vectors = model.pool_sentences(sequence, token_ids, sentence_starts)
+            rates = model.word_rates(sequence) if self.word_head else sequence[..., :0]
+            return vectors, rates
 
     @tf.function(
         input_signature=[
@@ -270,7 +275,7 @@ class ExtractiveSummarizer(tf.Module):
         windows = pack_windows(
             pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
         )
-        vectors = self.encode_windows(windows)
+        vectors, *rates = self.encode_windows(windows)
         logits = self.score_documents(vectors, tf.cast(per_document, tf.int32))
         owner = row_ids(sentences)
         documents = tf.size(text, tf.int64)
@@ -286,6 +291,7 @@ class ExtractiveSummarizer(tf.Module):
                 sentences.flat_values, pieces, windows["pieces_cut"], owner, documents
             ),
             **self.known_words.shares(pieces, owner, documents),
+            **({"rates": _at_pieces(rates[0], pieces, windows["pieces_cut"])} if rates else {}),
             **(
                 {
                     "newline": tf.where(split["wrapped"], "paragraph", "sentence"),
@@ -296,32 +302,37 @@ class ExtractiveSummarizer(tf.Module):
             ),
         }
 
-    def encode_windows(self, windows: dict[str, tf.Tensor]) -> tf.Tensor:
+    def encode_windows(self, windows: dict[str, tf.Tensor]) -> list[tf.Tensor]:
         """Encodes packed windows.
 
         Args:
             windows: The result of `tfsum.text.packing.pack_windows`.
 
         Returns:
-            float32 (N, D), a vector for each sentence of the batch, in order.
+            float32 (N, D), a vector for each sentence of the batch, in order; and with a word head
+            float32 (P, 2), the rates of the pieces in the windows, in order.
         """
         lengths = tf.math.count_nonzero(windows["token_ids"], axis=1, dtype=tf.int32)
         held = tf.math.count_nonzero(windows["sentence_starts"] >= 0, axis=1, dtype=tf.int32)
+        special = [0, self.word_piece.cls_id, self.word_piece.sep_id]
 
-        def encode(rows: tf.Tensor) -> tf.Tensor:
+        def encode(rows: tf.Tensor) -> list[tf.Tensor]:
             longest = _rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS)
             length = tf.minimum(longest, self.window_length)
             most = _rounded_up(tf.reduce_max(tf.gather(held, rows)), SENTENCES)
             starts = _columns(tf.gather(windows["sentence_starts"], rows), most, -1)
-            vectors = self.sentence_vectors(
-                _columns(tf.gather(windows["token_ids"], rows), length, 0),
-                _columns(tf.gather(windows["segment_ids"], rows), length, 0),
-                starts,
-            )
-            return (tf.boolean_mask(vectors, starts >= 0),)
+            token_ids = _columns(tf.gather(windows["token_ids"], rows), length, 0)
+            segment_ids = _columns(tf.gather(windows["segment_ids"], rows), length, 0)
+            vectors, rates = self.encode(token_ids, segment_ids, starts)
+            vectors = tf.boolean_mask(vectors, starts >= 0)
+            if not self.word_head:
+                return [vectors]
+            is_piece = tf.reduce_all(token_ids[..., tf.newaxis] != special, -1)
+            return [vectors, tf.boolean_mask(rates, is_piece)]
 
+        specs = [tf.TensorSpec([None, self.width]), tf.TensorSpec([None, 2])]
         every = tf.range(tf.size(lengths))
-        return in_groups(encode, every, WINDOWS_AT_ONCE, [tf.TensorSpec([None, self.width])])[0]
+        return in_groups(encode, every, WINDOWS_AT_ONCE, specs[: 1 + self.word_head])
 
     def score_documents(self, vectors: tf.Tensor, per_document: tf.Tensor) -> tf.Tensor:
         """Scores all sentences, those of a document together.
@@ -362,6 +373,16 @@ def _one_line(summary: tf.Tensor) -> tf.Tensor:
     return tf.strings.regex_replace(
         tf.strings.regex_replace(summary, HYPHENATED, r"\1"), LINE_BREAK, SEPARATOR
     )
+
+
+def _at_pieces(rates: tf.Tensor, pieces: tf.RaggedTensor, pieces_cut: tf.Tensor) -> tf.Tensor:
+    """The rates of all pieces (P, 2) from those of the pieces that a window holds: 0 for those
+    that were cut from the end of a sentence (N,)."""
+    lengths = pieces.row_lengths()
+    end = repeat(pieces.row_limits() - tf.cast(pieces_cut, tf.int64), lengths)
+    places = tf.range(tf.size(end, tf.int64))
+    shape = tf.stack([tf.size(end, tf.int64), tf.shape(rates, tf.int64)[1]])
+    return tf.scatter_nd(tf.where(places < end), rates, shape)
 
 
 def _coverage(

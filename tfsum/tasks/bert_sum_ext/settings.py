@@ -55,6 +55,11 @@ class ModelSettings(SummarizerSettings):
     pooling: Literal["cls", "mean"] = Field(
         "cls", description="Vector of a sentence: that of its [CLS], or the mean of its tokens."
     )
+    word_head: bool = Field(
+        False,
+        description="Whether the model also learns which words the summary will hold, by which"
+        " expected_rouge then selects.",
+    )
     length_input: bool = Field(
         False, description="Whether the head also sees the number of tokens of each sentence."
     )
@@ -135,3 +140,12 @@ class RecipeSettings(Recipe):
     model: ModelSettings
     train: TrainSettings
     evaluate: EvaluateSettings = EvaluateSettings()
+
+    @model_validator(mode="after")
+    def _word_head_has_summaries(self) -> "RecipeSettings":
+        if self.model.word_head and self.data.legacy:
+            raise ValueError(
+                f"[model] word_head is true and [data] legacy {self.data.legacy!r}: the batches of"
+                " that program hold no words of the summaries; leave one of them out"
+            )
+        return self

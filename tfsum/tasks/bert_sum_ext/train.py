@@ -16,6 +16,7 @@ from tfsum.models import Bert, BertSumExt
 from tfsum.papers.batches import OriginalBatcher
 from tfsum.tasks.bert_sum_ext.settings import RecipeSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.validation import ExtractiveValidation
+from tfsum.text.expected_rouge import is_word
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.documents import PreparedDocuments, prepare_documents
@@ -24,7 +25,7 @@ from tfsum.training.log import format_scores, log
 from tfsum.training.optimizer import WarmUp, make_adam
 from tfsum.training.run import Run
 
-SHAPE = ("head", "pooling", "length_input", "legacy")
+SHAPE = ("head", "pooling", "word_head", "length_input", "legacy")
 LAYERS = ("head_layers", "head_num_heads", "head_feed_forward_width")
 
 
@@ -63,6 +64,7 @@ def build_model(recipe: RecipeSettings, data: PreparedDocuments) -> BertSumExt:
         encoder,
         head=settings.head,
         pooling=settings.pooling,
+        word_head=settings.word_head,
         length_input=settings.length_input,
         window_length=settings.window_length,
         head_layers=settings.head_layers,
@@ -194,7 +196,10 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
             return OriginalBatcher(
                 records, self._legacy, length, budget, self.settings.micro_batches, **ids
             )
-        return DocumentBatcher(load_windows(records, length, max_windows), budget, **ids)
+        words = is_word(self._word_piece.vocabulary) if self.model.config["word_head"] else None
+        return DocumentBatcher(
+            load_windows(records, length, max_windows), budget, **ids, words=words
+        )
 
     def batches(self, done: int) -> SharedBatches:
         """Only the first window of each document at first, then up to `max_windows`."""
@@ -219,7 +224,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
 
     def measure(self) -> dict[str, float]:
         """ROUGE on the validation documents."""
-        return self.validation.rouge(self.validation.probabilities())
+        return self.validation.rouge(self.validation.answers())
 
     def selection_score(self, scores: dict[str, float]) -> float:
         """The mean of the three ROUGEs."""

@@ -1,5 +1,7 @@
 """ROUGE of an extractive model on prepared documents, as training measures it."""
 
+import functools
+
 import numpy as np
 import tensorflow as tf
 
@@ -13,6 +15,9 @@ from tfsum.text.expected_rouge import is_word
 from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.workers import Workers
+
+# of a document: the scores of its sentences (S), and the word head's rates at its pieces (P, 2)
+Answer = tuple[list[float], list[list[float]]]
 
 
 class ExtractiveValidation:
@@ -57,37 +62,42 @@ class ExtractiveValidation:
         self._batcher = DocumentBatcher(
             self._documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id
         )
-        self._words = is_word(word_piece.vocabulary)
+        self._words, self._word_head = is_word(word_piece.vocabulary), model.config["word_head"]
         self._count = min(documents or len(self._texts), len(self._texts))
         self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
         self._workers = Workers(model.distribute_strategy)
         self._predict = tf.function(
-            model.predict_step, input_signature=[self._batcher.signature], autograph=False
+            functools.partial(_scores, model),
+            input_signature=[self._batcher.signature],
+            autograph=False,
         )
 
-    def probabilities(self) -> list[np.ndarray]:
-        """The model's score of every sentence that it reads, a float array (S,) a document."""
-        scores = self._workers.map_rows(self._scores_of, self._batcher.plan(), self._count)
-        return [np.array(values, np.float32) for values in scores]
+    def answers(self) -> list[Answer]:
+        """What the model says of each document."""
+        return self._workers.map_rows(self._answers_to, self._batcher.plan(), self._count)
 
-    def _scores_of(self, rows: np.ndarray) -> list[list[float]]:
-        """The scores of the sentences of some documents, one batch."""
+    def _answers_to(self, rows: np.ndarray) -> list[Answer]:
+        """The answers to some documents, one batch."""
         batch = self._batcher.assemble(rows)
-        counts = (batch["sentence_starts"] >= 0).sum(1)
+        scores, rates = (part.numpy() for part in self._predict(batch))
+        starts, ids = batch["sentence_starts"], batch["token_ids"]
+        special = (0, self._batcher.cls_id, self._batcher.sep_id)
         return [
-            values[:count].tolist() for values, count in zip(self._predict(batch).numpy(), counts)
+            (scores[i][starts[i] >= 0].tolist(), rates[i][~np.isin(ids[i], special)].tolist())
+            for i in range(len(rows))
         ]
 
-    def rouge(self, scores: list[np.ndarray]) -> dict[str, float]:
-        """Returns ROUGE F of the sentences chosen by these scores, 0 to 100.
+    def rouge(self, answers: list[Answer]) -> dict[str, float]:
+        """Returns ROUGE F of the sentences chosen by these answers, 0 to 100.
 
         The keys are rouge1, rouge2 and rougeLsum.
         """
         every = self._documents
+        scores = [np.array(scores, np.float32) for scores, _ in answers]
         lengths = [len(s) for s in scores]
         texts = self._texts[: len(scores)]
-        pieces = None
+        pieces = rates = None
         if self.selection == "expected_rouge":
             first, counts = (
                 a[: every.first_sentence[len(scores)]]
@@ -97,6 +107,8 @@ class ExtractiveValidation:
             pieces = tf.RaggedTensor.from_nested_row_lengths(
                 every.pieces[first[row] + place], [lengths, counts]
             )
+            if self._word_head:
+                rates = np.concatenate([np.reshape(r, (-1, 2)) for _, r in answers])
 
         chosen, _ = select_sentences(
             tf.RaggedTensor.from_row_lengths(np.concatenate(scores), lengths),
@@ -106,6 +118,7 @@ class ExtractiveValidation:
             self.sentences,
             pieces,
             self._words,
+            None if rates is None else tf.constant(rates, tf.float32),
         )
         chosen = [
             [text[i].decode(errors="replace") for i in row if i >= 0]
@@ -121,6 +134,14 @@ class ExtractiveValidation:
             for texts in self._texts
         ]
         return score_summaries(first[: self._count], self._references[: self._count])
+
+
+def _scores(model: BertSumExt, batch: dict[str, tf.Tensor]) -> tuple[tf.Tensor, tf.Tensor]:
+    """Probabilities of the sentences (B, S), and the rates of the words (B, T, 2) or (B, T, 0)."""
+    logits, rates = model.read(batch, training=False)
+    if rates is None:
+        rates = tf.zeros(tf.concat([tf.shape(batch["token_ids"]), [0]], 0))
+    return tf.sigmoid(logits), rates
 
 
 def _texts(records: Paths) -> tuple[list[list[bytes]], list[list[str]]]:
