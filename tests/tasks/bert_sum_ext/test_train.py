@@ -385,5 +385,8 @@ def test_a_word_head_learns_and_chooses(material, tmp_path):
     silent = [(scores, [[0.0, 0.0]] * len(rates)) for scores, rates in answers]
     assert all(len(rates) for _, rates in answers)
     assert running.validation.rouge(answers) != running.validation.rouge(silent)
+
+    settings = {"data": {**recipe.data.model_dump(), "legacy": "bertsum"}, "model": model}
+    legacy = recipes.load_recipe({**settings, "train": {"folder": str(tmp_path), "steps": 1}})
     with pytest.raises(RecipeError, match="word_head is true and .* legacy 'bertsum'"):
-        recipes.load_recipe(RECIPE, ["model.word_head=true", "data.legacy=bertsum"])
+        ExtractiveRun(legacy, data_of(material), running.model)

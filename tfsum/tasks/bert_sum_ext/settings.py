@@ -140,12 +140,3 @@ class RecipeSettings(Recipe):
     model: ModelSettings
     train: TrainSettings
     evaluate: EvaluateSettings = EvaluateSettings()
-
-    @model_validator(mode="after")
-    def _word_head_has_summaries(self) -> "RecipeSettings":
-        if self.model.word_head and self.data.legacy:
-            raise ValueError(
-                f"[model] word_head is true and [data] legacy {self.data.legacy!r}: the batches of"
-                " that program hold no words of the summaries; leave one of them out"
-            )
-        return self

@@ -123,7 +123,8 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         model: Result of `build_model`.
 
     Raises:
-        RecipeError: [data] legacy with more than one window, of which the originals read one.
+        RecipeError: [data] legacy with more than one window, of which the originals read one, or
+            with a word head.
 
     Example:
         >>> run = make_run(recipe, prepare_data(recipe), model)  # doctest: +SKIP
@@ -137,6 +138,11 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
             raise RecipeError(
                 f"[train] max_windows is {settings.max_windows} and [data] legacy"
                 f" {self._legacy!r}; expected max_windows 1, since the original reads one window"
+            )
+        if self._legacy and recipe.model.word_head:
+            raise RecipeError(
+                f"[model] word_head is true and [data] legacy {self._legacy!r}: the batches of that"
+                " program hold no words of the summaries; leave one of them out"
             )
         last = settings.steps if settings.decay == "linear" else None
         optimizer = make_adam(
