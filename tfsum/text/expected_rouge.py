@@ -13,11 +13,13 @@ scores of the sentences: an n-gram counts as often as its sentences are likely t
 """
 
 import unicodedata
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import tensorflow as tf
 
+from tfsum.text.readability import PENALTY
 from tfsum.text.repeat import row_ids
 
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
@@ -74,6 +76,8 @@ def expected_rouge_ranks(
     most: tf.Tensor,
     limit: int,
     rates: tf.Tensor | None = None,
+    flawed: tf.Tensor | None = None,
+    dependent: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
@@ -87,6 +91,8 @@ def expected_rouge_ranks(
         rates: How often the summary is expected to hold the word and the pair of words at each
             piece, float32 (P, ORDERS) for all pieces of all sentences; by default from the
             probabilities.
+        flawed: Sentences that must bring `PENALTY` more than others, (B, S) bool; none by default.
+        dependent: The same where the sentence before is not chosen, (B, S) bool.
 
     Returns:
         float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
@@ -130,8 +136,21 @@ def expected_rouge_ranks(
     times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
     share = probability * tf.gather(times, row)
 
-    rank = _choose(grams, where, tf.shape(best, tf.int64), share, most, limit)
-    ranked = tf.scatter_nd(tf.stack([row, sentence], 1), rank, shape)
+    place = tf.stack([row, sentence], 1)
+    flawed, dependent = (
+        tf.zeros_like(present) if flags is None else flags for flags in (flawed, dependent)
+    )
+    previous = tf.stack([row, tf.maximum(sentence - 1, 0)], 1)
+
+    def penalties(rank: tf.Tensor) -> tf.Tensor:
+        """What the candidates (K,) must bring more, beside those with a rank."""
+        chosen = tf.scatter_nd(place, rank, shape) > 0.0
+        alone = tf.gather_nd(dependent, place) & ~tf.gather_nd(chosen, previous)
+        faults = tf.cast(tf.gather_nd(flawed, place), tf.float32) + tf.cast(alone, tf.float32)
+        return PENALTY * faults
+
+    rank = _choose(grams, where, tf.shape(best, tf.int64), share, most, limit, penalties)
+    ranked = tf.scatter_nd(place, rank, shape)
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
 
@@ -198,6 +217,7 @@ def _choose(
     share: tf.Tensor,
     most: tf.Tensor,
     limit: int,
+    penalties: Callable[[tf.Tensor], tf.Tensor],
 ) -> tf.Tensor:
     """Ranks the chosen of K candidates: `limit` for the first of each document, then less.
 
@@ -208,6 +228,7 @@ def _choose(
         share: How often each candidate is expected in its document's summary, (K,).
         most: Number of sentences chosen, (B,), at most `limit`.
         limit: Width of a result.
+        penalties: Function from the ranks of the candidates to what they must bring more, (K,).
 
     Returns:
         (K,) float32; 0 for candidates that are not chosen.
@@ -256,7 +277,8 @@ def _choose(
 
         # The best candidate of each document; the first of equals, which is the better by score.
         # A sentence without a word would cost nothing: it comes after all that have one.
-        value = tf.where(size[:, 0] > 0.0, tf.reduce_mean(rouge, 1), -1.0)
+        value = tf.reduce_mean(rouge, 1) - penalties(chosen)
+        value = tf.where(size[:, 0] > 0.0, value, -1.0)
         value = tf.where(chosen > 0.0, -2.0, value)
         table = tf.tensor_scatter_nd_update(tf.fill(shape, -2.0), where, value)
         is_new = here & (tf.gather(tf.argmax(table, 1), row) == column) & (chosen == 0.0)

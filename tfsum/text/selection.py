@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.expected_rouge import expected_rouge_ranks
+from tfsum.text.readability import faults
 from tfsum.text.repeat import row_ids
 
 # candidates of each document looked at together: more than most documents have sentences
@@ -28,6 +29,12 @@ _HEADER = (
     r"받는사람|받는 사람|제목|날짜|差出人|宛先|件名|日時|发件人|收件人|主题|日期) ?[:：](?s:.*)"
 )
 _QUOTE = r">(?s:.*)"
+_NOTE = (  # to the reader, not of the text
+    r"(?is)[^\p{L}]*(?:editor['’]s note\b|click (?:here|on|through)\b|read more\b|scroll down\b"
+    r"|(?:follow|like|join|email|e-mail) (?:us|@\S+) |photo(?:graph)?s? by\b|by the cnn wire staff"
+    r"|the (?:opinions|views) expressed in this (?:commentary|article|column) are\b).*"
+    r"|(?is).*\bcontributed to this (?:report|story|article)\.?"
+)
 _LABEL = r"(?:\S+\s+){0,5}\S+ ?[:：]"  # "Ingredients:", "ANNA:"
 _SHORT = r"(?:\S+\s+){0,8}\S+"  # up to nine words ...
 _SHORT_WIDE = r"(?s:.{1,60})"  # ... and of letters without spaces as few
@@ -54,8 +61,9 @@ def select_sentences(
         most: Sentences to choose at most, (B,) int32.
         block_trigrams: Whether to skip sentences that repeat a trigram, (B,) bool.
         limit: Width N of the result.
-        pieces: Word pieces of the sentences, (B, S, P) int32, to choose by expected ROUGE; None
-            to choose by score.
+        pieces: Word pieces of the sentences, (B, S, P) int32, to choose by expected ROUGE, and
+            rather sentences without the faults of `tfsum.text.readability`; None to choose by
+            score.
         words: Pieces that ROUGE counts, (V,) bool, with `pieces`.
         rates: What a word head expects of the pieces, see `expected_rouge_ranks`.
 
@@ -79,17 +87,28 @@ def select_sentences(
     present = tf.sequence_mask(scores.row_lengths(), width) & candidates
 
     if pieces is not None:
-        ranks = expected_rouge_ranks(ranks, present, pieces, words, most, limit, rates)
+        found = faults(texts.flat_values)
+        flawed = found["quotes"] | found["no_end_mark"] | found["short"]
+        # The first sentence depends on none.
+        first = tf.concat([[-1], row_ids(texts)[:-1]], 0) != row_ids(texts)
+        dependent = (found["pronoun"] | found["connective"]) & ~first
+        flawed, dependent = (
+            tf.pad(texts.with_flat_values(flags).to_tensor(False), [[0, 0], [0, width]])[:, :width]
+            for flags in (flawed, dependent)
+        )
+        ranks = expected_rouge_ranks(
+            ranks, present, pieces, words, most, limit, rates, flawed, dependent
+        )
     return select(ranks, present, texts, most, block_trigrams, limit)
 
 
 def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
     """Marks the pieces that may be selected: sentences, not what only stands between them.
 
-    A piece without a letter, a header of mail, a line that it quotes and a label that ends with a
-    colon are never chosen. A short piece without an end mark (a heading, a link, a signature) is
-    not chosen if most of the text's pieces end with one. If nothing of a text would be left,
-    everything may be chosen.
+    A piece without a letter, a header of mail, a line that it quotes, a label that ends with a
+    colon and an editor's note or an appeal to the reader (in English) are never chosen. A short
+    piece without an end mark (a heading, a link, a signature) is not chosen if most of the text's
+    pieces end with one. If nothing of a text would be left, everything may be chosen.
 
     Args:
         texts: Sentences of each text without white space at their ends, (B, S) strings.
@@ -114,7 +133,9 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
         counts = tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents)
         return tf.gather(counts, owner)
 
-    never = matches(_NO_LETTER) | matches(_HEADER) | matches(_QUOTE) | matches(_LABEL)
+    never = tf.reduce_any(
+        [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _NOTE)], 0
+    )
     ended = ~never & matches(_END)
     punctuated = count(ended) >= PUNCTUATED * count(~never)
     heading = punctuated & ~ended & matches(_SHORT) & matches(_SHORT_WIDE)

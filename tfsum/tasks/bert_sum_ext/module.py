@@ -20,6 +20,7 @@ from tfsum.models import BertSumExt
 from tfsum.text.expected_rouge import SELECTIONS, is_word
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
+from tfsum.text.readability import without_dateline
 from tfsum.text.repeat import repeat, row_ids
 from tfsum.text.selection import select_sentences
 from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
@@ -172,14 +173,16 @@ class ExtractiveSummarizer(tf.Module):
         def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
             return tf.gather(tf.concat([values, [fill]], 0), flat)
 
-        sentences = pick(read["sentences"], "")
+        whole = pick(read["sentences"], "")
+        sentences = without_dateline(whole)
+        cut = tf.strings.length(whole) - tf.strings.length(sentences)
         joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
         summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
 
         return {
             "summary": _one_line(summary) if "newline" in read else summary,
             "sentences": sentences,
-            "start": pick(read["start"], -1),
+            "start": pick(read["start"], -1) + cut,
             "end": pick(read["end"], -1),
             "score": pick(tf.sigmoid(read["logits"]), 0.0),
             "count": count,

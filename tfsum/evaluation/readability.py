@@ -1,0 +1,51 @@
+"""Shares of summaries with faults that a reader meets, counted by the rules of
+`tfsum.text.readability`.
+
+They see single sentences alone. Whether a summary misleads takes a reader (Zhang et al. 2023,
+"Extractive is not Faithful: An Investigation of Broad Unfaithfulness Problems in Extractive
+Summarization", whose "incomplete coreference" and "incomplete discourse" have rules here).
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import tensorflow as tf
+
+from tfsum.text.readability import faults
+
+FAULTS = ("dateline", "pronoun", "connective", "quotes", "no_end_mark", "short")
+
+
+def fault_shares(
+    summaries: Sequence[Sequence[str]], follows: Sequence[Sequence[bool]]
+) -> dict[str, float]:
+    """Counts the summaries with each fault.
+
+    Args:
+        summaries: Sentences of each summary.
+        follows: For each sentence, whether the one before it in the document is chosen too, or
+            there is none.
+
+    Returns:
+        For each of `FAULTS` the share of the summaries with it, 0 to 1; "dateline" is the name
+        "(CNN", and a pronoun or a connective at the start counts where the sentence before is not
+        chosen.
+
+    Example:
+        >>> shares = fault_shares(
+        ...     [["(CNN) -- A ship with forty men sank.", "He left."], []], [[True, False], []]
+        ... )
+        >>> {name: share for name, share in shares.items() if share}
+        {'dateline': 0.5, 'pronoun': 0.5, 'short': 0.5}
+    """
+    flat = tf.constant([sentence for summary in summaries for sentence in summary], tf.string)
+    found = {name: flags.numpy() for name, flags in faults(flat).items()}
+    found["dateline"] = tf.strings.regex_full_match(flat, r"(?is).*\(cnn\b.*").numpy()
+    alone = ~np.array([flag for summary in follows for flag in summary], bool)
+    owner = np.repeat(np.arange(len(summaries)), [len(summary) for summary in summaries])
+
+    def share(name: str) -> float:
+        flags = found[name] & alone if name in ("pronoun", "connective") else found[name]
+        return len(np.unique(owner[flags])) / max(len(summaries), 1)
+
+    return {name: share(name) for name in FAULTS}
