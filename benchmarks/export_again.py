@@ -1,7 +1,7 @@
 """Exports a model again from an export of it: the same weights, the graph and the text rules of
 this checkout.
 
-    python benchmarks/export_again.py saved_models/bert_sum_ext_news_en/1 served/news --newline auto
+    python benchmarks/export_again.py saved_models/bert_sum_ext_news_en/2 served/news --newline auto
     \
         --corpus ../shared/data/news/train.jsonl.gz
     python benchmarks/export_again.py saved_models/transformer_tatoeba_en_fr/1 served/en_fr

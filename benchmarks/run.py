@@ -1,7 +1,7 @@
 """The figures of speed of one or more exports, in turns in one run: size of the graph, seconds from
 start, milliseconds of the encoder and of documents, documents a second.
 
-    python benchmarks/run.py saved_models/bert_sum_ext_news_en/1 served/news/1 \\
+    python benchmarks/run.py saved_models/bert_sum_ext_news_en/2 served/news/1 \\
         --compute float32 bfloat16 --corpus ../shared/data/news/validation.jsonl.gz
 
 Prints tables in Markdown: medians of the rounds, the least in parentheses, and the ratio to the

@@ -1,6 +1,6 @@
 """The model behind LitServe, with batches as its documentation describes them.
 
-python benchmarks/servers/litserve_server.py saved_models/bert_sum_ext_news_en/1 8601
+python benchmarks/servers/litserve_server.py saved_models/bert_sum_ext_news_en/2 8601
 """
 
 import os

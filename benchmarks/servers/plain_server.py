@@ -1,7 +1,7 @@
 """The model behind Python's own HTTP server, one request at a time: what a first attempt looks
 like.
 
-python benchmarks/servers/plain_server.py saved_models/bert_sum_ext_news_en/1 8601
+python benchmarks/servers/plain_server.py saved_models/bert_sum_ext_news_en/2 8601
 """
 
 import http.server

@@ -204,3 +204,32 @@ def test_more_sentences_than_candidates_and_then_the_selection():
 )
 def test_words_are_pieces_with_a_letter_or_a_digit(piece, counts):
     assert is_word([piece]).tolist() == [counts]
+
+
+def test_what_reads_badly_must_bring_more():
+    """Of two that say the same the flawed one is passed over, and one that depends on the sentence
+    before it unless that is chosen."""
+
+    def chosen(*sentences, most, flawed=(), dependent=()):
+        pieces = tf.ragged.constant([list(sentences)], ragged_rank=2, dtype=tf.int32)
+        number = len(sentences)
+        flags = [tf.constant([[i in each for i in range(number)]]) for each in (flawed, dependent)]
+        ranks = expected_rouge_ranks(
+            tf.constant([[0.5 - i / 64 for i in range(number)]]),
+            tf.fill([1, number], True),
+            pieces,
+            WORDS,
+            tf.constant([most]),
+            3,
+            None,
+            *flags,
+        )
+        return np.flatnonzero(ranks[0] > 1).tolist()
+
+    same = ([1, 2], [1, 2], [3, 4])
+    assert chosen(*same, most=1) == [0]
+    assert chosen(*same, most=1, flawed=[0]) == [1]
+    assert chosen(*same, most=1, flawed=[0, 1, 2]) == [0]
+    assert chosen(*same, most=1, dependent=[1]) == [0]
+    assert chosen([3, 4], [1, 2], [1, 2], most=1, flawed=[0], dependent=[1]) == [2]
+    assert chosen([3, 4], [1, 2], [1, 2], most=2, dependent=[1]) == [0, 1]

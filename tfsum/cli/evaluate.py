@@ -11,7 +11,7 @@ from tfsum.cli.parser import FORMAT, Options, given_options, positive
 from tfsum.cli.search_options import SEARCH_OPTIONS, take_search
 
 EXAMPLES = """examples:
-  tfsum evaluate saved_models/bert_sum_ext_news_en/1 test.jsonl
+  tfsum evaluate saved_models/bert_sum_ext_news_en/2 test.jsonl
   tfsum evaluate runs/news/best test.jsonl.gz --format json
   tfsum evaluate runs/cnndm/best 'cnndm.test.*.pt' --selection bertsum
   tfsum evaluate served/translator test.tsv.gz --source 1 --target 2 --words plain

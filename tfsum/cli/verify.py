@@ -7,7 +7,7 @@ import tfsum
 from tfsum.cli.parser import FORMAT, Options
 
 EXAMPLES = """examples:
-  tfsum verify saved_models/bert_sum_ext_news_en/1
+  tfsum verify saved_models/bert_sum_ext_news_en/2
 
 exit status 1 where something differs from that day; standard error shows what.
 """

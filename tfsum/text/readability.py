@@ -21,7 +21,7 @@ _CONNECTIVE = (
 _ENDED = r"(?s).*[.!?…。！？｡．।؟][\"'”’»)\]」』}]*"
 _SHORT = r"(?:\S+\s+){0,4}\S*"
 _ODD = r'(?s)[^"]*"(?:[^"]*"[^"]*")*[^"]*'
-_PAIRS = ("“”", "«»")
+_PAIRS = (("“", "”"), ("«", "»"))
 
 # What a place of an article begins with: "(CNN) -- ", "LONDON, England (CNN) -- ",
 # "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ".

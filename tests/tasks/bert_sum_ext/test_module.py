@@ -389,3 +389,11 @@ def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_p
     best = np.sort(np.argsort(-ranks, kind="stable")[:3])
     assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
     assert given["count"].numpy().tolist() == [3, 1, 0]
+
+
+def test_a_dateline_is_cut_and_the_offsets_follow(exported):
+    text = "LONDON, England (CNN) -- The bridge was closed. It fell."
+    given = exported.ask("summarize", text=[text], max_sentences=[2], block_trigrams=[False])
+    spans = zip(given["start"][0, :2], given["end"][0, :2])
+    assert [text[a:b] for a, b in spans] == ["The bridge was closed.", "It fell."]
+    assert given["summary"][0].decode() == "The bridge was closed. It fell."

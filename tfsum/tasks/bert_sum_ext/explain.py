@@ -73,7 +73,7 @@ def explain(
     """
     given: dict[str, Any] = {} if newline is None else {"newline": newline}
     summary, every = summarizer(text, sentences, **given), summarizer.score(text, **given)
-    place = {offsets: i for i, offsets in enumerate(every.offsets)}
+    place = {end: i for i, (_, end) in enumerate(every.offsets)}  # a dateline is cut at the start
     ranks = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
     most = sentences or summarizer.description["sentences"]
     rule = f"at most {most} by {ranks[summarizer.description['selection']]}"
@@ -83,7 +83,7 @@ def explain(
         text,
         every,
         summary,
-        [place[offsets] for offsets in summary.offsets],
+        [place[end] for _, end in summary.offsets],
         "/".join(summarizer.path.resolve().parts[-2:]),
         rule,
     )

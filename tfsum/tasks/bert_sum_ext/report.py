@@ -9,6 +9,7 @@ import numpy as np
 
 from tfsum.errors import Error
 from tfsum.evaluation.comparison import Report, bootstrap_intervals, comparison_lines
+from tfsum.evaluation.readability import fault_shares
 from tfsum.evaluation.rouge import METRICS, score_each
 
 Summaries = Sequence[Sequence[str]]
@@ -24,7 +25,8 @@ class ExtractiveReport(Report):
         settings: Further settings of the evaluation (sentences, seed, samples, words).
         systems: Name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f),
             `difference` (mean of f minus the baseline's f of the same document), `difference_low`,
-            `difference_high`; and name -> `sentences`, mean number.
+            `difference_high`; name -> `sentences` and `words`, mean numbers; and, with the
+            documents, name -> `faults`, see `tfsum.evaluation.readability.fault_shares`.
 
     Example:
         >>> report = score_systems(
@@ -44,6 +46,13 @@ class ExtractiveReport(Report):
         lines = comparison_lines(
             self.systems, METRICS, "f", self.baseline, unit=" F", count="sentences"
         )
+        if any("faults" in system for system in self.systems.values()):
+            lines += ["", "share of the summaries with a fault, and words of a summary"]
+            for name, system in self.systems.items():
+                shares = (
+                    f"{fault} {100 * share:.1f} %" for fault, share in system["faults"].items()
+                )
+                lines.append(f"{name:7s} {', '.join(shares)}; {system['words']:.1f} words")
         return "\n".join([*lines, "", f"{self.documents} documents; {self.settings_line()}"])
 
 
@@ -133,6 +142,10 @@ def score_systems(
     table = _table(scores, baseline, samples, seed)
     for name, summaries in systems.items():
         table[name]["sentences"] = float(np.mean([len(summary) for summary in summaries]))
+        words = [sum(len(sentence.split()) for sentence in summary) for summary in summaries]
+        table[name]["words"] = float(np.mean(words))
+        if documents is not None:
+            table[name]["faults"] = fault_shares(summaries, follows(summaries, documents))
 
     return ExtractiveReport(len(references), baseline, settings, table)
 
@@ -164,6 +177,30 @@ def _table(
         }
 
     return table
+
+
+def follows(summaries: Summaries, documents: Summaries) -> list[list[bool]]:
+    """Tells of each chosen sentence whether the one before it in the document is chosen too.
+
+    Args:
+        summaries: (D,) chosen sentences of each document, whole or without a dateline.
+        documents: (D,) all sentences of each document.
+
+    Returns:
+        (D,) lists of flags, True also for a document's first sentence.
+
+    Example:
+        >>> follows([["It rained.", "It froze."]], [["It rained.", "It snowed.", "It froze."]])
+        [[True, False]]
+    """
+    flags = []
+    for summary, document in zip(summaries, documents, strict=True):
+        places = [
+            next((i for i, whole in enumerate(document) if whole.endswith(sentence)), -1)
+            for sentence in summary
+        ]
+        flags.append([place == 0 or place - 1 in places for place in places])
+    return flags
 
 
 def lead(documents: Summaries, sentences: int = 3) -> list[list[str]]:

@@ -1,0 +1,87 @@
+"""Datelines and the faults of sentences."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tfsum.evaluation.readability import fault_shares
+from tfsum.text.readability import faults, without_dateline
+from tfsum.text.selection import may_be_chosen
+
+
+@pytest.mark.parametrize(
+    "sentence, rest",
+    [
+        ("(CNN) -- A ship sank.", "A ship sank."),
+        ("LONDON, England (CNN) -- A ship sank.", "A ship sank."),
+        ("(CNN)A ship sank.", "A ship sank."),
+        ("HARLOW BAY (Coastal Post) -- A ship sank.", "A ship sank."),
+        ("Seoul (AP) — A ship sank.", "A ship sank."),
+        ("U.S. (CNN Student News) -- A ship sank.", "A ship sank."),
+        ("(The Frisky) -- A ship sank.", "A ship sank."),
+        ("london (cnn) -- a ship sank.", "a ship sank."),
+        ("(CNN) --", "(CNN) --"),
+        ("The Ministry of Health (MOH) -- the body for it -- said so.", None),
+        ("He (Smith) - the boss - left.", None),
+        ("(a) - the first item", None),
+        ("A ship sank (CNN).", None),
+        ("", None),
+    ],
+)
+def test_datelines(sentence, rest):
+    given = without_dateline(tf.constant([sentence])).numpy()[0].decode()
+    assert given == (sentence if rest is None else rest)
+
+
+@pytest.mark.parametrize(
+    "sentence, expected",
+    [
+        ("The ship with forty men sank.", []),
+        ("She's the owner of the ship.", ["pronoun"]),
+        ("“Its owner lives in the town.”", ["pronoun"]),
+        ("Item one of the ship's long list.", []),
+        ("He-man was on the big ship.", []),
+        ("But the ship did not sink.", ["connective"]),
+        ("That's why the ship did not sink.", ["connective"]),
+        ("Butter was on the big ship.", []),
+        ('The owner said "the ship sank.', ["quotes"]),
+        ('The owner said "the ship sank."', []),
+        ("The owner said “the ship sank.", ["quotes"]),
+        ("The ship with forty men sank", ["no_end_mark"]),
+        ("The ship sank.", ["short"]),
+        ("배가 항구에서 가라앉았다고 선주가 월요일에 말했다.", []),
+        ("", ["no_end_mark", "short"]),
+    ],
+)
+def test_faults(sentence, expected):
+    found = faults(tf.constant([sentence]))
+    assert [name for name, flags in found.items() if flags.numpy()[0]] == expected
+
+
+def test_shares():
+    """A pronoun whose predecessor is there is no fault; a summary counts once."""
+    summaries = [
+        ["(CNN) -- The ship with forty men sank.", "It was an old and slow ship."],
+        ["It was an old and slow ship.", "But it was a good one once."],
+        [],
+        ["It was old", "It sank"],
+    ]
+    shares = fault_shares(summaries, [[True, True], [False, True], [], [False, False]])
+    expected = {"dateline": 1, "pronoun": 2, "connective": 0, "no_end_mark": 1, "short": 1}
+    assert shares == {"quotes": 0.0, **{name: n / 4 for name, n in expected.items()}}
+    assert set(fault_shares([], []).values()) == {0.0}
+
+
+def test_notes_and_appeals_are_not_chosen():
+    texts = [
+        "Editor's note: Ann Lee writes about ships.",
+        "The ship with forty men sank.",
+        "Click here for more!",
+        "CNN's Ann Lee and Bob Roe contributed to this report.",
+        "Photos by Ann Lee.",
+        "Photosynthesis needs light.",
+        "The opinions expressed in this commentary are solely those of Ann Lee.",
+        "Readers follow us everywhere.",
+    ]
+    chosen = may_be_chosen(tf.ragged.constant([texts])).numpy()
+    assert np.flatnonzero(chosen).tolist() == [1, 5, 7]
