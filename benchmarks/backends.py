@@ -94,24 +94,25 @@ def encoders() -> dict[str, np.ndarray]:
         found[f"{name} predict"] = model.predict(x, batch_size=2, verbose=0)
         found.update({f"{name} {what}": value for what, value in learn(model, {**x, **y}).items()})
 
+    grams = random.integers(-1, 6, (4, 20, 2)).astype("int32")
+    counts = random.integers(0, 3, (4, 6)).astype("float32")
     for head, pooling in (("classifier", "cls"), ("transformer", "mean")):
+        labels = {"labels": (starts % 2).astype("float32")}
+        if word_head := pooling == "mean":
+            labels |= {"grams": grams, "gram_counts": counts}
         model = with_weights(
             BertSumExt(
                 dict(ENCODER),
                 head,
                 pooling,
+                word_head=word_head,
                 length_input=True,
                 head_num_heads=2,
                 head_feed_forward_width=24,
                 head_dropout=0.0,
             )
         )
-        add(
-            f"BertSumExt {head} {pooling}",
-            model,
-            windows,
-            {"labels": (starts % 2).astype("float32")},
-        )
+        add(f"BertSumExt {head} {pooling}", model, windows, labels)
     add(
         "BertClassifier",
         with_weights(BertClassifier(dict(ENCODER), ["a", "b", "c"])),
