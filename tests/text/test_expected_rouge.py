@@ -207,22 +207,21 @@ def test_words_are_pieces_with_a_letter_or_a_digit(piece, counts):
 
 
 def test_what_reads_badly_must_bring_more():
-    """Of two that say the same the flawed one is passed over, and one that depends on the sentence
-    before it unless that is chosen."""
+    """Of two that say the same the flawed one is passed over, and one that needs another unless
+    that is chosen; of equals the one whose predecessor is chosen is taken."""
 
-    def chosen(*sentences, most, flawed=(), dependent=()):
-        pieces = tf.ragged.constant([list(sentences)], ragged_rank=2, dtype=tf.int32)
+    def chosen(*sentences, most, flawed=(), needs=()):
         number = len(sentences)
-        flags = [tf.constant([[i in each for i in range(number)]]) for each in (flawed, dependent)]
         ranks = expected_rouge_ranks(
             tf.constant([[0.5 - i / 64 for i in range(number)]]),
             tf.fill([1, number], True),
-            pieces,
+            tf.ragged.constant([list(sentences)], ragged_rank=2, dtype=tf.int32),
             WORDS,
             tf.constant([most]),
             3,
             None,
-            *flags,
+            tf.constant([i in flawed for i in range(number)]),
+            tf.reshape(tf.constant(needs, tf.int64), [-1, 2]),
         )
         return np.flatnonzero(ranks[0] > 1).tolist()
 
@@ -230,6 +229,7 @@ def test_what_reads_badly_must_bring_more():
     assert chosen(*same, most=1) == [0]
     assert chosen(*same, most=1, flawed=[0]) == [1]
     assert chosen(*same, most=1, flawed=[0, 1, 2]) == [0]
-    assert chosen(*same, most=1, dependent=[1]) == [0]
-    assert chosen([3, 4], [1, 2], [1, 2], most=1, flawed=[0], dependent=[1]) == [2]
-    assert chosen([3, 4], [1, 2], [1, 2], most=2, dependent=[1]) == [0, 1]
+    assert chosen([3, 4], [1, 2], [1, 2], most=1, flawed=[0], needs=[(1, 0)]) == [2]
+    assert chosen([3, 4], [1, 2], [1, 2], most=2, needs=[(1, 0)]) == [0, 1]
+    assert chosen([1, 2], [3, 4], [3, 4], most=2, needs=[(1, 2)]) == [0, 2]
+    assert chosen([1, 2], [3], [4, 4], [4, 4], [1], most=2) == [0, 2]

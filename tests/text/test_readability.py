@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from tfsum.evaluation.readability import fault_shares
-from tfsum.text.readability import faults, without_dateline
+from tfsum.text.readability import antecedents, faults, without_dateline
 from tfsum.text.selection import may_be_chosen
 
 
@@ -85,3 +85,28 @@ def test_notes_and_appeals_are_not_chosen():
     ]
     chosen = may_be_chosen(tf.ragged.constant([texts])).numpy()
     assert np.flatnonzero(chosen).tolist() == [1, 5, 7]
+
+
+@pytest.mark.parametrize(
+    "sentences, pairs",
+    [
+        (["It rained.", "It froze."], [(1, 0)]),
+        (["Mayor Anna Holt spoke.", "Rain fell.", "Rain hit Holt."], [(2, 0)]),
+        (["Anna Holt spoke.", "Anna Holt left."], []),
+        (["Holt spoke.", "Anna Holt left."], []),
+        (["Anna Holt spoke.", "Bob Roe heard Holt's men."], [(1, 0)]),
+        (["Anna Holt spoke.", "“Holt left,” Anna Holt said."], []),
+        (["On Monday, Holt spoke.", "Monday was wet."], []),
+        (["anna holt spoke.", "holt left."], []),
+        (["Anna", "Holt spoke.", "Holt left."], []),
+        ([""], []),
+        ([], []),
+    ],
+)
+def test_antecedents(sentences, pairs):
+    """Alone and behind another document, whose names are not these."""
+    other = ["Bob Roe met Ada Monday.", "Rain fell."]
+    texts = tf.ragged.constant([other, sentences, [], sentences], ragged_rank=1, dtype=tf.string)
+    offsets = (2, 2 + len(sentences))
+    expected = sorted((a + o, b + o) for o in offsets for a, b in pairs)
+    assert sorted(map(tuple, antecedents(texts).numpy().tolist())) == expected

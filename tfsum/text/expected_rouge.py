@@ -4,9 +4,8 @@ The best sentences by score often say one thing twice, and are short where ROUGE
 more. Here a model tells how often each n-gram of the document can be expected in the summary, and
 the sentences are chosen that make ROUGE's expected F against it largest, as the mean of ROUGE-1 and
 ROUGE-2. That is the choice of least expected loss (minimum Bayes risk: Kumar and Byrne, NAACL
-2004), with the expectation taken inside ROUGE. It is made greedily, and then each sentence is
-exchanged for the best one beside the others, which finds the best set of twelve candidates nearly
-always.
+2004), with the expectation taken inside ROUGE. It is made greedily, and then each place is filled
+again beside the others, which gives what the best of all sets would give (docs/quality.md).
 
 The expected numbers are those of the model's word head, or where it has none they come from the
 scores of the sentences: an n-gram counts as often as its sentences are likely to be in the summary.
@@ -19,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
-from tfsum.text.readability import PENALTY
+from tfsum.text.readability import ALONE, PENALTY
 from tfsum.text.repeat import row_ids
 
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
@@ -77,7 +76,7 @@ def expected_rouge_ranks(
     limit: int,
     rates: tf.Tensor | None = None,
     flawed: tf.Tensor | None = None,
-    dependent: tf.Tensor | None = None,
+    needs: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
@@ -91,8 +90,11 @@ def expected_rouge_ranks(
         rates: How often the summary is expected to hold the word and the pair of words at each
             piece, float32 (P, ORDERS) for all pieces of all sentences; by default from the
             probabilities.
-        flawed: Sentences that must bring `PENALTY` more than others, (B, S) bool; none by default.
-        dependent: The same where the sentence before is not chosen, (B, S) bool.
+        flawed: Sentences that must bring `PENALTY` more than others, bool, for all sentences of all
+            documents, end to end; with it, all must bring `ALONE` more where the one before is not
+            chosen. By default nothing is asked of how they read.
+        needs: Pairs of a sentence and one that must be chosen too, or the first must bring
+            `PENALTY` more, int64 (E, 2), numbered likewise.
 
     Returns:
         float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
@@ -136,21 +138,22 @@ def expected_rouge_ranks(
     times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
     share = probability * tf.gather(times, row)
 
-    place = tf.stack([row, sentence], 1)
-    flawed, dependent = (
-        tf.zeros_like(present) if flags is None else flags for flags in (flawed, dependent)
-    )
-    previous = tf.stack([row, tf.maximum(sentence - 1, 0)], 1)
-
     def penalties(rank: tf.Tensor) -> tf.Tensor:
         """What the candidates (K,) must bring more, beside those with a rank."""
-        chosen = tf.scatter_nd(place, rank, shape) > 0.0
-        alone = tf.gather_nd(dependent, place) & ~tf.gather_nd(chosen, previous)
-        faults = tf.cast(tf.gather_nd(flawed, place), tf.float32) + tf.cast(alone, tf.float32)
-        return PENALTY * faults
+        if flawed is None:
+            return tf.zeros_like(rank)
+        every = tf.size(flawed, tf.int64)
+        chosen = tf.cast(rank > 0.0, tf.float32)
+        missing = 1.0 - tf.scatter_nd(which[:, tf.newaxis], chosen, every[tf.newaxis])
+        first, second = needs[:, 0], needs[:, 1]
+        lacks = tf.math.unsorted_segment_sum(tf.gather(missing, second), first, every)
+        faults = tf.cast(tf.gather(flawed, which), tf.float32)
+        faults += tf.minimum(tf.gather(lacks, which), 1.0)
+        before = tf.gather(missing, tf.maximum(which - 1, 0))
+        return PENALTY * faults + ALONE * tf.where(sentence > 0, before, 0.0)
 
     rank = _choose(grams, where, tf.shape(best, tf.int64), share, most, limit, penalties)
-    ranked = tf.scatter_nd(place, rank, shape)
+    ranked = tf.scatter_nd(tf.stack([row, sentence], 1), rank, shape)
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
 

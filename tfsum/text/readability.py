@@ -1,11 +1,16 @@
 """Sentences that read badly out of their place, by simple rules.
 
-The words are English; the other rules hold for every language whose sentences end with a mark.
+The words are English; the rules for names hold where names are capitalized, and the others for
+every language whose sentences end with a mark.
 """
 
 import tensorflow as tf
 
-PENALTY = 0.02  # in ROUGE's F: what a sentence with a fault must bring more than another
+from tfsum.text.repeat import row_ids
+
+# In ROUGE's F: what a sentence must bring more than another if it has a fault, or lacks one that it
+# needs; and if only the one before it is missing.
+PENALTY, ALONE = 0.02, 0.008
 
 _PRONOUN = (
     r"(?is)[^\p{L}\p{N}]*(?:he|she|it|they|his|her|its|their|this|these)"
@@ -22,6 +27,16 @@ _ENDED = r"(?s).*[.!?…。！？｡．।؟][\"'”’»)\]」』}]*"
 _SHORT = r"(?:\S+\s+){0,4}\S*"
 _ODD = r'(?s)[^"]*"(?:[^"]*"[^"]*")*[^"]*'
 _PAIRS = (("“", "”"), ("«", "»"))
+
+_NAME = r"[^\p{L}\p{N}]*\p{Lu}[\p{L}\p{M}'’-]+[^\p{L}\p{N}]*"
+_NO_NAME = (  # capitalized at the start of a sentence
+    r"(?i)[^\p{L}]*(?:the|a|an|and|but|or|so|if|as|at|by|for|from|in|of|on|to|with|after|before|since"
+    r"|while|when|where|who|what|why|how|because|although|though|he|she|it|they|we|i|you|his|her|its"
+    r"|their|our|my|your|this|that|these|those|there|here|no|not|some|many|most|more|other|last|next"
+    r"|one|two|three|then|now|all|both)[^\p{L}]*"
+)
+_AROUND = r"^[^\p{L}\p{N}]+|(?:['’]s)?[^\p{L}\p{N}]*$"
+_STOPS = r".*[^\p{L}\p{N}]"  # a mark after a word ends a name
 
 # What a place of an article begins with: "(CNN) -- ", "LONDON, England (CNN) -- ",
 # "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ".
@@ -70,6 +85,59 @@ def faults(sentences: tf.Tensor) -> dict[str, tf.Tensor]:
         "no_end_mark": ~matches(_ENDED),
         "short": matches(_SHORT),
     }
+
+
+def antecedents(texts: tf.RaggedTensor) -> tf.Tensor:
+    """Finds the sentences that others need to be understood.
+
+    A sentence that opens with a pronoun or a connective needs the one before it. One that holds the
+    last part of a name alone, "Holt", needs the first that holds the name in full, "Mayor Anna
+    Holt", unless it does so itself.
+
+    Args:
+        texts: Sentences of documents, (B, S) strings.
+
+    Returns:
+        int64 (E, 2), pairs of a sentence and one that it needs, numbered through all documents.
+
+    Example:
+        >>> texts = tf.ragged.constant([["Anna Holt spoke.", "Rain fell.", "They heard Holt."]])
+        >>> antecedents(texts).numpy().tolist()
+        [[2, 1], [2, 0]]
+    """
+    sentences, owner = texts.flat_values, row_ids(texts)
+    found = faults(sentences)
+    second = tf.concat([[False], owner[1:] == owner[:-1]], 0)[: tf.size(owner)]
+    opens = tf.where((found["pronoun"] | found["connective"]) & second)
+    before = tf.concat([opens, opens - 1], 1)
+
+    # (W,) the words of all sentences, and whether they are parts of names of several words
+    split = tf.strings.split(sentences)
+    words, sentence = split.flat_values, row_ids(split)
+    is_name = tf.strings.regex_full_match(words, _NAME)
+    is_name &= ~tf.strings.regex_full_match(words, _NO_NAME)
+    stops = tf.strings.regex_full_match(words, _STOPS)
+    goes_on = is_name[:-1] & is_name[1:] & ~stops[:-1] & (sentence[:-1] == sentence[1:])
+    goes_on = goes_on[: tf.maximum(tf.size(words) - 1, 0)]
+    later = tf.concat([[False], goes_on], 0)[: tf.size(words)]
+    earlier = tf.concat([goes_on, [False]], 0)[: tf.size(words)]
+
+    # For each word of a document the first sentence in which it is the later part of a full name
+    _, part = tf.unique(tf.strings.regex_replace(words, _AROUND, ""), tf.int64)
+    document = tf.gather(owner, sentence)
+    keys, name = tf.unique(part * tf.maximum(texts.nrows(tf.int64), 1) + document, tf.int64)
+    none = tf.size(owner, tf.int64)
+    first = tf.where(later, none - sentence, 0)
+    full = none - tf.math.unsorted_segment_max(first, name, tf.size(keys))
+
+    alone = is_name & ~later & ~earlier
+    introduced = tf.gather(full, name)
+    pairs, pair = tf.unique(name * none + sentence, tf.int64)
+    in_full = tf.math.unsorted_segment_max(tf.cast(later, tf.int32), pair, tf.size(pairs))
+    itself = tf.gather(in_full, pair) > 0  # the sentence holds the name in full too
+    needs = tf.where(alone & ~itself & (introduced < sentence))[:, 0]
+    names = tf.stack([tf.gather(sentence, needs), tf.gather(introduced, needs)], 1)
+    return tf.concat([before, names], 0)
 
 
 def without_dateline(sentences: tf.Tensor) -> tf.Tensor:

@@ -12,7 +12,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.expected_rouge import expected_rouge_ranks
-from tfsum.text.readability import faults
+from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeat import row_ids
 
 # candidates of each document looked at together: more than most documents have sentences
@@ -89,15 +89,8 @@ def select_sentences(
     if pieces is not None:
         found = faults(texts.flat_values)
         flawed = found["quotes"] | found["no_end_mark"] | found["short"]
-        # The first sentence depends on none.
-        first = tf.concat([[-1], row_ids(texts)[:-1]], 0) != row_ids(texts)
-        dependent = (found["pronoun"] | found["connective"]) & ~first
-        flawed, dependent = (
-            tf.pad(texts.with_flat_values(flags).to_tensor(False), [[0, 0], [0, width]])[:, :width]
-            for flags in (flawed, dependent)
-        )
         ranks = expected_rouge_ranks(
-            ranks, present, pieces, words, most, limit, rates, flawed, dependent
+            ranks, present, pieces, words, most, limit, rates, flawed, antecedents(texts)
         )
     return select(ranks, present, texts, most, block_trigrams, limit)
 
