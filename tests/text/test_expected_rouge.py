@@ -3,7 +3,6 @@ what must change nothing."""
 
 import functools
 import itertools
-import math
 from collections import Counter
 
 import hypothesis.strategies as st
@@ -12,7 +11,7 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 
-from tfsum.text.expected_rouge import CANDIDATES, MOST_TIMES, expected_rouge_ranks, is_word
+from tfsum.text.expected_rouge import CANDIDATES, expected_rouge_ranks, is_word
 from tfsum.text.selection import select
 
 WORDS = np.array([False, True, True, True, True, False])  # pieces 0 and 5 are punctuation
@@ -73,35 +72,26 @@ class _Rule:
 
     def __init__(self, document, most, word_head):
         self.bags = [_bags(pieces) for pieces, _ in document]
-        self.expected, self.word_head = (Counter(), Counter()), word_head
+        self.expected = Counter(), Counter()
         mass = sum(p for _, p in document)
         for (pieces, p), bags in zip(document, self.bags):
+            half = 0.5 if word_head else 1.0
+            for total, bag in zip(self.expected, bags):
+                for gram, n in bag.items():
+                    total[gram] += half * n * p * most / mass if mass else 0.0
             if word_head:
                 words = [piece for piece in pieces if WORDS[piece[0]]]
                 for word, one, _ in words:
-                    self.expected[0][word] += one
+                    self.expected[0][word] += one / 2
                 for (word, _, two), (following, *_) in zip(words, words[1:]):
-                    self.expected[1][word, following] += two
-                continue
-            for total, bag in zip(self.expected, bags):
-                for gram, n in bag.items():
-                    total[gram] += n * p * most / mass if mass else 0.0
-
-    def _held(self, count, mean):
-        if not self.word_head:
-            return min(count, mean)
-        # E[min(count, N)] of a Poisson distribution, as its definition says
-        return sum(
-            min(count, MOST_TIMES, n) * math.exp(-mean) * mean**n / math.factorial(n)
-            for n in range(60)
-        )
+                    self.expected[1][word, following] += two / 2
 
     def __call__(self, indices):
         values = []
         for order, expected in enumerate(self.expected):
             chosen = sum((self.bags[i][order] for i in indices), Counter())
             both = chosen.total() + expected.total()
-            held = sum(self._held(n, expected[gram]) for gram, n in chosen.items())
+            held = sum(min(n, expected[gram]) for gram, n in chosen.items())
             values.append(2 * held / both if both else 0.0)
         return np.mean(values)
 
@@ -143,7 +133,7 @@ def test_nearly_always_the_best_of_all_sets(word_head):
         worded = [i for i in range(8) if value.bags[i][0]]
         most = max(value(each) for each in itertools.combinations(worded, 3))
         best += value(np.argsort(-ranks)[:3]) >= most - 1e-6
-    assert best >= 140, best  # 148 and 165 of these; the greedy sets are 96 and 116
+    assert best >= 140, best  # 148 and 156 of these; the greedy sets are 96 and 108
 
 
 @given(st.lists(DOCUMENT, min_size=1, max_size=4), st.integers(0, 80))

@@ -26,10 +26,10 @@ CORE = frozenset(
         "RestoreV2 SaveV2 ShardedFilename VarHandleOp "
         # numbers
         "AddV2 All Any ArgMax BatchMatMulV2 BiasAdd Cast Cos Cumsum DenseBincount Equal Erf Erfc "
-        "Exp FloorDiv FloorMod Greater GreaterEqual IsNan Less LessEqual Log LogSoftmax "
-        "LogicalAnd LogicalNot LogicalOr MatMul Max Maximum Mean Min Minimum Mul Neg NotEqual Pow "
-        "Prod RealDiv Relu Rsqrt Sigmoid Sin Softmax Softplus Sqrt Square SquaredDifference Sub "
-        "Sum Tanh TopKV2 UnsortedSegmentMax UnsortedSegmentSum "
+        "FloorDiv FloorMod Greater GreaterEqual IsNan Less LessEqual Log LogSoftmax LogicalAnd "
+        "LogicalNot LogicalOr MatMul Max Maximum Mean Min Minimum Mul Neg NotEqual Pow Prod "
+        "RealDiv Relu Rsqrt Sigmoid Sin Softmax Softplus Sqrt Square SquaredDifference Sub Sum "
+        "Tanh TopKV2 UnsortedSegmentMax UnsortedSegmentSum "
         # shapes
         "BroadcastTo ConcatV2 ExpandDims Fill GatherNd GatherV2 LowerBound OneHot OnesLike Pack "
         "Pad PadV2 RaggedGather RaggedTensorToTensor Range Reshape ReverseV2 ScatterNd Select "

@@ -7,8 +7,9 @@ ROUGE-2. That is the choice of least expected loss (minimum Bayes risk: Kumar an
 2004), with the expectation taken inside ROUGE. It is made greedily, and then each place is filled
 again beside the others, which gives what the best of all sets would give (docs/quality.md).
 
-The expected numbers are those of the model's word head, or where it has none they come from the
-scores of the sentences: an n-gram counts as often as its sentences are likely to be in the summary.
+The expected numbers come from the scores of the sentences, by which an n-gram counts as often as
+its sentences are likely to be in the summary, and where the model has a word head they are the mean
+of these and of what that expects.
 """
 
 import unicodedata
@@ -24,7 +25,6 @@ from tfsum.text.repeat import row_ids
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
 CANDIDATES = 64  # the best of each document by score: more than most documents have sentences
 ORDERS = 2  # unigrams and bigrams
-MOST_TIMES = 4  # an n-gram more often than this in a summary counts so often
 
 
 class _Grams(NamedTuple):
@@ -88,8 +88,8 @@ def expected_rouge_ranks(
         most: Sentences that each summary is to have, (B,) int32.
         limit: Largest number of them; above it counts as it.
         rates: How often the summary is expected to hold the word and the pair of words at each
-            piece, float32 (P, ORDERS) for all pieces of all sentences; by default from the
-            probabilities.
+            piece, float32 (P, ORDERS) for all pieces of all sentences; by default the probabilities
+            alone tell.
         flawed: Sentences that must bring `PENALTY` more than others, bool, for all sentences of all
             documents, end to end; with it, all must bring `ALONE` more where the one before is not
             chosen. By default nothing is asked of how they read.
@@ -140,7 +140,7 @@ def expected_rouge_ranks(
 
     def penalties(rank: tf.Tensor) -> tf.Tensor:
         """What the candidates (K,) must bring more, beside those with a rank."""
-        if flawed is None:
+        if flawed is None or needs is None:
             return tf.zeros_like(rank)
         every = tf.size(flawed, tf.int64)
         chosen = tf.cast(rank > 0.0, tf.float32)
@@ -194,25 +194,6 @@ def _count(
     return _Grams(candidate, number, count, cell, keys // span * ORDERS + order, rate)
 
 
-def _held(count: tf.Tensor, expected: tf.Tensor) -> tf.Tensor:
-    """The part of `count` n-grams that the summary can be expected to hold too.
-
-    Args:
-        count: Float32 tensor.
-        expected: Mean of the number in the summary, float32 of the same shape.
-
-    Returns:
-        E[min(count, N)] for a Poisson distribution of N, with `count` up to `MOST_TIMES`.
-    """
-    at_least = 1.0 - tf.exp(-expected)  # P(N >= 1), and so on
-    term, total = tf.exp(-expected), tf.zeros_like(expected)
-    for times in range(1, MOST_TIMES + 1):
-        total += tf.where(count >= times, at_least, 0.0)
-        term *= expected / times
-        at_least -= term
-    return total
-
-
 def _choose(
     grams: _Grams,
     where: tf.Tensor,
@@ -254,10 +235,9 @@ def _choose(
         return tf.reshape(segment_sum(values, grams.document, documents), [-1, ORDERS])
 
     # (U,) the expected number of each n-gram in the reference, (B, ORDERS) the reference's size
-    if grams.rate is None:
-        expected, overlap_of = per_gram(share), tf.minimum
-    else:
-        expected, overlap_of = grams.rate, _held
+    expected = per_gram(share)
+    if grams.rate is not None:
+        expected = (expected + grams.rate) / 2.0
     expected_size, size = per_document(expected), per_candidate(grams.count)
     wanted = tf.gather(expected, grams.gram)
 
@@ -272,8 +252,8 @@ def _choose(
 
         # (K, ORDERS) ROUGE's F of each summary with each of its candidates
         before = tf.gather(held, grams.gram)
-        gain = overlap_of(before + grams.count, wanted) - overlap_of(before, wanted)
-        overlap = per_document(overlap_of(held, expected))
+        gain = tf.minimum(before + grams.count, wanted) - tf.minimum(before, wanted)
+        overlap = per_document(tf.minimum(held, expected))
         sizes = tf.gather(per_document(held) + expected_size, row) + size
         shared = tf.gather(overlap, row) + per_candidate(gain)
         rouge = 2.0 * shared / tf.where(sizes > 0.0, sizes, 1.0)
