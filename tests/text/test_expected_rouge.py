@@ -210,7 +210,7 @@ def test_what_reads_badly_must_bring_more():
             tf.constant([most]),
             3,
             None,
-            tf.constant([i in flawed for i in range(number)]),
+            tf.constant([float(i in flawed) for i in range(number)]),
             tf.reshape(tf.constant(needs, tf.int64), [-1, 2]),
         )
         return np.flatnonzero(ranks[0] > 1).tolist()

@@ -75,7 +75,7 @@ def expected_rouge_ranks(
     most: tf.Tensor,
     limit: int,
     rates: tf.Tensor | None = None,
-    flawed: tf.Tensor | None = None,
+    flaws: tf.Tensor | None = None,
     needs: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
@@ -90,9 +90,9 @@ def expected_rouge_ranks(
         rates: How often the summary is expected to hold the word and the pair of words at each
             piece, float32 (P, ORDERS) for all pieces of all sentences; by default the probabilities
             alone tell.
-        flawed: Sentences that must bring `PENALTY` more than others, bool, for all sentences of all
-            documents, end to end; with it, all must bring `ALONE` more where the one before is not
-            chosen. By default nothing is asked of how they read.
+        flaws: Number of flaws of the sentences, each of which must bring `PENALTY` more, float32,
+            for all sentences of all documents, end to end; with it, all must bring `ALONE` more
+            where the one before is not chosen. By default nothing is asked of how they read.
         needs: Pairs of a sentence and one that must be chosen too, or the first must bring
             `PENALTY` more, int64 (E, 2), numbered likewise.
 
@@ -140,15 +140,14 @@ def expected_rouge_ranks(
 
     def penalties(rank: tf.Tensor) -> tf.Tensor:
         """What the candidates (K,) must bring more, beside those with a rank."""
-        if flawed is None or needs is None:
+        if flaws is None or needs is None:
             return tf.zeros_like(rank)
-        every = tf.size(flawed, tf.int64)
+        every = tf.size(flaws, tf.int64)
         chosen = tf.cast(rank > 0.0, tf.float32)
         missing = 1.0 - tf.scatter_nd(which[:, tf.newaxis], chosen, every[tf.newaxis])
         first, second = needs[:, 0], needs[:, 1]
         lacks = tf.math.unsorted_segment_sum(tf.gather(missing, second), first, every)
-        faults = tf.cast(tf.gather(flawed, which), tf.float32)
-        faults += tf.minimum(tf.gather(lacks, which), 1.0)
+        faults = tf.gather(flaws, which) + tf.minimum(tf.gather(lacks, which), 1.0)
         before = tf.gather(missing, tf.maximum(which - 1, 0))
         return PENALTY * faults + ALONE * tf.where(sentence > 0, before, 0.0)
 

@@ -10,7 +10,7 @@ from tfsum.text.repeat import row_ids
 
 # In ROUGE's F: what a sentence must bring more than another if it has a fault, or lacks one that it
 # needs; and if only the one before it is missing.
-PENALTY, ALONE = 0.02, 0.008
+PENALTY, ALONE = 0.03, 0.008
 
 _PRONOUN = (
     r"(?is)[^\p{L}\p{N}]*(?:he|she|it|they|his|her|its|their|this|these)"

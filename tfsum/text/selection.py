@@ -88,9 +88,17 @@ def select_sentences(
 
     if pieces is not None:
         found = faults(texts.flat_values)
-        flawed = found["quotes"] | found["no_end_mark"] | found["short"]
+        own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         ranks = expected_rouge_ranks(
-            ranks, present, pieces, words, most, limit, rates, flawed, antecedents(texts)
+            ranks,
+            present,
+            pieces,
+            words,
+            most,
+            limit,
+            rates,
+            tf.reduce_sum(own, 0),
+            antecedents(texts),
         )
     return select(ranks, present, texts, most, block_trigrams, limit)
 
