@@ -72,7 +72,7 @@ def versions(folder: pathlib.Path) -> list[pathlib.Path]:
 
     Example:
         >>> [version.name for version in versions(shipped_model().parent)]
-        ['1']
+        ['2']
     """
     return [path for path in numbered(folder).values() if (path / "saved_model.pb").is_file()]
 
@@ -88,7 +88,7 @@ def numbered(folder: pathlib.Path) -> dict[int, pathlib.Path]:
 
     Example:
         >>> list(numbered(shipped_model().parent))
-        [1]
+        [2]
     """
     try:
         paths = [path for path in folder.iterdir() if path.is_dir()]
