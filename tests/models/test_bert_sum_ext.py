@@ -9,8 +9,8 @@ from cases import first_by_default
 
 from tfsum.errors import CheckpointError, Error
 from tfsum.models import Bert, BertSumExt
-from tfsum.models.bert_sum_ext import word_loss
 from tfsum.models.sentence_heads import HEADS
+from tfsum.models.word_loss import word_loss
 
 BERT = {
     "vocab_size": 40,
