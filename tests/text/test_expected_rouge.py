@@ -112,8 +112,8 @@ def test_each_one_chosen_is_the_best_beside_the_others(word_head, documents, lim
         value, worded = _Rule(document, min(most, limit), word_head), range(len(document))
         worded = [i for i in worded if value.bags[i][0]]
         others = set(range(len(document))) - set(chosen)
-        for i in others.intersection(worded):
-            assert value([*chosen[:-1], i]) <= value(chosen) + 1e-6 if chosen else True
+        for i in others.intersection(worded) if chosen else ():
+            assert value([*chosen[:-1], i]) <= value(chosen) + 1e-6
         # A sentence without a word comes after all that have one.
         if others.intersection(worded):
             assert set(chosen) <= set(worded)

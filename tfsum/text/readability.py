@@ -38,7 +38,7 @@ _NO_NAME = (  # capitalized at the start of a sentence
 _AROUND = r"^[^\p{L}\p{N}]+|(?:['’]s)?[^\p{L}\p{N}]*$"
 _STOPS = r".*[^\p{L}\p{N}]"  # a mark after a word ends a name
 
-# What a place of an article begins with: "(CNN) -- ", "LONDON, England (CNN) -- ",
+# What an article begins with, its place and its agency: "(CNN) -- ", "LONDON, England (CNN) -- ",
 # "Seoul (AP) -- ", "HARLOW BAY (Coastal Post) -- ".
 # Words and no lengths of letters: RE2 unrolls what is counted.
 _AGENCY = (
@@ -47,7 +47,7 @@ _AGENCY = (
 )
 _PLACE = r"(?:[^\s()]+ ){0,5}"
 _DASH = r"\s*(?:--|[—–-])\s*"
-DATELINE = (
+_DATELINE = (
     rf"^(?:\([^()]{{2,30}}\){_DASH}|\((?i:CNN)\)\s*|{_PLACE}\({_AGENCY}\){_DASH}"
     rf"|[A-Z]{{3}}{_PLACE}\([^()]{{2,30}}\){_DASH})"
 )
@@ -87,7 +87,7 @@ def faults(sentences: tf.Tensor) -> dict[str, tf.Tensor]:
     }
 
 
-def antecedents(texts: tf.RaggedTensor) -> tf.Tensor:
+def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor) -> tf.Tensor:
     """Finds the sentences that others need to be understood.
 
     A sentence that opens with a pronoun or a connective needs the one before it. One that holds the
@@ -96,23 +96,25 @@ def antecedents(texts: tf.RaggedTensor) -> tf.Tensor:
 
     Args:
         texts: Sentences of documents, (B, S) strings.
+        opens: Sentences that open with a pronoun or a connective (`faults`), (N,) bool for the N
+            sentences of all documents.
 
     Returns:
         int64 (E, 2), pairs of a sentence and one that it needs, numbered through all documents.
 
     Example:
         >>> texts = tf.ragged.constant([["Anna Holt spoke.", "Rain fell.", "They heard Holt."]])
-        >>> antecedents(texts).numpy().tolist()
+        >>> antecedents(texts, tf.constant([False, False, True])).numpy().tolist()
         [[2, 1], [2, 0]]
     """
-    sentences, owner = texts.flat_values, row_ids(texts)
-    found = faults(sentences)
-    second = tf.concat([[False], owner[1:] == owner[:-1]], 0)[: tf.size(owner)]
-    opens = tf.where((found["pronoun"] | found["connective"]) & second)
-    before = tf.concat([opens, opens - 1], 1)
+    # (N,) the document of each sentence, (E, 2) those that have one before them and need it
+    owner = row_ids(texts)
+    has_before = tf.concat([[False], owner[1:] == owner[:-1]], 0)[: tf.size(owner)]
+    second = tf.where(opens & has_before)
+    before = tf.concat([second, second - 1], 1)
 
     # (W,) the words of all sentences, and whether they are parts of names of several words
-    split = tf.strings.split(sentences)
+    split = tf.strings.split(texts.flat_values)
     words, sentence = split.flat_values, row_ids(split)
     is_name = tf.strings.regex_full_match(words, _NAME)
     is_name &= ~tf.strings.regex_full_match(words, _NO_NAME)
@@ -153,5 +155,5 @@ def without_dateline(sentences: tf.Tensor) -> tf.Tensor:
         >>> without_dateline(tf.constant(["Seoul (AP) -- A frog was found."])).numpy().tolist()
         [b'A frog was found.']
     """
-    rest = tf.strings.regex_replace(sentences, DATELINE, "", replace_global=False)
+    rest = tf.strings.regex_replace(sentences, _DATELINE, "", replace_global=False)
     return tf.where(rest == "", sentences, rest)

@@ -89,16 +89,10 @@ def select_sentences(
     if pieces is not None:
         found = faults(texts.flat_values)
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
+        flaws = tf.reduce_sum(own, 0)
+        needs = antecedents(texts, found["pronoun"] | found["connective"])
         ranks = expected_rouge_ranks(
-            ranks,
-            present,
-            pieces,
-            words,
-            most,
-            limit,
-            rates,
-            tf.reduce_sum(own, 0),
-            antecedents(texts),
+            ranks, present, pieces, words, most, limit, rates, flaws, needs
         )
     return select(ranks, present, texts, most, block_trigrams, limit)
 
