@@ -26,11 +26,16 @@ SCALARS = {
     "float": FIELD.TYPE_FLOAT,
     "double": FIELD.TYPE_DOUBLE,
 }
+# TensorFlow's names of types, by their numbers.
+DATA_TYPES = (
+    "INVALID FLOAT DOUBLE INT32 UINT8 INT16 INT8 STRING COMPLEX64 INT64 BOOL QINT8 QUINT8 QINT32"
+    " BFLOAT16 QINT16 QUINT16 UINT16 COMPLEX128 HALF RESOURCE VARIANT UINT32 UINT64"
+).split()
 WELL_KNOWN = {"Any": ".google.protobuf.Any", "Int64Value": ".google.protobuf.Int64Value"}
 
 # Package -> message -> its fields: number, name, type; a type in [] is repeated, one in {} the
-# values of a map from strings. An enum is an int32 and a message that is only passed on is bytes:
-# on the wire they are the same.
+# values of a map from strings. Other enums than `DataType` are int32, and a message that is only
+# passed on is bytes: on the wire they are the same.
 MESSAGES: dict[str, dict[str, str]] = {
     "tensorflow": {
         "TensorShapeDim": "1 size int64, 2 name string",
@@ -41,7 +46,7 @@ MESSAGES: dict[str, dict[str, str]] = {
             " [int64], 11 bool_val [bool], 13 half_val [int32], 16 uint32_val [uint32], 17"
             " uint64_val [uint64]"
         ),
-        "TensorInfo": "1 name string, 2 dtype int32, 3 tensor_shape TensorShapeProto",
+        "TensorInfo": "1 name string, 2 dtype DataType, 3 tensor_shape TensorShapeProto",
         "SignatureDef": (
             "1 inputs {TensorInfo}, 2 outputs {TensorInfo}, 3 method_name string, 4 defaults"
             " {TensorProto}"
@@ -115,6 +120,19 @@ def message(name: str) -> Any:
     )
 
 
+def type_name(number: int) -> str:
+    """TensorFlow's name of a type in lower case.
+
+    Args:
+        number: Number of the type, as messages have it.
+
+    Example:
+        >>> type_name(7), type_name(99)
+        ('string', 'type 99')
+    """
+    return DATA_TYPES[number].lower() if number < len(DATA_TYPES) else f"type {number}"
+
+
 @functools.cache
 def _pool() -> descriptor_pool.DescriptorPool:
     pool = descriptor_pool.DescriptorPool()
@@ -127,6 +145,10 @@ def _pool() -> descriptor_pool.DescriptorPool:
         file = descriptor_pb2.FileDescriptorProto(
             name=f"tfsum/{package}.proto", package=package, syntax="proto3", dependency=dependencies
         )
+        if package == "tensorflow":
+            enum = file.enum_type.add(name="DataType")
+            for number, name in enumerate(DATA_TYPES):
+                enum.value.add(name=f"DT_{name}", number=number)
         for name, fields in messages.items():
             declaration = file.message_type.add(name=name)
             for field in fields.split(", "):
@@ -152,6 +174,9 @@ def _declare(declaration: Any, package: str, number: str, name: str, kind: str) 
         return
 
     kind = kind.strip("[]")
+    if kind == "DataType":
+        field.type, field.type_name = FIELD.TYPE_ENUM, ".tensorflow.DataType"
+        return
     field.type = SCALARS.get(kind, FIELD.TYPE_MESSAGE)
     if kind not in SCALARS:
         field.type_name = WELL_KNOWN.get(kind) or f".{_package(kind)}.{kind}"

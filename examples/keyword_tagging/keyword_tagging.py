@@ -248,10 +248,8 @@ def export_model(folder, destination, ops="core"):
 
 # answers in JSON's types: `tfsum.verify` compares them with those of the day of export
 def ask(model, requests):
-    given = model.signatures["serving_default"](
-        text=tf.constant([request["text"] for request in requests])
-    )
-    rows = zip(*(given[name].numpy() for name in ("probability", "count", "cut")))
+    given = model.call("serving_default", {"text": golden.column(requests, "text")})
+    rows = zip(*(given[name] for name in ("probability", "count", "cut")))
     return [{"probability": row[:count].tolist(), "cut": int(cut)} for row, count, cut in rows]
 
 

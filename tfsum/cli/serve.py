@@ -11,7 +11,6 @@ import typing
 from tfsum.cli.parser import Options
 from tfsum.errors import Error, install_extra
 from tfsum.inference.shipped import shipped_folder
-from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.serving.settings import BATCHES, LIMITS, OTHERS, VERSIONS, ServerSettings
 from tfsum.serving.version_folders import find_models
 
@@ -123,7 +122,6 @@ def run(arguments: argparse.Namespace) -> int:
         settings.port or "PORT",
     )
 
-    load_tensorflow()  # takes seconds
     try:
         from tfsum.serving.predictor import flush
         from tfsum.serving.server import Server

@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from tfsum.errors import ExportError
+from tfsum.inference.allowed_operations import read_definitions
+from tfsum.inference.saved_model import read_json
+from tfsum.tensorflow_messages import type_name
 
 # Other processors sum in another order; a wrong weight or kernel differs far more.
 SCORE_TOLERANCE = 1e-3
@@ -42,23 +44,23 @@ TEXTS = (
     ),
 )
 
-Ask = Callable[[object, list[dict]], list[dict]]
+Ask = Callable[[Any, list[dict]], list[dict]]
 
 
-def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+def signatures(description: dict) -> dict[str, dict[str, str]]:
     """Lists the signatures of an export that takes only `text`.
 
     Args:
         description: Content of assets.extra/tfsum.json.
 
     Returns:
-        Types of the inputs by signature and input.
+        TensorFlow's names of the types of the inputs, by signature and input.
 
     Example:
         >>> signatures({})
-        {'serving_default': {'text': tf.string}}
+        {'serving_default': {'text': 'string'}}
     """
-    return {"serving_default": {"text": tf.string}}
+    return {"serving_default": {"text": "string"}}
 
 
 def requests(description: dict) -> list[dict]:
@@ -75,6 +77,21 @@ def requests(description: dict) -> list[dict]:
         {'text': 'One sentence without an end'}
     """
     return [{"text": text} for text in TEXTS]
+
+
+def column(requests: list[dict], name: str) -> list:
+    """The values of one input of some requests, texts as bytes.
+
+    Args:
+        requests: Requests, in types of JSON.
+        name: Name of the input.
+
+    Example:
+        >>> column([{"text": "It rained."}, {"text": ""}], "text")
+        [b'It rained.', b'']
+    """
+    values = [request[name] for request in requests]
+    return [value.encode() if isinstance(value, str) else value for value in values]
 
 
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
@@ -102,7 +119,7 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
     the search found are not recorded.
 
     Args:
-        model: Loaded SavedModel.
+        model: Opened model, which has a method `call`.
         requests: Requests, in types of JSON.
         ask: Function of the task from a model and requests to answers in types of JSON.
         searched: Names of the parts of an answer that a search found, the text first.
@@ -131,11 +148,46 @@ def record(model: Any, requests: list[dict], ask: Ask, searched: Sequence[str] =
     return {"score_tolerance": SCORE_TOLERANCE, "requests": requests, "answers": answers}
 
 
+def check_answers(folder: pathlib.Path, description: dict, part: Any, model: Any) -> float:
+    """Checks the signatures of an export, and repeats its golden requests.
+
+    Args:
+        folder: Folder `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json.
+        part: Module `golden` of its task.
+        model: The opened model, which has a method `call`.
+
+    Returns:
+        The largest difference of a score.
+
+    Raises:
+        ExportError: The export differs from its description or its golden answers.
+
+    Example:
+        >>> from tfsum.inference.exported_model import open_model
+        >>> from tfsum.inference.saved_model import read_description
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> from tfsum.tasks import task
+        >>> folder, description = shipped_model(), read_description(shipped_model())
+        >>> model = open_model(folder, description)
+        >>> check_answers(folder, description, task("bert_sum_ext").part("golden"), model) < 1e-3
+        True
+    """
+    definitions = read_definitions(folder)
+    for name, inputs in part.signatures(description).items():
+        if name not in definitions:
+            raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(definitions)}")
+        found = {key: type_name(info.dtype) for key, info in definitions[name].inputs.items()}
+        if found != inputs:
+            raise ExportError(f"{folder}: signature {name!r} takes {found}; expected {inputs}")
+    return replay(model, read_json(folder / "assets.extra" / "golden.json"), part.ask, folder)
+
+
 def replay(model: Any, recorded: dict, ask: Ask, source: str | pathlib.Path) -> float:
     """Repeats the recorded requests and compares the answers.
 
     Args:
-        model: Loaded SavedModel.
+        model: Opened model, which has a method `call`.
         recorded: Content of golden.json.
         ask: Function of the task, as for `record`.
         source: Name of the model in error messages.

@@ -20,6 +20,7 @@ from tfsum.export.model_card import write_card
 from tfsum.export.verification import verify_export
 from tfsum.formats.model_folder import piece_file, read_pieces
 from tfsum.formats.text_settings import read_text_settings
+from tfsum.inference.eager_model import EagerModel
 from tfsum.inference.shipped import numbered
 from tfsum.json_text import parse_json
 from tfsum.tensorflow_messages import message
@@ -77,7 +78,7 @@ def write_export(
         extra.mkdir()
         write_json(extra / "tfsum.json", description)
 
-        loaded = tf.saved_model.load(str(part))
+        loaded = EagerModel(part, description)
         recorded = golden.record(
             loaded,
             golden_part.requests(description),

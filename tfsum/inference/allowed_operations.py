@@ -150,6 +150,29 @@ def read_graphs(folder: str | pathlib.Path) -> list:
         ) from error
 
 
+def read_definitions(folder: str | pathlib.Path) -> dict[str, Any]:
+    """Reads the signatures of a SavedModel.
+
+    Args:
+        folder: SavedModel, `.../NAME/VERSION`.
+
+    Returns:
+        Name -> `SignatureDef`.
+
+    Raises:
+        ExportError: The file cannot be read, or there is nothing to serve in it.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> sorted(read_definitions(shipped_model()))
+        ['__saved_model_init_op', 'score', 'score_ids', 'serving_default', 'summarize']
+    """
+    for graph in read_graphs(folder):
+        if "serve" in graph.meta_info_def.tags:
+            return dict(graph.signature_def)
+    raise ExportError(f"{folder}: has no graph to serve (tag 'serve'); export it again")
+
+
 def _calls_of_files(graph: Any, functions: dict[str, Any]) -> list[str]:
     """The nodes and functions that reach an operation on files, the saver's own aside."""
     reaching = {name for name, nodes in functions.items() if any(n.op in FILES for n in nodes)}

@@ -44,9 +44,26 @@ SKIPPED = (
 
 
 class CallError(Error):
-    """A call failed; `number` is TensorFlow's of the kind of failure, `reason` its words."""
+    """A call failed.
 
-    number, reason = 0, ""
+    Args:
+        what: What failed, such as the folder of the model.
+        number: TensorFlow's number of the kind of failure.
+        message: TensorFlow's message.
+
+    Attributes:
+        number: The argument.
+        reason: The reason alone, which TensorFlow wraps in a place of the graph and a stack.
+
+    Example:
+        >>> CallError("news/1", 3, "at line 1\\nindices[0] = 7 is not in [0, 5)\\n\\t [[A]]").reason
+        'indices[0] = 7 is not in [0, 5)'
+    """
+
+    def __init__(self, what: str, number: int, message: str) -> None:
+        self.number = number
+        self.reason = message.split("\n\t [[")[0].strip().rpartition("\n")[2]
+        super().__init__(f"{what}: {self.reason}")
 
 
 class Output(ctypes.Structure):
@@ -130,11 +147,15 @@ class CSession:
             options, tags = tf.TF_NewSessionOptions(), (ctypes.c_char_p * 1)(b"serve")
             config = _config(compute)
             try:
-                with _status(ExportError, f"{folder}: cannot be loaded", BROKEN) as status:
+                with _status("") as status:
                     tf.TF_SetConfig(options, config, len(config), status)
                     self._session = tf.TF_LoadSessionFromSavedModel(
                         options, None, bytes(folder), tags, 1, self._graph, None, status
                     )
+            except CallError as error:
+                raise ExportError(
+                    f"{folder}: cannot be loaded ({error.reason}); {BROKEN}"
+                ) from None
             finally:
                 tf.TF_DeleteSessionOptions(options)
         weakref.finalize(self, _close, self._session, self._graph)
@@ -159,7 +180,7 @@ class CSession:
         try:
             for i, (name, value) in enumerate(inputs.items()):
                 given[i] = _tensor(value, definition.inputs[name].dtype)
-            with _status(CallError, f"{self._folder}: {signature}") as status:
+            with _status(f"{self._folder}: {signature}") as status:
                 tf.TF_SessionRun(
                     *(self._session, None),
                     *(self._places(definition.inputs, inputs), given, len(inputs)),
@@ -231,19 +252,14 @@ def _config(compute: str) -> bytes:
 
 
 @contextlib.contextmanager
-def _status(kind: type[Error], what: str, cure: str = "") -> Iterator[int]:
-    """A `TF_Status`; if it is an error at the end of the block, it is raised."""
+def _status(what: str) -> Iterator[int]:
+    """A `TF_Status`; if it is an error at the end of the block, it is raised as a `CallError`."""
     tf = library()
     status = tf.TF_NewStatus()
     try:
         yield status
         if number := tf.TF_GetCode(status):
-            reason = tf.TF_Message(status).decode(errors="replace")
-            reason = reason.split("\n\t [[")[0].strip().rpartition("\n")[2]
-            error = kind(f"{what} ({reason}); {cure}" if cure else f"{what}: {reason}")
-            if isinstance(error, CallError):
-                error.number, error.reason = number, reason
-            raise error
+            raise CallError(what, number, tf.TF_Message(status).decode(errors="replace"))
     finally:
         tf.TF_DeleteStatus(status)
 

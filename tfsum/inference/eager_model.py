@@ -11,6 +11,7 @@ from google.protobuf.message import DecodeError
 
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import check_operations
+from tfsum.inference.c_session import CallError
 
 # What TensorFlow raises for a file that is missing, truncated or corrupt.
 BROKEN = (tf.errors.OpError, OSError, ValueError, LookupError, RuntimeError, DecodeError)
@@ -37,7 +38,7 @@ class EagerModel:
     """
 
     def __init__(self, folder: pathlib.Path, description: dict) -> None:
-        self._model = load_model(folder, description)
+        self._folder, self._model = folder, load_model(folder, description)
         self.signatures = frozenset(self._model.signatures)
 
     def call(self, signature: str, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
@@ -49,11 +50,20 @@ class EagerModel:
 
         Returns:
             Name -> array.
+
+        Raises:
+            CallError: The graph rejects the inputs, or fails.
         """
         function = self._model.signatures[signature]
         _, specs = function.structured_input_signature
-        outputs = function(**{k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()})
-        return {name: output.numpy() for name, output in outputs.items()}
+        tensors = {k: tf.constant(v, specs[k].dtype) for k, v in inputs.items()}
+        try:
+            outputs = function(**tensors)
+            return {name: output.numpy() for name, output in outputs.items()}
+        except tf.errors.OpError as error:
+            raise CallError(
+                f"{self._folder}: {signature}", error.error_code, error.message
+            ) from None
 
 
 def load_model(folder: str | pathlib.Path, description: dict) -> Any:

@@ -39,7 +39,7 @@ class ExportedModel:
     def __init__(self, path: str | pathlib.Path, compute: str = "float32") -> None:
         self.path = newest(path)
         self.description = read_description(self.path)
-        self._model = _opened(self.path, self.description, computed_in(compute))
+        self._model = open_model(self.path, self.description, computed_in(compute))
 
     def _ask(
         self, signature: str, columns: Mapping[str, Sequence[str | bytes]], **options: Any
@@ -70,8 +70,27 @@ class ExportedModel:
         return [answers[i] for i in range(len(answers))]
 
 
-def _opened(path: pathlib.Path, description: dict, compute: str) -> Any:
-    """The model in TensorFlow's C library; in its Python where the library cannot open it."""
+def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> Any:
+    """Opens an exported model in TensorFlow's C library, or in its Python where that cannot.
+
+    Args:
+        path: Directory `.../NAME/VERSION`.
+        description: Content of its assets.extra/tfsum.json; empty for a model of another exporter.
+        compute: "float32" or "bfloat16".
+
+    Returns:
+        A `CSession` or an `EagerModel`.
+
+    Raises:
+        ExportError: The model is broken.
+        Error: The model cannot be computed in this type here.
+
+    Example:
+        >>> from tfsum.inference.shipped import shipped_model
+        >>> model = open_model(shipped_model(), {"ops": "core"})
+        >>> model.call("serving_default", {"text": [b"It rained."]})["count"].tolist()
+        [1]
+    """
     if c_session.can_open(description):
         return c_session.CSession(path, description, compute)
 

@@ -128,15 +128,10 @@ class GrpcServices:
             )
 
         with self._predictor.versions.use(*_model_version(request)) as servable:
-            # The definitions are messages of TensorFlow's own pool.
-            signatures = {
-                name: message("SignatureDef").FromString(definition.SerializeToString())
-                for name, definition in servable.definitions.items()
-            }
             response = message("GetModelMetadataResponse")(
                 model_spec={"name": servable.name, "version": {"value": servable.version}}
             )
-            packed = message("SignatureDefMap")(signature_def=signatures)
+            packed = message("SignatureDefMap")(signature_def=servable.definitions)
             response.metadata[SIGNATURE_DEF].Pack(packed)
             return response
 

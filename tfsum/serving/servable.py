@@ -1,24 +1,28 @@
-"""A version of a model that is loaded: its signatures, and the call of one."""
+"""A version of a model that is loaded: its signatures, and the call of one; without TensorFlow's
+Python where the C library can open the model."""
 
 import pathlib
+import struct
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
-import tensorflow as tf
-from tensorflow.core.framework import types_pb2
-from tensorflow.core.protobuf import meta_graph_pb2
+from google.protobuf.message import DecodeError
 
 from tfsum.errors import Error, ExportError
-from tfsum.export.verification import verify_export
-from tfsum.inference.allowed_operations import read_graphs
-from tfsum.inference.c_session import CallError, CSession, can_open
-from tfsum.inference.eager_model import BROKEN, load_model
+from tfsum.export.golden import check_answers
+from tfsum.inference.allowed_operations import read_definitions
+from tfsum.inference.c_session import CallError, can_open
+from tfsum.inference.exported_model import open_model
 from tfsum.inference.saved_model import read_description
 from tfsum.serving.request_error import CODES, RequestError, invalid
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
-from tfsum.tensorflow_messages import message
+from tfsum.tensorflow_messages import message, type_name
 
+LENGTH = struct.Struct("<Q4x")  # of a record, and the checksum of the length
+CHECKSUM = 4  # bytes, after a record
 CODE_OF_NUMBER = {number: code for code, (number, _) in CODES.items()}
 
 
@@ -54,8 +58,7 @@ class Servable:
         self.description: dict = read_description(path) if from_tfsum else {}
 
         self.definitions = read_definitions(path)
-        self._model = load_model(path, self.description)
-        self._session: CSession | None = None
+        self._model = open_model(path, self.description)
         self.signatures = {
             key: Signature(
                 key,
@@ -98,21 +101,11 @@ class Servable:
         Raises:
             RequestError: The graph rejects the inputs, or fails.
         """
-        if self._session is not None:
-            try:
-                return self._session.call(signature, inputs)
-            except CallError as error:
-                code = CODE_OF_NUMBER.get(error.number, "UNKNOWN")
-                raise RequestError(code, error.reason) from None
-
-        tensors = {name: tf.constant(array) for name, array in inputs.items()}
         try:
-            outputs = self._model.signatures[signature](**tensors)
-            return {name: value.numpy() for name, value in outputs.items()}
-        except tf.errors.OpError as error:
-            # TensorFlow wraps the reason between a graph location and a node stack.
-            reason = error.message.split("\n\t [[")[0].strip().rpartition("\n")[2]
-            raise RequestError(CODE_OF_NUMBER.get(error.error_code, "UNKNOWN"), reason) from None
+            return self._model.call(signature, inputs)
+        except CallError as error:
+            code = CODE_OF_NUMBER.get(error.number, "UNKNOWN")
+            raise RequestError(code, error.reason) from None
 
     def verify(self) -> None:
         """Compares the answers with those of the day of export, if tfsum exported the model.
@@ -125,8 +118,8 @@ class Servable:
             return
 
         try:
-            verify_export(self.path, self.description, task.part("golden"), self._model)
-        except BROKEN as error:
+            check_answers(self.path, self.description, task.part("golden"), self._model)
+        except (ValueError, LookupError, CallError) as error:
             raise ExportError(f"{self.path}: cannot be verified ({error})") from error
 
     def compute_in(self, compute: str) -> None:
@@ -139,8 +132,8 @@ class Servable:
             ExportError: The model cannot be loaded.
         """
         if compute != "float32" and can_open(self.description):
-            self._session = CSession(self.path, self.description, compute)
             self._model = None  # frees its weights
+            self._model = open_model(self.path, self.description, compute)
 
     def warm_up(self) -> None:
         """Runs the requests of assets.extra/tf_serving_warmup_requests.
@@ -154,43 +147,49 @@ class Servable:
 
         count = 0
         try:
-            for record in tf.data.TFRecordDataset(str(file)).as_numpy_iterator():
+            for record in read_records(file):
                 request = message("PredictionLog").FromString(record).predict_log.request
                 inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
                 self.run(request.model_spec.signature_name or "serving_default", inputs)
                 count += 1
-        except (*BROKEN, Error) as error:
+        except (OSError, ValueError, LookupError, DecodeError, Error) as error:
             raise ExportError(
                 f"{file}: request {count} fails ({error}); export the model again"
             ) from error
 
 
-def read_definitions(path: pathlib.Path) -> dict[str, meta_graph_pb2.SignatureDef]:
-    """The signatures of a SavedModel, as its file has them.
+def read_records(file: pathlib.Path) -> Iterator[bytes]:
+    """Reads the records of a small TFRecord file.
 
     Args:
-        path: Folder of the SavedModel.
+        file: Path of the file.
 
-    Returns:
-        Name -> SignatureDef.
+    Yields:
+        Bytes of a record.
 
     Raises:
-        ExportError: The file cannot be read.
+        ValueError: The file ends within a record.
+
+    Source: tensorflow/core/lib/io/record_writer.h.
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
-        >>> sorted(read_definitions(shipped_model()))
-        ['__saved_model_init_op', 'score', 'score_ids', 'serving_default', 'summarize']
+        >>> file = shipped_model() / "assets.extra" / "tf_serving_warmup_requests"
+        >>> len([*read_records(file)])
+        6
     """
-    for graph in read_graphs(path):
-        if "serve" in graph.meta_info_def.tags:
-            # TensorFlow's own messages, which know the names of types
-            read = meta_graph_pb2.SignatureDef.FromString
-            return {k: read(v.SerializeToString()) for k, v in graph.signature_def.items()}
-    raise ExportError(f"{path}: has no graph to serve (tag 'serve'); export it again")
+    content, begin = file.read_bytes(), 0
+    while begin < len(content):
+        if begin + LENGTH.size > len(content):
+            raise ValueError("truncated record")
+        (size,) = LENGTH.unpack_from(content, begin)
+        begin += LENGTH.size
+        if begin + size + CHECKSUM > len(content):
+            raise ValueError("truncated record")
+        yield content[begin : begin + size]
+        begin += size + CHECKSUM
 
 
-def _info(tensor: meta_graph_pb2.TensorInfo) -> TensorInfo:
-    dtype = types_pb2.DataType.Name(tensor.dtype).removeprefix("DT_").lower()
+def _info(tensor: Any) -> TensorInfo:
     sizes = tuple(None if dim.size < 0 else dim.size for dim in tensor.tensor_shape.dim)
-    return TensorInfo(dtype, None if tensor.tensor_shape.unknown_rank else sizes)
+    return TensorInfo(type_name(tensor.dtype), None if tensor.tensor_shape.unknown_rank else sizes)

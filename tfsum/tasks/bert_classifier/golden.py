@@ -2,15 +2,13 @@
 
 from typing import Any
 
-import tensorflow as tf
-
-from tfsum.export.golden import TEXTS
+from tfsum.export.golden import TEXTS, column
 
 
-def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+def signatures(description: dict) -> dict[str, dict[str, str]]:
     """The signatures of an export, by name, with the types of their inputs."""
     names = ("text", "text_pair") if description["text"]["pair"] else ("text",)
-    return {"serving_default": dict.fromkeys(names, tf.string)}
+    return {"serving_default": dict.fromkeys(names, "string")}
 
 
 def requests(description: dict) -> list[dict]:
@@ -21,13 +19,8 @@ def requests(description: dict) -> list[dict]:
 
 def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
-    given = model.signatures["serving_default"](
-        **{
-            name: tf.constant([request[name] for request in requests], tf.string)
-            for name in requests[0]
-        }
-    )
-    columns = (given[name].numpy().tolist() for name in ("label", "probability", "coverage"))
+    given = model.call("serving_default", {name: column(requests, name) for name in requests[0]})
+    columns = (given[name].tolist() for name in ("label", "probability", "coverage"))
     return [
         {"label": label.decode("utf-8"), "probability": probability, "coverage": coverage}
         for label, probability, coverage in zip(*columns, strict=True)

@@ -2,18 +2,16 @@
 
 from typing import Any
 
-import tensorflow as tf
-
-from tfsum.export.golden import TEXTS
+from tfsum.export.golden import TEXTS, column
 
 
-def signatures(description: dict) -> dict[str, dict[str, tf.DType]]:
+def signatures(description: dict) -> dict[str, dict[str, str]]:
     """The signatures of an export, by name, with the types of their inputs."""
     return {
-        "serving_default": {"text": tf.string},
-        "summarize": {"text": tf.string, "max_sentences": tf.int32, "block_trigrams": tf.bool},
-        "score": {"text": tf.string},
-        "score_ids": {"token_ids": tf.int32, "segment_ids": tf.int32, "sentence_starts": tf.int32},
+        "serving_default": {"text": "string"},
+        "summarize": {"text": "string", "max_sentences": "int32", "block_trigrams": "bool"},
+        "score": {"text": "string"},
+        "score_ids": {"token_ids": "int32", "segment_ids": "int32", "sentence_starts": "int32"},
     }
 
 
@@ -25,15 +23,9 @@ def requests(description: dict) -> list[dict]:
 
 def ask(model: Any, requests: list[dict]) -> list[dict]:
     """Returns the answers of a loaded model as plain Python values."""
-    texts = tf.constant([request["text"] for request in requests], tf.string)
-    outputs = model.signatures["summarize"](
-        text=texts,
-        max_sentences=tf.constant([request["max_sentences"] for request in requests]),
-        block_trigrams=tf.constant([request["block_trigrams"] for request in requests]),
-    )
-    outputs = {name: value.numpy() for name, value in outputs.items()}
-    every = {name: value.numpy() for name, value in model.signatures["score"](text=texts).items()}
-
+    inputs = {name: column(requests, name) for name in ("text", "max_sentences", "block_trigrams")}
+    outputs = model.call("summarize", inputs)
+    every = model.call("score", {"text": inputs["text"]})
     return [_answer(outputs, every, i) for i in range(len(requests))]
 
 
