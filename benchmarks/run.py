@@ -1,17 +1,21 @@
-"""The figures of speed of one or more exports, in turns in one run: size of the graph, seconds from
-start, milliseconds of the encoder and of documents, documents a second.
+"""The figures of speed of one or more exports and of other programs, in turns in one run: size of
+the graph, seconds from start, milliseconds of the encoder and of documents, documents a second.
 
+    python benchmarks/run.py
     python benchmarks/run.py saved_models/bert_sum_ext_news_en/2 served/news/1 \\
-        --compute float32 bfloat16 --corpus ../shared/data/news/validation.jsonl.gz
+        --rivals lexrank openvino-int8 --corpus ../shared/data/news/validation.jsonl.gz
 
 Prints tables in Markdown: medians of the rounds, the least in parentheses, and the ratio to the
 first row (or to `import tensorflow`). `--quick` takes one round of everything and ten documents.
 With a corpus also the documents a second, and the share of the sentences that are those of the
-first row. Run it when nothing else runs; the load is printed.
+first row. The others (rivals.py) run in an environment of their own, which is made from
+requirements/rivals.txt the first time; `--rivals` without names leaves them out. Run it when
+nothing else runs; the load is printed.
 """
 
 import argparse
 import datetime
+import functools
 import gzip
 import importlib.metadata
 import itertools
@@ -24,15 +28,19 @@ import subprocess
 import sys
 import tempfile
 import time
+import venv
 from collections.abc import Callable
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
+from other_interpreter import OtherInterpreter
 
 from tfsum.inference.allowed_operations import read_graphs
 from tfsum.inference.c_session import CSession
+from tfsum.inference.compute import computed_in
 from tfsum.inference.saved_model import read_description
+from tfsum.inference.shipped import shipped_model
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ARTICLE = ROOT / "examples" / "article.txt"
@@ -40,6 +48,20 @@ SHAPES = ((1, 128), (1, 512), (8, 512))
 KILOBYTES = (1, 5, 20)
 SENTENCE = 25  # tokens of a sentence of the random windows
 READY_SECONDS = 120
+RIVALS = (
+    "transformers",
+    "transformers-bfloat16",
+    "onnxruntime",
+    "onnxruntime-int8",
+    "openvino",
+    "openvino-bfloat16",
+    "openvino-int8",
+    "lexrank",
+    "textrank",
+)
+REQUIREMENTS = pathlib.Path(__file__).with_name("requirements") / "rivals.txt"
+ENVIRONMENT = pathlib.Path(__file__).with_name(".environments") / "rivals"
+PRODUCT = (4096, 384, 1536)  # by which the speed of products is measured
 
 
 def machine() -> str:
@@ -51,6 +73,10 @@ def machine() -> str:
     versions = ", ".join(f"{p} {importlib.metadata.version(p)}" for p in ("tensorflow", "numpy"))
     load = os.getloadavg()[0]
     return f"{datetime.date.today()}; {processor}; {versions}; load {load:.1f}"
+
+
+def name_of(export: pathlib.Path) -> str:
+    return "/".join(export.parts[-2:])
 
 
 def table(head: list[str], rows: list[list[str]]) -> None:
@@ -67,7 +93,7 @@ def graph_rows(exports: list[pathlib.Path]) -> list[list[str]]:
         functions = graph.graph_def.library.function
         nodes = len(graph.graph_def.node) + sum(len(function.node_def) for function in functions)
         size = (export / "saved_model.pb").stat().st_size
-        rows.append([str(export), f"{nodes:,}", str(len(functions)), f"{size:,}"])
+        rows.append([name_of(export), f"{nodes:,}", str(len(functions)), f"{size:,}"])
     return rows
 
 
@@ -121,8 +147,8 @@ def start_calls(exports: list[pathlib.Path]) -> dict[str, Callable[[], float]]:
     }
     for export in exports:
         words = ("summarize", "--model", str(export), str(ARTICLE))
-        calls[f"tfsum summarize, {export}"] = lambda words=words: seconds_of(*TFSUM, *words)
-        calls[f"tfsum serve, {export}"] = lambda export=export: seconds_until_ready(export)
+        calls[f"tfsum summarize, {name_of(export)}"] = lambda words=words: seconds_of(*TFSUM, *words)
+        calls[f"tfsum serve, {name_of(export)}"] = lambda export=export: seconds_until_ready(export)
     return calls
 
 
@@ -137,32 +163,107 @@ def windows(rows: int, length: int) -> dict[str, np.ndarray]:
     }
 
 
-def model_rows(sessions: dict[str, CSession], rounds: int) -> tuple[list[str], list[list[str]]]:
-    """Milliseconds of the encoder and of documents by each session."""
-    text = ARTICLE.read_bytes()
-    inputs = {f"{b} x {t}": ("score_ids", windows(b, t)) for b, t in SHAPES}
-    for size in KILOBYTES:
-        document = text * (1000 * size // len(text) + 1)
-        inputs[f"{size} kB"] = ("serving_default", {"text": [document[: 1000 * size]]})
+def environment() -> str:
+    """The interpreter of the others, which is made where it is not there as required."""
+    noted = ENVIRONMENT / REQUIREMENTS.name
+    python = str(ENVIRONMENT / "bin" / "python")
+    if not noted.is_file() or noted.read_text() != REQUIREMENTS.read_text():
+        venv.create(ENVIRONMENT, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)], check=True)
+        noted.write_text(REQUIREMENTS.read_text())
+    return python
 
-    cells: dict[str, list[str]] = {name: [name] for name in sessions}
-    for signature, given in inputs.values():
 
-        def call(session: CSession, signature: str = signature, given: dict = given) -> float:
+def open_rivals(names: list[str], export: pathlib.Path) -> dict[str, OtherInterpreter]:
+    """The others, each in a process, with a model of the sizes of an export."""
+    task = {
+        "threads": os.cpu_count(),
+        "config": read_description(export)["config"],
+        "vocabulary": str((export / "assets" / "vocab.txt").resolve()),
+        "text": document(max(KILOBYTES)),
+    }
+    python = environment() if names else ""
+    rivals = {name: OtherInterpreter(python, "rivals.py", {**task, "who": name}) for name in names}
+    for rival in rivals.values():
+        print("; ".join(f"{key} {value}" for key, value in rival.facts.items()), flush=True)
+    return rivals
+
+
+def document(kilobytes: int) -> str:
+    """So much of the article, again and again."""
+    text = ARTICLE.read_text(encoding="utf-8")
+    return (text * (1000 * kilobytes // len(text) + 1))[: 1000 * kilobytes]
+
+
+def model_rows(
+    sessions: dict[str, CSession], rivals: dict[str, OtherInterpreter], rounds: int
+) -> tuple[list[str], list[list[str]]]:
+    """Milliseconds of the encoder and of documents by each session and each of the others."""
+    asked: dict[str, dict] = {f"{b} x {t}": {"windows": (b, t)} for b, t in SHAPES}
+    asked |= {f"{size} kB": {"characters": 1000 * size} for size in KILOBYTES}
+
+    cells: dict[str, list[str]] = {name: [name] for name in [*sessions, *rivals]}
+    for question in asked.values():
+        if "windows" in question:
+            signature, given = "score_ids", windows(*question["windows"])
+        else:
+            text = document(max(KILOBYTES))[: question["characters"]]
+            signature, given = "serving_default", {"text": [text.encode()]}
+
+        def ours(session: CSession, signature: str = signature, given: dict = given) -> float:
             begin = time.perf_counter()
             session.call(signature, given)
             return time.perf_counter() - begin
 
-        for session in sessions.values():
-            call(session)  # compiles for the shapes
-        taken = in_turns({n: lambda s=s: call(s) for n, s in sessions.items()}, rounds)
+        calls: dict[str, Callable[[], float]] = {
+            name: functools.partial(ours, session) for name, session in sessions.items()
+        }
+        for name, rival in rivals.items():
+            if rival.facts["encoder"] or "characters" in question:
+                calls[name] = lambda r=rival, q=question: r.ask(q)["seconds"]
+        for call in calls.values():
+            call()  # compiles for the shapes
+        taken = in_turns(calls, rounds)
         first = statistics.median(next(iter(taken.values())))
-        for name, seconds in taken.items():
-            middle = statistics.median(seconds)
-            cells[name].append(
-                f"{1000 * middle:.1f} ({1000 * min(seconds):.1f}) {middle / first:.2f}"
+        for name, row in cells.items():
+            seconds = taken.get(name)
+            row.append(
+                f"{1000 * statistics.median(seconds):.1f} ({1000 * min(seconds):.1f})"
+                f" {statistics.median(seconds) / first:.2f}"
+                if seconds
+                else ""
             )
-    return ["ms", *inputs], list(cells.values())
+    return ["ms", *asked], list(cells.values())
+
+
+def floor_rows(config: dict) -> list[list[str]]:
+    """Milliseconds that the products of the encoder take at the speed of one large product."""
+    import tensorflow as tf
+
+    rows, columns, inner = PRODUCT
+    layers, width = config["num_hidden_layers"], config["hidden_size"]
+    weights = 2 * layers * width * (4 * width + 2 * config["intermediate_size"])  # a token
+    floors = []
+    for dtype in (tf.float32, tf.bfloat16):
+        product = tf.function(tf.matmul)
+        a, b = tf.ones([rows, columns], dtype), tf.ones([columns, inner], dtype)
+
+        def seconds(product: Callable = product, a: tf.Tensor = a, b: tf.Tensor = b) -> float:
+            begin = time.perf_counter()
+            product(a, b).numpy()
+            return time.perf_counter() - begin
+
+        seconds()
+        speed = 2 * rows * columns * inner / min(seconds() for _ in range(20))
+        floors.append(
+            [f"floor, {dtype.name}, {speed / 1e9:.0f} GF/s"]
+            + [
+                f"{1000 * b * t * (weights + 4 * layers * t * width) / speed:.1f}"
+                for b, t in SHAPES
+            ]
+            + [""] * len(KILOBYTES)
+        )
+    return floors
 
 
 def corpus_rows(sessions: dict[str, CSession], corpus: pathlib.Path, documents: int) -> list:
@@ -192,8 +293,9 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("exports", nargs="+", type=pathlib.Path)
-    parser.add_argument("--compute", nargs="+", default=["float32"])
+    parser.add_argument("exports", nargs="*", type=pathlib.Path, default=[shipped_model()])
+    parser.add_argument("--compute", nargs="+", default=["float32", computed_in("auto")])
+    parser.add_argument("--rivals", nargs="*", choices=RIVALS, default=RIVALS)
     parser.add_argument("--corpus", type=pathlib.Path)
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--quick", action="store_true")
@@ -213,11 +315,15 @@ def main(argv: list[str] | None = None) -> None:
     table(["from start", "seconds", "ratio"], rows)
 
     sessions = {
-        f"{export}, {compute}": CSession(export, read_description(export), compute)
+        f"{name_of(export)}, {compute}": CSession(export, read_description(export), compute)
         for export in arguments.exports
-        for compute in arguments.compute
+        for compute in dict.fromkeys(arguments.compute)
     }
-    table(*model_rows(sessions, 1 if arguments.quick else 9))
+    rivals = open_rivals(arguments.rivals, arguments.exports[0])
+    head, rows = model_rows(sessions, rivals, 1 if arguments.quick else 9)
+    for rival in rivals.values():
+        rival.close()
+    table(head, rows + floor_rows(read_description(arguments.exports[0])["config"]))
     if arguments.corpus:
         documents = 10 if arguments.quick else arguments.documents
         head = ["corpus", "documents a second", "sentences of the first row"]

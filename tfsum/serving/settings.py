@@ -107,9 +107,9 @@ class ServerSettings:
         "TYPE",
     )
     threads: int = setting(
-        os.cpu_count() or 1,
-        "batches computed at the same time, besides one of long documents; the default is the"
-        " number of processors",
+        max(1, (os.cpu_count() or 1) // 2),
+        "batches computed at the same time, besides one of long documents; the default is half of"
+        " the processors, since a batch is computed on several",
         POSITIVE,
         BATCHES,
         "N",
