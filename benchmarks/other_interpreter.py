@@ -8,6 +8,21 @@ with one line. It is idle in between.
 import json
 import pathlib
 import subprocess
+import venv
+
+REQUIREMENTS = pathlib.Path(__file__).with_name("requirements") / "rivals.txt"
+ENVIRONMENT = pathlib.Path(__file__).with_name(".environments") / "rivals"
+
+
+def environment() -> str:
+    """The interpreter of the others, which is made where it is not there as required."""
+    noted = ENVIRONMENT / REQUIREMENTS.name
+    python = str(ENVIRONMENT / "bin" / "python")
+    if not noted.is_file() or noted.read_text() != REQUIREMENTS.read_text():
+        venv.create(ENVIRONMENT, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)], check=True)
+        noted.write_text(REQUIREMENTS.read_text())
+    return python
 
 
 class OtherInterpreter:

@@ -28,13 +28,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from collections.abc import Callable
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
-from other_interpreter import OtherInterpreter
+from other_interpreter import OtherInterpreter, environment
 
 from tfsum.inference.allowed_operations import read_graphs
 from tfsum.inference.c_session import CSession
@@ -59,8 +58,6 @@ RIVALS = (
     "lexrank",
     "textrank",
 )
-REQUIREMENTS = pathlib.Path(__file__).with_name("requirements") / "rivals.txt"
-ENVIRONMENT = pathlib.Path(__file__).with_name(".environments") / "rivals"
 PRODUCT = (4096, 384, 1536)  # by which the speed of products is measured
 
 
@@ -147,7 +144,9 @@ def start_calls(exports: list[pathlib.Path]) -> dict[str, Callable[[], float]]:
     }
     for export in exports:
         words = ("summarize", "--model", str(export), str(ARTICLE))
-        calls[f"tfsum summarize, {name_of(export)}"] = lambda words=words: seconds_of(*TFSUM, *words)
+        calls[f"tfsum summarize, {name_of(export)}"] = lambda words=words: seconds_of(
+            *TFSUM, *words
+        )
         calls[f"tfsum serve, {name_of(export)}"] = lambda export=export: seconds_until_ready(export)
     return calls
 
@@ -161,17 +160,6 @@ def windows(rows: int, length: int) -> dict[str, np.ndarray]:
         "segment_ids": np.tile(np.arange(length) // SENTENCE % 2, (rows, 1)),
         "sentence_starts": np.tile(starts, (rows, 1)),
     }
-
-
-def environment() -> str:
-    """The interpreter of the others, which is made where it is not there as required."""
-    noted = ENVIRONMENT / REQUIREMENTS.name
-    python = str(ENVIRONMENT / "bin" / "python")
-    if not noted.is_file() or noted.read_text() != REQUIREMENTS.read_text():
-        venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)], check=True)
-        noted.write_text(REQUIREMENTS.read_text())
-    return python
 
 
 def open_rivals(names: list[str], export: pathlib.Path) -> dict[str, OtherInterpreter]:

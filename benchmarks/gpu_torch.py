@@ -1,0 +1,94 @@
+"""transformers' BERT and torch's encoder as a BertSumExt; run by benchmarks/gpu.py.
+
+Prints its facts, then answers each {"what": "predict" or "train", "rows", "length", "times"} with
+the seconds of one call.
+
+    python gpu_torch.py '{"config": {"hidden_size": 64, ...}, "head": {...}, "dtype": "bfloat16"}'
+"""
+
+import json
+import sys
+import time
+
+import torch
+import transformers
+from torch import nn
+
+SENTENCE = 32  # tokens of a sentence
+
+
+class BertSumExt(nn.Module):
+    """The mean over each sentence's tokens, layers over the sentences, and a score."""
+
+    def __init__(self, config, head):
+        super().__init__()
+        settings = transformers.BertConfig(
+            **config, attention_probs_dropout_prob=0.0, attn_implementation="sdpa"
+        )
+        self.bert = transformers.BertModel(settings, add_pooling_layer=False)
+        width = settings.hidden_size
+        layer = nn.TransformerEncoderLayer(
+            width,
+            8,
+            head["head_feed_forward_width"],
+            0.1,
+            "gelu",
+            batch_first=True,
+            norm_first=True,
+        )
+        self.head = nn.TransformerEncoder(layer, head["head_layers"], enable_nested_tensor=False)
+        self.score = nn.Linear(width, 1)
+
+    def forward(self, ids, segments):
+        mask = torch.ones_like(ids)
+        sequence = self.bert(ids, attention_mask=mask, token_type_ids=segments).last_hidden_state
+        rows, length, width = sequence.shape
+        vectors = sequence.reshape(rows, length // SENTENCE, SENTENCE, width).mean(2)
+        return self.score(self.head(vectors))[..., 0]
+
+
+def main():
+    task = json.loads(sys.argv[1])
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device == "cpu":
+        torch.set_num_threads(task["threads"])
+    model = BertSumExt(task["config"], task["head"]).to(device)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-5, fused=True)
+    autocast = torch.autocast(device, torch.bfloat16, enabled=task["dtype"] == "bfloat16")
+    random = torch.Generator().manual_seed(1)
+
+    @torch.inference_mode()
+    def predict(ids, segments, labels):
+        model.eval()
+        with autocast:
+            logits = model(ids.to(device), segments.to(device))
+        return float(torch.sigmoid(logits.float()).cpu()[0, 0])
+
+    def train(ids, segments, labels):
+        model.train()
+        optimizer.zero_grad(set_to_none=True)
+        with autocast:
+            logits = model(ids.to(device), segments.to(device))
+        loss = nn.functional.binary_cross_entropy_with_logits(logits.float(), labels.to(device))
+        loss.backward()
+        optimizer.step()
+        return loss.item()
+
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU"
+    facts = {"device": name, "torch": torch.__version__, "transformers": transformers.__version__}
+    print(json.dumps(facts), flush=True)
+    for line in sys.stdin:
+        asked = json.loads(line)
+        shape = (asked["rows"], asked["length"])
+        ids = torch.randint(1000, task["config"]["vocab_size"], shape, generator=random)
+        labels = torch.rand((shape[0], shape[1] // SENTENCE), generator=random)
+        call = {"predict": predict, "train": train}[asked["what"]]
+        begin = time.perf_counter()
+        for _ in range(asked["times"]):
+            call(ids, torch.zeros_like(ids), labels)
+        seconds = (time.perf_counter() - begin) / asked["times"]
+        print(json.dumps({"seconds": seconds}), flush=True)
+
+
+if __name__ == "__main__":
+    main()
