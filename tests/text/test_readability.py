@@ -1,10 +1,15 @@
 """Datelines and the faults of sentences."""
 
+import collections
+import itertools
+
 import numpy as np
 import pytest
 import tensorflow as tf
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tfsum.evaluation.readability import fault_shares
+from tfsum.evaluation.readability import fault_shares, repeated_pairs
 from tfsum.text.readability import antecedents, faults, without_dateline
 from tfsum.text.selection import may_be_chosen
 
@@ -70,6 +75,14 @@ def test_shares():
     expected = {"dateline": 1, "pronoun": 2, "connective": 0, "no_end_mark": 1, "short": 1}
     assert shares == {"quotes": 0.0, **{name: n / 4 for name, n in expected.items()}}
     assert set(fault_shares([], []).values()) == {0.0}
+
+
+@given(st.lists(st.lists(st.sampled_from("abc"), max_size=6), max_size=4))
+def test_repeated_pairs(summary):
+    pairs = [pair for words in summary for pair in itertools.pairwise(words)]
+    repeated = sum(count - 1 for count in collections.Counter(pairs).values())
+    found = repeated_pairs([" ".join(words) for words in summary])
+    assert found == pytest.approx(repeated / max(1, len(pairs)))
 
 
 def test_notes_and_appeals_are_not_chosen():

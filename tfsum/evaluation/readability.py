@@ -1,5 +1,5 @@
 """Shares of summaries with faults that a reader meets, counted by the rules of
-`tfsum.text.readability`.
+`tfsum.text.readability`, and how much a summary repeats itself.
 
 They see single sentences alone. Whether a summary misleads takes a reader (Zhang et al. 2023,
 "Extractive is not Faithful: An Investigation of Broad Unfaithfulness Problems in Extractive
@@ -49,3 +49,21 @@ def fault_shares(
         return len(np.unique(owner[flags])) / max(len(summaries), 1)
 
     return {name: share(name) for name in FAULTS}
+
+
+def repeated_pairs(summary: Sequence[str]) -> float:
+    """The share of the pairs of neighbouring words that a summary has had before.
+
+    Args:
+        summary: Sentences.
+
+    Returns:
+        0 to 1; 0 for a summary without a pair of words.
+
+    Example:
+        >>> repeated_pairs(["The bridge was closed.", "The bridge fell."])
+        0.2
+    """
+    words = [sentence.lower().split() for sentence in summary]
+    pairs = [pair for sentence in words for pair in zip(sentence, sentence[1:])]
+    return (len(pairs) - len(set(pairs))) / len(pairs) if pairs else 0.0

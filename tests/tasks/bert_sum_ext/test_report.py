@@ -9,7 +9,7 @@ from tfsum.data.documents.oracle import greedy_labels
 from tfsum.errors import Error
 from tfsum.evaluation.comparison import bootstrap_intervals
 from tfsum.evaluation.rouge import METRICS
-from tfsum.tasks.bert_sum_ext.report import lead, oracle, random_pick
+from tfsum.tasks.bert_sum_ext.report import follows, lead, oracle, places_of, random_pick
 from tfsum.tasks.bert_sum_ext.report import score_systems as evaluate
 
 DOCUMENTS = [["a b", "c d", "e f", "g h", "i j"], ["k l"], []]
@@ -50,6 +50,17 @@ def test_intervals_agree_with_the_normal_ones_and_with_drawing_documents():
 def test_an_interval_of_no_samples_is_an_error():
     with pytest.raises(Error, match="bootstrap: 3 documents, 0 samples; expected 1 or more"):
         bootstrap_intervals(np.zeros((3, 1)), samples=0)
+
+
+def test_places_of_the_sentences():
+    """Counted by hand; a sentence that is not in the document has no place."""
+    summaries = [["a b", "d", "j"], ["not there"], []]
+    assert places_of(summaries, DOCUMENTS) == [[0, 1, 4], [-1], []]
+    assert follows([[0, 1, 4], [-1], []]) == [[True, True, False], [False], []]
+    report = evaluate({"model": summaries}, ["a b", "c", "d"], documents=DOCUMENTS, samples=2)
+    shares = {"1": 1 / 3, "2": 1 / 3, "3": 0.0, "4-10": 1 / 3, "later": 0.0}
+    assert report.systems["model"]["places"] == pytest.approx(shares)
+    assert "model   1 33.3 %, 2 33.3 %, 3 0.0 %, 4-10 33.3 %, later" in report.to_text()
 
 
 REFERENCES = ["c d\ng h", "k l"]

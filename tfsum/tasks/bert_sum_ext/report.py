@@ -9,10 +9,12 @@ import numpy as np
 
 from tfsum.errors import Error
 from tfsum.evaluation.comparison import Report, bootstrap_intervals, comparison_lines
-from tfsum.evaluation.readability import fault_shares
+from tfsum.evaluation.readability import fault_shares, repeated_pairs
 from tfsum.evaluation.rouge import METRICS, score_each
 
 Summaries = Sequence[Sequence[str]]
+
+PLACES = {"1": range(1), "2": range(1, 2), "3": range(2, 3), "4-10": range(3, 10)}  # and later
 
 
 @dataclasses.dataclass
@@ -25,8 +27,10 @@ class ExtractiveReport(Report):
         settings: Further settings of the evaluation (sentences, seed, samples, words).
         systems: Name -> metric -> `precision`, `recall`, `f`, `low`, `high` (95 % interval of f),
             `difference` (mean of f minus the baseline's f of the same document), `difference_low`,
-            `difference_high`; name -> `sentences` and `words`, mean numbers; and, with the
-            documents, name -> `faults`, see `tfsum.evaluation.readability.fault_shares`.
+            `difference_high`; name -> `sentences` and `words`, mean numbers, and `repeated`, the
+            share of the pairs of words that a summary has already; and, with the documents, name ->
+            `faults`, see `tfsum.evaluation.readability.fault_shares`, and `places`, the share of
+            the chosen sentences at each of `PLACES` of the document.
 
     Example:
         >>> report = score_systems(
@@ -49,10 +53,11 @@ class ExtractiveReport(Report):
         if any("faults" in system for system in self.systems.values()):
             lines += ["", "share of the summaries with a fault, and words of a summary"]
             for name, system in self.systems.items():
-                shares = (
-                    f"{fault} {100 * share:.1f} %" for fault, share in system["faults"].items()
-                )
-                lines.append(f"{name:7s} {', '.join(shares)}; {system['words']:.1f} words")
+                lines.append(f"{name:7s} {_percent(system['faults'])}; {system['words']:.1f} words")
+            lines += ["", "places of the sentences, and pairs of words that a summary repeats"]
+            for name, system in self.systems.items():
+                repeated = _percent({"repeated": system["repeated"]})
+                lines.append(f"{name:7s} {_percent(system['places'])}; {repeated}")
         return "\n".join([*lines, "", f"{self.documents} documents; {self.settings_line()}"])
 
 
@@ -144,8 +149,11 @@ def score_systems(
         table[name]["sentences"] = float(np.mean([len(summary) for summary in summaries]))
         words = [sum(len(sentence.split()) for sentence in summary) for summary in summaries]
         table[name]["words"] = float(np.mean(words))
+        table[name]["repeated"] = float(np.mean([*map(repeated_pairs, summaries)]))
         if documents is not None:
-            table[name]["faults"] = fault_shares(summaries, follows(summaries, documents))
+            places = places_of(summaries, documents)
+            table[name]["faults"] = fault_shares(summaries, follows(places))
+            table[name]["places"] = _shares_of(places)
 
     return ExtractiveReport(len(references), baseline, settings, table)
 
@@ -179,28 +187,54 @@ def _table(
     return table
 
 
-def follows(summaries: Summaries, documents: Summaries) -> list[list[bool]]:
-    """Tells of each chosen sentence whether the one before it in the document is chosen too.
+def places_of(summaries: Summaries, documents: Summaries) -> list[list[int]]:
+    """The places of chosen sentences in their documents, from 0; -1 for one that is not there.
 
     Args:
         summaries: (D,) chosen sentences of each document, whole or without a dateline.
         documents: (D,) all sentences of each document.
 
+    Example:
+        >>> places_of([["It rained.", "It froze."]], [["It rained.", "It snowed.", "It froze."]])
+        [[0, 2]]
+    """
+    return [
+        [
+            next((i for i, whole in enumerate(document) if whole.endswith(sentence)), -1)
+            for sentence in summary
+        ]
+        for summary, document in zip(summaries, documents, strict=True)
+    ]
+
+
+def follows(places: Sequence[Sequence[int]]) -> list[list[bool]]:
+    """Tells of each chosen sentence whether the one before it in the document is chosen too.
+
+    Args:
+        places: (D,) places of the chosen sentences, see `places_of`.
+
     Returns:
         (D,) lists of flags, True also for a document's first sentence.
 
     Example:
-        >>> follows([["It rained.", "It froze."]], [["It rained.", "It snowed.", "It froze."]])
-        [[True, False]]
+        >>> follows([[0, 2, 3]])
+        [[True, False, True]]
     """
-    flags = []
-    for summary, document in zip(summaries, documents, strict=True):
-        places = [
-            next((i for i, whole in enumerate(document) if whole.endswith(sentence)), -1)
-            for sentence in summary
-        ]
-        flags.append([place == 0 or place - 1 in places for place in places])
-    return flags
+    return [[place == 0 or place - 1 in row for place in row] for row in places]
+
+
+def _shares_of(places: Sequence[Sequence[int]]) -> dict[str, float]:
+    """The share of the sentences at each of `PLACES`, and of those later."""
+    flat = [place for row in places for place in row if place >= 0]
+    shares = {
+        name: sum(place in held for place in flat) / max(1, len(flat))
+        for name, held in PLACES.items()
+    }
+    return {**shares, "later": 1.0 - sum(shares.values()) if flat else 0.0}
+
+
+def _percent(shares: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {100 * share:.1f} %" for name, share in shares.items())
 
 
 def lead(documents: Summaries, sentences: int = 3) -> list[list[str]]:
