@@ -222,11 +222,14 @@ def test_a_folder_of_an_encoder_is_named(tmp_path):
     Bert(**BERT).save_pretrained(tmp_path)
     with pytest.raises(CheckpointError, match="not a BertSumExt.*Bert.from_pretrained"):
         BertSumExt.from_pretrained(tmp_path)
-    make().save_pretrained(tmp_path)
-    with pytest.raises(
-        CheckpointError, match="is a BertSumExt.* BertSumExt.from_pretrained reads it"
-    ):
-        Bert.from_pretrained(tmp_path)
+
+
+def test_the_encoder_of_a_folder(tmp_path):
+    model = make(word_head=True)
+    model.save_pretrained(tmp_path)
+    encoder = Bert.from_pretrained(tmp_path)
+    for mine, theirs in zip(encoder.weights, model.bert.weights, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
 
 
 def test_another_head_than_the_folders(tmp_path):

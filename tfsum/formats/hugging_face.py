@@ -38,7 +38,7 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
         source: Folder, package folder or name on the Hub, as for `local_folder`.
 
     Returns:
-        The encoder and the heads that the file has.
+        The encoder and the heads that the file has, but those of a BertSumExt.
 
     Raises:
         CheckpointError: A file is missing, broken or of another model, or the vocabulary has
@@ -53,16 +53,13 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
     """
     folder = local_folder(source)
     config = model_folder.read_bert_config(folder)
-    if "bert_sum_ext" in model_folder.read_json(model_folder.config_file(folder)):
-        raise CheckpointError(
-            f"{folder}: is a BertSumExt, and an encoder was expected, with pretraining heads or "
-            "a classifier or without; BertSumExt.from_pretrained reads it"
-        )
+    summarizes = "bert_sum_ext" in model_folder.read_json(model_folder.config_file(folder))
     model_folder.check_vocabulary(folder, config["vocab_size"])
     tensors = {
         OLD_ENDING.sub(lambda old: PRESENT_ENDINGS[old[0]], name): value
         for name, value in _read_tensors(folder).items()
         if not weight_names.NO_WEIGHT.search(name)
+        and (name.startswith("bert.") or not summarizes)  # of a BertSumExt, the encoder alone
     }
     whole = any(name.startswith("bert.") for name in tensors)
     return weight_names.StoredModel(

@@ -151,7 +151,9 @@ class SummarizerSettings(EncoderSettings):
     """Keys of [model] of a summarizer of documents, which begins with a BERT or another one."""
 
     encoder: str | None = Field(
-        None, description="BERT folder; the layers above it start with random weights."
+        None,
+        description="BERT folder, or that of a BertSumExt, whose encoder is taken; the layers above"
+        " it start with random weights.",
     )
     start: str | None = Field(
         None,
