@@ -311,6 +311,7 @@ def test_a_model_folder_that_does_not_fit(tmp_path, write_model_folder, change, 
     [
         ({"storage": "int4"}, "storage is 'int4'"),
         ({"sentences": 11}, "1 <= sentences <= max_sentences"),
+        ({"sentences": "auto"}, "sentences='auto' and selection='score'"),
         ({"sentences": 0}, "1 <= sentences"),
         ({"ops": "xla"}, "ops='xla'"),
     ],

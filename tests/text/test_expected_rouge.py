@@ -11,7 +11,15 @@ import pytest
 import tensorflow as tf
 from hypothesis import given
 
-from tfsum.text.expected_rouge import CANDIDATES, expected_rouge_ranks, is_word
+from tfsum.text.expected_rouge import (
+    AUTOMATIC,
+    CANDIDATES,
+    FEWEST,
+    MOST,
+    USUAL,
+    expected_rouge_ranks,
+    is_word,
+)
 from tfsum.text.selection import select
 
 WORDS = np.array([False, True, True, True, True, False])  # pieces 0 and 5 are punctuation
@@ -134,6 +142,34 @@ def test_nearly_always_the_best_of_all_sets(word_head):
         most = max(value(each) for each in itertools.combinations(worded, 3))
         best += value(np.argsort(-ranks)[:3]) >= most - 1e-6
     assert best >= 140, best  # 148 and 156 of these; the greedy sets are 96 and 108
+
+
+@pytest.mark.parametrize("word_head", [False, True])
+@given(documents=st.lists(DOCUMENT, min_size=1, max_size=3), limit=st.integers(1, 5))
+def test_the_number_that_is_expected_to_score_best(word_head, documents, limit):
+    """Beside documents with a number; a summary is expected to have three sentences."""
+    automatic = [(document, AUTOMATIC) for document, _ in documents]
+    ranks = _ranks([*documents, *automatic], limit, word_head=word_head)
+    fixed = _ranks(documents, limit, word_head=word_head)
+    for one, other in zip(fixed, ranks):
+        np.testing.assert_array_equal(one, other)
+
+    for (document, _), found in zip(documents, ranks[len(documents) :], strict=True):
+        value = _Rule(document, min(USUAL, limit), word_head)
+        chosen = [int(i) for i in np.argsort(-found, kind="stable")[: (found > 1).sum()]]
+        least, most = (min(n, limit, len(document)) for n in (FEWEST, MOST))
+        assert least <= len(chosen) <= most
+        # With the usual number, these are the sentences; they are no better than those of auto.
+        (usual,) = _ranks([(document, USUAL)], limit, word_head=word_head)
+        assert value(np.flatnonzero(usual > 1)) <= value(chosen) + 1e-6
+
+
+def test_as_many_as_the_words_are_in():
+    """Of four sentences with a word each, the summary is expected to hold the words of n."""
+    for number in (2, 3, 4):
+        document = [([(1 + i, 4.0 * (i < number), 0.0)], 0.0) for i in range(4)]
+        (ranks,) = _ranks([(document, AUTOMATIC)], 5, word_head=True)
+        assert (ranks > 1).sum() == number
 
 
 @given(st.lists(DOCUMENT, min_size=1, max_size=4), st.integers(0, 80))

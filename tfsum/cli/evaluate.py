@@ -7,7 +7,7 @@ BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 import argparse
 
 import tfsum
-from tfsum.cli.parser import FORMAT, Options, given_options, positive
+from tfsum.cli.parser import FORMAT, Options, given_options, number_or_auto, positive
 from tfsum.cli.search_options import SEARCH_OPTIONS, take_search
 
 EXAMPLES = """examples:
@@ -75,9 +75,10 @@ OPTIONS: Options = {
             "help": "column of the summaries (default summary)",
         },
         "-n --sentences": {
-            "type": positive,
+            "type": number_or_auto,
             "metavar": "N",
-            "help": "sentences of a summary, also of lead, oracle and random (default 3)",
+            "help": "sentences of a summary, also of lead, oracle and random (default 3); auto: as"
+            " many as the model expects to score best, and 3 of the others",
         },
         "--selection": {
             "choices": ("model", "bertsum", "bertsum_recall"),

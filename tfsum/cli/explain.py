@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 import tfsum
-from tfsum.cli.parser import Options, positive, printable, selection_options
+from tfsum.cli.parser import Options, number_or_auto, printable, selection_options
 from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import find_sources, read_source
 
@@ -36,9 +36,10 @@ OPTIONS: Options = {
             ),
         },
         "-n --sentences": {
-            "type": positive,
+            "type": number_or_auto,
             "metavar": "N",
-            "help": "of an extractive model: sentences at most (default: as it was exported)",
+            "help": "of an extractive model: sentences at most, or auto (default: as it was"
+            " exported)",
         },
         "--newline": {
             "choices": ("auto", "sentence", "paragraph", "space"),

@@ -3,7 +3,7 @@
 import argparse
 
 import tfsum
-from tfsum.cli.parser import Options, given_options
+from tfsum.cli.parser import Options, given_options, number_or_auto
 from tfsum.cli.search_options import SEARCH_OPTIONS, take_search
 
 EXAMPLES = """examples:
@@ -47,9 +47,10 @@ OPTIONS: Options = {
     },
     "BertSumExt": {
         "-n --sentences": {
-            "type": int,
+            "type": number_or_auto,
             "metavar": "N",
-            "help": "sentences of serving_default (default 3)",
+            "help": "sentences of serving_default (default 3), or auto: as many as are expected to"
+            " score best, with --selection expected_rouge",
         },
         "--max-sentences": {
             "type": int,

@@ -104,6 +104,26 @@ def positive(word: str) -> int:
     return int(word)
 
 
+def number_or_auto(word: str) -> int | str:
+    """Parses a whole number of at least 1 or "auto", as a `type` of argparse.
+
+    Args:
+        word: Value of an option.
+
+    Raises:
+        argparse.ArgumentTypeError: It is something else.
+
+    Example:
+        >>> number_or_auto("3"), number_or_auto("auto")
+        (3, 'auto')
+    """
+    if word == "auto":
+        return word
+    if not word.isdecimal() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"found {word!r}, expected a whole number from 1, or auto")
+    return int(word)
+
+
 def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """Returns the options of a call by name, to be passed on to a function of the library.
 

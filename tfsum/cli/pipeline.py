@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from tfsum.cli import prepare
-from tfsum.cli.parser import Options, add_options, given_options, positive
+from tfsum.cli.parser import Options, add_options, given_options, number_or_auto
 
 EXAMPLES = """examples:
   tfsum pipeline summarize --input 'docs/*.jsonl.gz' --field text --output out
@@ -65,9 +65,10 @@ SUMMARIZE_OPTIONS: Options = {
             "help": "an exported extractive or abstractive model (default: the shipped)",
         },
         "-n --sentences": {
-            "type": positive,
+            "type": number_or_auto,
             "metavar": "N",
-            "help": "of an extractive model: sentences at most (default: as it was exported)",
+            "help": "of an extractive model: sentences at most, or auto (default: as it was"
+            " exported)",
         },
         "--newline": {
             "choices": ("auto", "sentence", "paragraph", "space"),

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 import tfsum
 from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.parser import Options, json_line, positive, printable, selection_options
+from tfsum.cli.parser import Options, json_line, number_or_auto, printable, selection_options
 from tfsum.errors import DataError, Error
 from tfsum.inference.compute import TYPES
 from tfsum.inference.shipped import DEFAULT_MODEL
@@ -53,12 +53,12 @@ OPTIONS: Options = {
             "help": "files, addresses or folders; standard input where none or -",
         },
         "-n --sentences": {
-            "type": positive,
+            "type": number_or_auto,
             "metavar": "N",
             "help": (
-                "of an extractive model: sentences at most (default: as it was exported; the"
-                " shipped gives 3, and up to 10); a model is exported with more by `tfsum export"
-                " --max-sentences`"
+                "of an extractive model: sentences at most, or auto for two to four (default: as it"
+                " was exported; the shipped gives 3, and up to 10); a model is exported with more"
+                " by `tfsum export --max-sentences`, and for auto with --selection expected_rouge"
             ),
         },
         "--newline": {
@@ -188,6 +188,11 @@ def connect(arguments: argparse.Namespace) -> Callable:
         arguments.parser.error(
             f"--newline {arguments.newline}: a server's model reads new lines as it was exported; "
             "leave it out, or name a model of this machine with --model"
+        )
+    if arguments.sentences == "auto":
+        arguments.parser.error(
+            "-n auto: a server is asked for a number; give one, or name a model of this machine"
+            " with --model"
         )
     name = arguments.model or DEFAULT_MODEL
     client = Client(

@@ -25,6 +25,8 @@ from tfsum.text.repeat import row_ids
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
 CANDIDATES = 64  # the best of each document by score: more than most documents have sentences
 ORDERS = 2  # unigrams and bigrams
+AUTOMATIC = -1  # a number of sentences: as many as are expected to score best
+FEWEST, USUAL, MOST = 2, 3, 4  # of these; a summary is expected to have the usual number
 
 
 class _Grams(NamedTuple):
@@ -43,6 +45,13 @@ class _Summaries(NamedTuple):
 
     rank: tf.Tensor  # (K,) float32, 0 for candidates that are not chosen
     held: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
+
+
+class _Best(NamedTuple):
+    """The best summaries of the numbers of sentences that were tried."""
+
+    rank: tf.Tensor  # (K,) float32, as above
+    value: tf.Tensor  # (B,) float32, the ROUGE expected of them
 
 
 def is_word(vocabulary: list[str]) -> np.ndarray:
@@ -85,7 +94,8 @@ def expected_rouge_ranks(
         present: Sentences that may be chosen, (B, S) bool.
         pieces: Word pieces of the sentences, (B, S, P) int32.
         words: Pieces that ROUGE counts, (V,) bool, see `is_word`.
-        most: Sentences that each summary is to have, (B,) int32.
+        most: Sentences that each summary is to have, (B,) int32; `AUTOMATIC` for from `FEWEST` to
+            `MOST`, as many as have the largest expected ROUGE.
         limit: Largest number of them; above it counts as it.
         rates: How often the summary is expected to hold the word and the pair of words at each
             piece, float32 (P, ORDERS) for all pieces of all sentences; by default the probabilities
@@ -133,7 +143,8 @@ def expected_rouge_ranks(
     grams = _count(tf.gather(pieces.values, which), row, words, at_piece)
 
     # (K,) how often each is expected in its document's summary
-    most = tf.clip_by_value(most, 0, limit)
+    automatic = most == AUTOMATIC
+    most = tf.clip_by_value(tf.where(automatic, USUAL, most), 0, limit)
     mass = tf.math.unsorted_segment_sum(probability, row, shape[0])
     times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
     share = probability * tf.gather(times, row)
@@ -151,7 +162,23 @@ def expected_rouge_ranks(
         before = tf.gather(missing, tf.maximum(which - 1, 0))
         return PENALTY * faults + ALONE * tf.where(sentence > 0, before, 0.0)
 
-    rank = _choose(grams, where, tf.shape(best, tf.int64), share, most, limit, penalties)
+    def choose(number: tf.Tensor, before: _Best) -> tuple[tf.Tensor, _Best]:
+        """Chooses so many sentences where the number is automatic, and keeps what is better."""
+        wanted = tf.where(automatic, tf.minimum(number, limit), most)
+        new = _choose(grams, where, tf.shape(best, tf.int64), share, wanted, limit, penalties)
+        is_better = new.value > before.value
+        return number + 1, _Best(
+            tf.where(tf.gather(is_better, row), new.rank, before.rank),
+            tf.where(is_better, new.value, before.value),
+        )
+
+    # once, if no number is automatic
+    nothing = _Best(tf.zeros_like(share), tf.fill(shape[:1], -float("inf")))
+    first = tf.where(tf.reduce_any(automatic), FEWEST, MOST)
+    _, summaries = tf.while_loop(
+        lambda number, _: number <= MOST, choose, (first, nothing), parallel_iterations=1
+    )
+    rank = summaries.rank
     ranked = tf.scatter_nd(tf.stack([row, sentence], 1), rank, shape)
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
@@ -201,7 +228,7 @@ def _choose(
     most: tf.Tensor,
     limit: int,
     penalties: Callable[[tf.Tensor], tf.Tensor],
-) -> tf.Tensor:
+) -> _Best:
     """Ranks the chosen of K candidates: `limit` for the first of each document, then less.
 
     Args:
@@ -214,7 +241,7 @@ def _choose(
         penalties: Function from the ranks of the candidates to what they must bring more, (K,).
 
     Returns:
-        (K,) float32; 0 for candidates that are not chosen.
+        The ranks of the candidates, and what the summaries are worth.
     """
     row, column = where[:, 0], where[:, 1]
     cells, documents = tf.size(share, tf.int64) * ORDERS, shape[0] * ORDERS
@@ -276,4 +303,7 @@ def _choose(
         [0, _Summaries(tf.zeros_like(share), tf.zeros_like(expected))],
         parallel_iterations=1,
     )
-    return summaries.rank
+    overlap = per_document(tf.minimum(summaries.held, expected))
+    sizes = per_document(summaries.held) + expected_size
+    rouge = tf.reduce_mean(2.0 * overlap / tf.where(sizes > 0.0, sizes, 1.0), 1)
+    return _Best(summaries.rank, rouge)

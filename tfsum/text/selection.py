@@ -11,7 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import Error
-from tfsum.text.expected_rouge import expected_rouge_ranks
+from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeat import row_ids
 
@@ -58,7 +58,8 @@ def select_sentences(
         scores: Scores of the sentences, (B, S) float, higher is better; with `pieces`
             probabilities.
         texts: Sentences, (B, S) strings; those beyond the scores are never chosen.
-        most: Sentences to choose at most, (B,) int32.
+        most: Sentences to choose at most, (B,) int32; with `pieces` also `AUTOMATIC`, for as many
+            as are expected to score best.
         block_trigrams: Whether to skip sentences that repeat a trigram, (B,) bool.
         limit: Width N of the result.
         pieces: Word pieces of the sentences, (B, S, P) int32, to choose by expected ROUGE, and
@@ -94,6 +95,9 @@ def select_sentences(
         ranks = expected_rouge_ranks(
             ranks, present, pieces, words, most, limit, rates, flaws, needs
         )
+        # above 1 where expected ROUGE decided how many
+        chosen = tf.reduce_sum(tf.cast(ranks > 1.0, tf.int32), 1)
+        most = tf.where(most == AUTOMATIC, chosen, most)
     return select(ranks, present, texts, most, block_trigrams, limit)
 
 

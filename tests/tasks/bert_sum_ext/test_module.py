@@ -202,7 +202,7 @@ def test_rows_are_padded_and_offsets_are_bytes(exported):
 
 def test_more_sentences_than_the_outputs_hold_are_clipped_and_none_is_none(exported, report):
     given = exported.ask(
-        "summarize", text=[report] * 3, max_sentences=[99, 0, -1], block_trigrams=[False] * 3
+        "summarize", text=[report] * 3, max_sentences=[99, 0, -2], block_trigrams=[False] * 3
     )
     assert given["count"].tolist() == [10, 0, 0] and given["summary"][1] == b""
 
@@ -389,6 +389,11 @@ def test_chosen_by_the_words_that_a_word_head_expects(transformer, report, tmp_p
     best = np.sort(np.argsort(-ranks, kind="stable")[:3])
     assert given["start"].numpy()[0, :3].tolist() == every["start"][0][best].tolist()
     assert given["count"].numpy().tolist() == [3, 1, 0]
+
+    ((name, number),) = module.automatic().items()
+    given = module.summarize(tf.constant(texts), tf.fill([3], number), tf.constant([False] * 3))
+    first, *others = given["count"].numpy().tolist()
+    assert name == "automatic" and first in (2, 3, 4) and others == [1, 0]
 
 
 def test_a_dateline_is_cut_and_the_offsets_follow(exported):

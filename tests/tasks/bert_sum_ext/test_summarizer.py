@@ -86,6 +86,17 @@ def test_a_number_of_sentences_that_cannot_be(summarize, sentences):
         summarize("a", sentences=sentences)
 
 
+def test_a_number_that_the_model_chooses(summarize, article, monkeypatch):
+    assert len(summarize(article, sentences="auto").sentences) in (2, 3, 4)
+    with pytest.raises(Error, match="from 1 to 10 or auto"):
+        summarize(article, sentences=11)
+    monkeypatch.delitem(summarize.description, "automatic")  # as of an export by score
+    with pytest.raises(
+        Error, match="'auto': .* 1 to 10, which .* again with .*='expected_rouge' for auto"
+    ):
+        summarize(article, sentences="auto")
+
+
 def test_no_model(tmp_path, monkeypatch):
     with pytest.raises(ExportError, match="absent: no such folder; expected NAME or NAME/VERSION"):
         tfsum.load(tmp_path / "absent")

@@ -31,7 +31,7 @@ def table(description: dict, weights: int) -> str:
         storage=description["storage"],
         weights=weights,
         ops=description["ops"],
-        sentences=description["sentences"],
+        sentences={"auto": "two to four"}.get(description["sentences"], description["sentences"]),
         max_sentences=description["max_sentences"],
         selection=description["selection"],
         blocking="on" if description["block_trigrams"] else "off",

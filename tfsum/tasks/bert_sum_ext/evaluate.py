@@ -21,7 +21,7 @@ def evaluate(
     summarizer: Summarizer,
     corpus: Corpus,
     *,
-    sentences: int = 3,
+    sentences: int | Literal["auto"] = 3,
     words: str = "english",
     limit: int | None = None,
     samples: int = 1000,
@@ -36,7 +36,8 @@ def evaluate(
         summarizer: The loaded model.
         corpus: A file, or rows with `text` and `summary`, a sentence a line; see
             `tfsum.data.readers.read_corpus`.
-        sentences: Number of sentences that every system chooses.
+        sentences: Number of sentences that every system chooses; "auto" for the model's own choice,
+            beside three of the others.
         words: "english" (stemmed) or "plain", see `tfsum.evaluation.rouge.score_pair`.
         limit: Number of documents to read, from the first; None reads all.
         samples: Samples of the bootstrap.
@@ -60,15 +61,16 @@ def evaluate(
             f" {', '.join(get_args(Selection))}"
         )
 
+    number = 3 if sentences == "auto" else sentences
     documents = _documents(corpus, limit, text, summary)
     if selection != "model":
         systems = _original_systems(
-            summarizer, documents, None if selection == "bertsum_recall" else sentences, sentences
+            summarizer, documents, None if selection == "bertsum_recall" else number, number
         )
         report = score_systems(
             systems,
             [document["summary"] for document in documents],
-            sentences=sentences,
+            sentences=number,
             english=words == "english",
             samples=samples,
             seed=seed,
@@ -87,8 +89,8 @@ def evaluate(
         {"model": chosen},
         [document["summary"] for document in documents],
         documents=split,
-        label=lambda row, summary: greedy_labels(row, summary, sentences),
-        sentences=sentences,
+        label=lambda row, summary: greedy_labels(row, summary, number),
+        sentences=number,
         english=words == "english",
         samples=samples,
         seed=seed,

@@ -1,7 +1,7 @@
 """Explains an extractive summary: scores and choice of its sentences, as an HTML page."""
 
 import dataclasses
-from typing import Any
+from typing import Any, Literal
 
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer, Summary
 from tfsum.visualization.html_page import escape, facts, page
@@ -12,7 +12,7 @@ def explain_page(
     text: str,
     title: str,
     *,
-    sentences: int | None = None,
+    sentences: int | Literal["auto"] | None = None,
     newline: str | None = None,
 ) -> str:
     """The page about the summary of a text; for the arguments see `explain` and `html_report`."""
@@ -48,7 +48,7 @@ class Explanation:
 def explain(
     text: str,
     summarizer: Summarizer,
-    sentences: int | None = None,
+    sentences: int | Literal["auto"] | None = None,
     newline: str | None = None,
 ) -> Explanation:
     """Gets a model's summary of a text and the scores of all sentences.
@@ -56,7 +56,8 @@ def explain(
     Args:
         text: The text.
         summarizer: Model from `tfsum.load`.
-        sentences: The most sentences of the summary; as the model was exported by default.
+        sentences: The most sentences of the summary, or "auto"; as the model was exported by
+            default.
         newline: Meaning of a new line, as in `Summarizer`.
 
     Returns:
@@ -76,7 +77,8 @@ def explain(
     place = {end: i for i, (_, end) in enumerate(every.offsets)}  # a dateline is cut at the start
     ranks = {"score": "score", "expected_rouge": "the ROUGE expected of them together"}
     most = sentences or summarizer.description["sentences"]
-    rule = f"at most {most} by {ranks[summarizer.description['selection']]}"
+    number = "two to four" if most == "auto" else f"at most {most}"
+    rule = f"{number} by {ranks[summarizer.description['selection']]}"
     if summarizer.description["block_trigrams"]:
         rule += ", none that repeats a trigram of the others"
     return Explanation(

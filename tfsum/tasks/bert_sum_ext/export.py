@@ -1,6 +1,7 @@
 """A BertSumExt's model folder to a SavedModel that takes raw strings and returns sentences."""
 
 import pathlib
+from typing import Literal
 
 import tfsum.papers  # noqa: F401  (adds its head to those of BertSumExt)
 from tfsum.export.saved_model import read_settings, version_folder, write_export
@@ -19,7 +20,7 @@ def export_model(
     destination: str | pathlib.Path,
     ops: str = "core",
     max_sentences: int = 10,
-    sentences: int = 3,
+    sentences: int | Literal["auto"] = 3,
     selection: str | None = None,
     block_trigrams: bool | None = None,
     storage: str = "float32",
@@ -32,7 +33,8 @@ def export_model(
         destination: `.../NAME/VERSION`, VERSION a new integer; or `.../NAME`, for the next version.
         ops: "core" for any host of TensorFlow, "text" for hosts with TF Text's ops (faster).
         max_sentences: N, the most sentences of a summary.
-        sentences: The number that `serving_default` returns.
+        sentences: The number that `serving_default` returns; "auto" for two to four, as many as are
+            expected to score best.
         selection: "score" or "expected_rouge": how sentences are selected, see
             `ExtractiveSummarizer`; by default as the model's recipe was evaluated, else by score
             (the papers').
@@ -74,7 +76,7 @@ def export_model(
         source,
         destination,
         settings,
-        {"ops": ops, "storage": storage, "text": text, **choice},
+        {"ops": ops, "storage": storage, "text": text, **choice, **module.automatic()},
     )
 
 

@@ -10,6 +10,7 @@ Some options of an export lead to other files: `ops="core"` to `text/core_word_p
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 import tensorflow as tf
 
@@ -17,7 +18,7 @@ from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
-from tfsum.text.expected_rouge import SELECTIONS, is_word
+from tfsum.text.expected_rouge import AUTOMATIC, SELECTIONS, is_word
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
 from tfsum.text.readability import without_dateline
@@ -48,7 +49,8 @@ class ExtractiveSummarizer(tf.Module):
         splitter: The sentence splitter.
         window_length: Tokens in a window.
         max_sentences: N, the width of the outputs and the most sentences of a summary.
-        sentences: The number that `serving_default` selects.
+        sentences: The number that `serving_default` selects; "auto" for as many as are expected to
+            score best, with `selection="expected_rouge"`.
         selection: Way of selecting sentences: "score", or "expected_rouge" (see
             `tfsum.text.expected_rouge`).
         block_trigrams: Whether `serving_default` skips a sentence that repeats a word trigram of
@@ -87,14 +89,20 @@ class ExtractiveSummarizer(tf.Module):
         splitter: SentenceSplitter,
         window_length: int,
         max_sentences: int = 10,
-        sentences: int = 3,
+        sentences: int | Literal["auto"] = 3,
         selection: str = "score",
         block_trigrams: bool = True,
         storage: str = "float32",
         frequent: Sequence[str] | None = None,
     ) -> None:
         super().__init__(name="extractive_summarizer")
-        if not 1 <= sentences <= max_sentences:
+        if sentences == "auto":
+            if selection != "expected_rouge":
+                raise ExportError(
+                    f"sentences='auto' and selection={selection!r}; expected"
+                    " selection='expected_rouge', by which the number is chosen"
+                )
+        elif not 1 <= sentences <= max_sentences:
             raise ExportError(
                 f"sentences={sentences} and max_sentences={max_sentences}; expected "
                 "1 <= sentences <= max_sentences, which is the width of the outputs"
@@ -106,13 +114,18 @@ class ExtractiveSummarizer(tf.Module):
         self.window_length, self.max_sentences = window_length, max_sentences
         self.head_reads_padding = model.config["legacy"]
         self.word_head = model.config["word_head"]
-        self.default_sentences, self.default_block = sentences, block_trigrams
+        self.default_sentences = AUTOMATIC if sentences == "auto" else sentences
+        self.default_block = block_trigrams
         self.words = (
             tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
         )
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
+
+    def automatic(self) -> dict[str, int]:
+        """For the description: the `max_sentences` by which the graph chooses the number itself."""
+        return {} if self.words is None else {"automatic": AUTOMATIC}
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
@@ -142,7 +155,7 @@ class ExtractiveSummarizer(tf.Module):
     def summarize(
         self, text: tf.Tensor, max_sentences: tf.Tensor, block_trigrams: tf.Tensor
     ) -> dict[str, tf.Tensor]:
-        """Summarizes texts (B,) by at most `max_sentences` (B,) each.
+        """Summarizes texts (B,) by at most `max_sentences` (B,) each, see `select_sentences`.
 
         `block_trigrams` (B,) skips sentences that repeat a trigram.
         """

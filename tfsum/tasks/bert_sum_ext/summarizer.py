@@ -1,7 +1,7 @@
 """The summarizer of Python: texts in, `Summary` objects out, by an exported model."""
 
 from collections.abc import Sequence
-from typing import Any, overload
+from typing import Any, Literal, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
@@ -26,7 +26,7 @@ class Summarizer(ExportedModel):
     def __call__(  # type: ignore[overload-overlap]  # a str is a sequence of str
         self,
         texts: str,
-        sentences: int | None = None,
+        sentences: int | Literal["auto"] | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> Summary: ...
@@ -35,7 +35,7 @@ class Summarizer(ExportedModel):
     def __call__(
         self,
         texts: Sequence[str],
-        sentences: int | None = None,
+        sentences: int | Literal["auto"] | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> list[Summary]: ...
@@ -43,7 +43,7 @@ class Summarizer(ExportedModel):
     def __call__(
         self,
         texts: str | Sequence[str],
-        sentences: int | None = None,
+        sentences: int | Literal["auto"] | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
     ) -> Summary | list[Summary]:
@@ -51,7 +51,8 @@ class Summarizer(ExportedModel):
 
         Args:
             texts: One text or a sequence of them.
-            sentences: The most sentences of a summary; as the model was exported by default.
+            sentences: The most sentences of a summary; "auto" for two to four, as many as the model
+                expects to score best; as the model was exported by default.
             block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary;
                 as the model was exported by default.
             newline: Meaning of a new line: "sentence", its end; "paragraph", of which a blank line
@@ -62,29 +63,39 @@ class Summarizer(ExportedModel):
             A `Summary`, or a list of them for a sequence.
 
         Raises:
-            Error: An element is not a str, or `sentences` is above the model's limit.
+            Error: An element is not a str, or `sentences` is above the model's limit, or "auto"
+                where the model was not exported to choose by expected ROUGE.
         """
         if isinstance(texts, str):
             return self([texts], sentences, block_trigrams, newline)[0]
 
         if sentences is None:
             sentences = self.description["sentences"]
-        limit = self.description["max_sentences"]
+        most = self._most(sentences)
+        block = (
+            self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
+        )
+        return self._answers(
+            "summarize", check_texts(texts), newline, max_sentences=most, block_trigrams=block
+        )
+
+    def _most(self, sentences: int | str) -> int:
+        """The input `max_sentences` for a number of sentences, or "auto"."""
+        limit, automatic = self.description["max_sentences"], self.description.get("automatic")
+        if sentences == "auto" and automatic is not None:
+            return automatic
         if (
             isinstance(sentences, bool)
             or not isinstance(sentences, int)
             or not 1 <= sentences <= limit
         ):
             raise Error(
-                f"sentences={sentences!r}: expected a whole number from 1 to {limit}, which this"
-                " model was exported with; export it with a larger max_sentences for more"
+                f"sentences={sentences!r}: expected a whole number from 1 to {limit}"
+                f"{'' if automatic is None else ' or auto'}, which this model was exported with;"
+                " export it with a larger max_sentences for more, and again with"
+                " selection='expected_rouge' for auto"
             )
-        block = (
-            self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
-        )
-        return self._answers(
-            "summarize", check_texts(texts), newline, max_sentences=sentences, block_trigrams=block
-        )
+        return sentences
 
     def score(self, text: str, newline: str | None = None) -> Summary:
         """Scores every sentence of a text: a `Summary` of all of them.
