@@ -10,14 +10,15 @@ import run
 
 
 def test_tables_of_two_exports(transformer, tmp_path, monkeypatch, capsys):
-    """The start of processes, which takes the time, is left out."""
+    """The start of processes, which takes the time, and the other programs are left out."""
     monkeypatch.setattr(run, "start_calls", lambda exports: {"import tensorflow": lambda: 1.0})
     corpus = tmp_path / "corpus.jsonl"
     rows = [{"text": "The cat sat in the city. It rained on the bridge."}, {"text": ["A.", "B."]}]
     corpus.write_text("\n".join(map(json.dumps, rows)))
 
     folder = str(transformer.folder)
-    run.main([folder, folder, "--corpus", str(corpus), "--quick"])
+    options = ["--compute", "float32", "--rivals", "--corpus", str(corpus), "--quick"]
+    run.main([folder, folder, *options])
     tables = capsys.readouterr().out.split("\n\n")
     assert len(tables) == 5 and "tensorflow" in tables[0]
     nodes = [int(row.split(" | ")[1].replace(",", "")) for row in tables[1].splitlines()[2:]]
