@@ -82,7 +82,7 @@ def main() -> None:
         "vocab_size": VOCABULARY,
         "hidden_size": width,
         "num_hidden_layers": depth,
-        "num_attention_heads": width // 32,
+        "num_attention_heads": 2 if arguments.quick else 12,
         "intermediate_size": 4 * width,
     }
     head = {"head_layers": 2, "head_feed_forward_width": 4 * width}
@@ -101,8 +101,8 @@ def main() -> None:
                     (seconds(call, x, times), other.ask(asked)["seconds"])
                     for _ in range(arguments.rounds)
                 ]
-                mean = (statistics.median(each) for each in zip(*turns, strict=True))
-                my_rate, other_rate = (rows * length / taken for taken in mean)
+                medians = (statistics.median(each) for each in zip(*turns, strict=True))
+                my_rate, other_rate = (rows * length / taken for taken in medians)
                 rates.append(
                     f"| {dtype} | {rows} x {length} | {what} | {my_rate:,.0f} | {other_rate:,.0f} |"
                     f" {my_rate / other_rate:.2f} |"
@@ -114,8 +114,8 @@ def main() -> None:
         f" {other.facts['torch']}, transformers {other.facts['transformers']}; medians of"
         f" {arguments.rounds} rounds; {depth} layers of width {width}\n"
     )
-    head = "| | rows x tokens | | tfsum, tokens/s | torch, tokens/s | ratio |"
-    print("\n".join([head, "|---|---|---|---|---|---|", *rates]))
+    title = "| | rows x tokens | | tfsum, tokens/s | torch, tokens/s | ratio |"
+    print("\n".join([title, "|---|---|---|---|---|---|", *rates]))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 Prints its facts, then answers each {"what": "predict" or "train", "rows", "length", "times"} with
 the seconds of one call.
 
-    python gpu_torch.py '{"config": {"hidden_size": 64, ...}, "head": {...}, "dtype": "bfloat16"}'
+    python gpu_torch.py '{"config": {"hidden_size": 64, ...}, "head": {...}, "threads": 2,
+        "dtype": "bfloat16"}'
 """
 
 import json

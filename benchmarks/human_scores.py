@@ -64,8 +64,8 @@ def counts_of(summaries: list[list[str]], references: list[list[str]]) -> dict[s
     found = faults(flat)
     flawed = np.sum([found[name].numpy() for name in FAULTS], axis=0)
     each = np.bincount(owner, flawed, minlength=len(summaries))
-    counts["sentences without a fault"] = -each / np.maximum(1, [*map(len, summaries)])
-    counts["pairs not repeated"] = -np.array([*map(repeated_pairs, summaries)])
+    counts["faults a sentence, negated"] = -each / np.maximum(1, [*map(len, summaries)])
+    counts["repeated pairs, negated"] = -np.array([*map(repeated_pairs, summaries)])
     counts["words"] = np.array([len(" ".join(summary).split()) for summary in summaries])
     return counts
 

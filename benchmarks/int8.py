@@ -7,9 +7,10 @@ products: milliseconds of the block (384 to 1,536 and back, GELU between) in flo
     int8 by TensorFlow's oneDNN operation (Linux on x86), which takes one range for all activations
     and one for all weights. A range for each token and each column is had by scaling them to [0, 1]
     and [-1, 1] before it, and the products back after it.
-sentences: the shipped model with every product of its encoders rounded to 8 bits: weights by
-    column, activations by one range for a batch ("one range") or one for each token ("by token").
-    Prints the share of the selected sentences that are those of float32, beside bfloat16's.
+sentences: the shipped model with what the dense layers of its encoders multiply rounded to 8 bits:
+    weights by column, activations by one range for a batch ("one range") or one for each token
+    ("by token"). Prints the share of the selected sentences that are those of float32, beside
+    bfloat16's.
 """
 
 import argparse
@@ -177,6 +178,8 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.what == "products":
         print_products(arguments.rounds)
+    elif not arguments.corpus:
+        parser.error("sentences: needs --corpus")
     else:
         print_sentences(arguments.corpus, arguments.documents)
 

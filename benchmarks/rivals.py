@@ -2,12 +2,13 @@
 by benchmarks/run.py.
 
 A BertSumExt of the given sizes with random weights: transformers' BERT layers on torch (sdpa), and
-the same model in ONNX Runtime and OpenVINO, float32 and int8. Its documents are split by nltk's
+the same model in ONNX Runtime and OpenVINO, float32, bfloat16
+(torch, OpenVINO) and int8. Its documents are split by nltk's
 Punkt and tokenized by Hugging Face's fast tokenizer. LexRank and TextRank are sumy's. Prints its
 facts, then answers each line of JSON with {"seconds"}:
 
     python rivals.py '{"who": "lexrank", "threads": 2, "text": "It rained. It was dry."}'
-    {"who": "lexrank", "sumy": "0.13.0"}
+    {"who": "lexrank", "encoder": false, "sumy": "0.13.0"}
     {"characters": 22}
     {"seconds": 0.001}
 """

@@ -23,11 +23,13 @@ import json
 import os
 import pathlib
 import platform
+import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -47,6 +49,7 @@ SHAPES = ((1, 128), (1, 512), (8, 512))
 KILOBYTES = (1, 5, 20)
 SENTENCE = 25  # tokens of a sentence of the random windows
 READY_SECONDS = 120
+PAUSE = 0.5  # seconds before a turn: threads of some programs spin for a while after theirs
 RIVALS = (
     "transformers",
     "transformers-bfloat16",
@@ -100,6 +103,7 @@ def in_turns(calls: dict[str, Callable[[], float]], rounds: int) -> dict[str, li
     names = list(calls)
     for i in range(rounds):
         for name in names if i % 2 == 0 else reversed(names):
+            time.sleep(PAUSE)
             seconds[name].append(calls[name]())
     return seconds
 
@@ -113,24 +117,34 @@ def seconds_of(*command: str) -> float:
 
 def seconds_until_ready(export: pathlib.Path) -> float:
     """The seconds from the start of `tfsum serve` until /readyz answers 200."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
         (pathlib.Path(folder) / "model").mkdir()
         (pathlib.Path(folder) / "model" / "1").symlink_to(export.resolve())
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
         begin = time.perf_counter()
         server = subprocess.Popen(
-            [*TFSUM, "serve", folder, "--port", "0", "--no-access-log"],
-            stderr=subprocess.PIPE,
-            text=True,
+            [*TFSUM, "serve", folder, "--port", str(port), "--no-access-log"],
+            stderr=subprocess.DEVNULL,
         )
         try:
-            assert server.stderr is not None
-            for line in server.stderr:
-                if "answers for model" in line or time.perf_counter() - begin > READY_SECONDS:
-                    break
+            while not is_ready(port):
+                seconds = time.perf_counter() - begin
+                assert server.poll() is None and seconds < READY_SECONDS, "tfsum serve: not ready"
+                time.sleep(0.02)
             return time.perf_counter() - begin
         finally:
             server.terminate()
             server.wait()
+
+
+def is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
+            return answer.status == 200
+    except OSError:
+        return False
 
 
 TFSUM = (sys.executable, "-c", "import sys; from tfsum.cli.main import main; sys.exit(main())")
@@ -288,6 +302,9 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--documents", type=int, default=1000)
     parser.add_argument("--quick", action="store_true")
     arguments = parser.parse_args(argv)
+    names = [name_of(export) for export in arguments.exports]
+    if len({*names}) < len(names):
+        parser.error(f"two exports have one name ({', '.join(names)}); name their folders apart")
     rounds = 1 if arguments.quick else 5
 
     print(machine())

@@ -16,9 +16,11 @@ def test_tables_of_two_exports(transformer, tmp_path, monkeypatch, capsys):
     rows = [{"text": "The cat sat in the city. It rained on the bridge."}, {"text": ["A.", "B."]}]
     corpus.write_text("\n".join(map(json.dumps, rows)))
 
-    folder = str(transformer.folder)
+    folder, other = transformer.folder, tmp_path / "other" / "1"
+    other.parent.mkdir()
+    other.symlink_to(folder)
     options = ["--compute", "float32", "--rivals", "--corpus", str(corpus), "--quick"]
-    run.main([folder, folder, *options])
+    run.main([str(folder), str(other), *options])
     tables = capsys.readouterr().out.split("\n\n")
     assert len(tables) == 5 and "tensorflow" in tables[0]
     nodes = [int(row.split(" | ")[1].replace(",", "")) for row in tables[1].splitlines()[2:]]

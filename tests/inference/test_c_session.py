@@ -3,6 +3,7 @@
 import gc
 import json
 import os
+import pickle
 import shutil
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from tensorflow.core.protobuf import config_pb2, rewriter_config_pb2
 
 from tfsum.errors import Error, ExportError
 from tfsum.inference import c_session
-from tfsum.inference.c_session import CSession
+from tfsum.inference.c_session import CallError, CSession
 from tfsum.inference.eager_model import EagerModel
 from tfsum.inference.saved_model import read_description
 from tfsum.inference.shipped import shipped_model
@@ -132,3 +133,9 @@ def test_python_loads_tensorflow_only_for_what_else_needs_it(order):
         [sys.executable, "-c", "; ".join([*steps, ask])], capture_output=True, check=True
     )
     assert json.loads(done.stdout) == [order == "before", 2, ["The bridge was closed."]]
+
+
+def test_an_error_of_a_call_leaves_a_process():
+    error = CallError("news/1", 3, "at line 1\nindices[0] = 7 is not in [0, 5)\n\t [[A]]")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.number, again.reason) == (str(error), 3, error.reason)

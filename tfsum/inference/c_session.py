@@ -65,6 +65,10 @@ class CallError(Error):
         self.reason = message.split("\n\t [[")[0].strip().rpartition("\n")[2]
         super().__init__(f"{what}: {self.reason}")
 
+    def __reduce__(self) -> tuple:
+        what = str(self).removesuffix(f": {self.reason}")
+        return CallError, (what, self.number, self.reason)
+
 
 class Output(ctypes.Structure):
     """A `TF_Output`: an operation and the number of its output."""

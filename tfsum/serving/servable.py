@@ -110,6 +110,8 @@ class Servable:
     def verify(self) -> None:
         """Compares the answers with those of the day of export, if tfsum exported the model.
 
+        Wrong weights show in them; `tfsum verify` also reads the list of the weights.
+
         Raises:
             ExportError: An answer differs.
         """
@@ -159,7 +161,7 @@ class Servable:
 
 
 def read_records(file: pathlib.Path) -> Iterator[bytes]:
-    """Reads the records of a small TFRecord file.
+    """Reads the records of a small TFRecord file, without a look at their checksums.
 
     Args:
         file: Path of the file.

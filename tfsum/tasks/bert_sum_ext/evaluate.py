@@ -53,7 +53,7 @@ def evaluate(
 
     Raises:
         DataError: Corpus cannot be read, or no document has a text and a summary.
-        Error: `selection` is none of these.
+        Error: `selection` is none of these, or one of the papers' with "auto".
     """
     if selection not in get_args(Selection):
         raise Error(
@@ -61,6 +61,8 @@ def evaluate(
             f" {', '.join(get_args(Selection))}"
         )
 
+    if sentences == "auto" and selection != "model":
+        raise Error(f"evaluate: sentences is 'auto' and selection {selection!r}; give a number")
     number = 3 if sentences == "auto" else sentences
     documents = _documents(corpus, limit, text, summary)
     if selection != "model":
@@ -85,7 +87,7 @@ def evaluate(
         rows = splitter.split(texts)["sentences"].to_list()
         split += [[sentence.decode("utf-8") for sentence in row] for row in rows]
 
-    return score_systems(
+    report = score_systems(
         {"model": chosen},
         [document["summary"] for document in documents],
         documents=split,
@@ -95,6 +97,8 @@ def evaluate(
         samples=samples,
         seed=seed,
     )
+    report.settings["sentences"] = sentences
+    return report
 
 
 def _original_systems(

@@ -30,7 +30,7 @@ class ExtractiveReport(Report):
             `difference_high`; name -> `sentences` and `words`, mean numbers, and `repeated`, the
             share of the pairs of words that a summary has already; and, with the documents, name ->
             `faults`, see `tfsum.evaluation.readability.fault_shares`, and `places`, the share of
-            the chosen sentences at each of `PLACES` of the document.
+            the chosen sentences at each of `PLACES` of the document and "later".
 
     Example:
         >>> report = score_systems(
@@ -226,11 +226,9 @@ def follows(places: Sequence[Sequence[int]]) -> list[list[bool]]:
 def _shares_of(places: Sequence[Sequence[int]]) -> dict[str, float]:
     """The share of the sentences at each of `PLACES`, and of those later."""
     flat = [place for row in places for place in row if place >= 0]
-    shares = {
-        name: sum(place in held for place in flat) / max(1, len(flat))
-        for name, held in PLACES.items()
-    }
-    return {**shares, "later": 1.0 - sum(shares.values()) if flat else 0.0}
+    counts = {name: sum(place in held for place in flat) for name, held in PLACES.items()}
+    counts["later"] = len(flat) - sum(counts.values())
+    return {name: count / max(1, len(flat)) for name, count in counts.items()}
 
 
 def _percent(shares: Mapping[str, float]) -> str:
