@@ -6,6 +6,7 @@ import logging
 import os
 import pathlib
 import shutil
+import threading
 import time
 
 import pytest
@@ -154,11 +155,15 @@ def test_old_times_of_files_that_arrive_later_say_nothing(folder):
 
 
 def test_files_that_change_while_the_server_starts_are_waited_for(tmp_path):
-    write(tmp_path / "m" / "1", old=False)
+    write(tmp_path / "m" / "1", old=False)  # whole, a moment ago
+    assert answering(versions_of(tmp_path)) == 1
+
+    write(tmp_path / "n" / "1", old=False)
+    threading.Timer(0.5, (tmp_path / "n" / "1" / "more").touch).start()
     versions = versions_of(tmp_path)
-    assert states(versions) == {} and not versions.ready
+    assert answering(versions) == 1 and states(versions, "n") == {} and not versions.ready
     versions.scan()
-    assert answering(versions) == 1 and versions.ready
+    assert states(versions, "n") == {1: "AVAILABLE"} and versions.ready
 
 
 def test_a_version_that_fails_stays_out_until_its_files_change(folder):  # 88, 100, 102
@@ -325,7 +330,6 @@ def test_a_broken_model_is_waited_for_as_often_as_it_is_tried(folder):
     write(folder / "other" / "1")
     (folder / "other" / "1" / "broken").touch()
     versions = versions_of(folder, load_retries=1)
-    versions.scan()
     assert versions.states("other")[1].tries == 1 and not versions.ready
     versions.scan()
     assert versions.ready and versions.states("other")[1].code == "FAILED_PRECONDITION"

@@ -274,14 +274,18 @@ class ModelVersions:
         """Whether a version folder is a SavedModel whose files do not change any more.
 
         Files are known not to change when they are as in the scan before. A starting server does
-        not wait for a second scan, unless a file was changed just now; later the times say nothing,
-        since a copy may keep those of the original.
+        not wait for a second scan: it waits here where a file was changed just now. Later the times
+        say nothing, since a copy may keep those of the original.
         """
         files, before = fingerprint(path), self._files.get(path)
         self._files[path] = files
         if files and before is None and self.starting:
             last_change = max(nanoseconds for _, _, nanoseconds in files) / 1e9
-            return time.time() - last_change > QUIET_SECONDS
+            if (wait := last_change + QUIET_SECONDS - time.time()) <= 0:
+                return True
+            self._stopped.wait(min(wait, QUIET_SECONDS))
+            self._files[path] = fingerprint(path)
+            return self._files[path] == files
         return bool(files) and files == before
 
     def _load_version(self, name: str, number: int, path: pathlib.Path) -> None:
