@@ -120,14 +120,14 @@ def message(name: str) -> Any:
     )
 
 
-def type_name(number: int) -> str:
+def data_type_name(number: int) -> str:
     """TensorFlow's name of a type in lower case.
 
     Args:
         number: Number of the type, as messages have it.
 
     Example:
-        >>> type_name(7), type_name(99)
+        >>> data_type_name(7), data_type_name(99)
         ('string', 'type 99')
     """
     return DATA_TYPES[number].lower() if number < len(DATA_TYPES) else f"type {number}"

@@ -14,7 +14,7 @@ import numpy as np
 from tfsum.errors import ExportError
 from tfsum.inference.allowed_operations import read_definitions
 from tfsum.inference.saved_model import read_json
-from tfsum.tensorflow_messages import type_name
+from tfsum.tensorflow_messages import data_type_name
 
 # Other processors sum in another order; a wrong weight or kernel differs far more.
 SCORE_TOLERANCE = 1e-3
@@ -177,7 +177,7 @@ def check_answers(folder: pathlib.Path, description: dict, part: Any, model: Any
     for name, inputs in part.signatures(description).items():
         if name not in definitions:
             raise ExportError(f"{folder}: no signature {name!r}; found {', '.join(definitions)}")
-        found = {key: type_name(info.dtype) for key, info in definitions[name].inputs.items()}
+        found = {key: data_type_name(info.dtype) for key, info in definitions[name].inputs.items()}
         if found != inputs:
             raise ExportError(f"{folder}: signature {name!r} takes {found}; expected {inputs}")
     return replay(model, read_json(folder / "assets.extra" / "golden.json"), part.ask, folder)

@@ -19,7 +19,7 @@ from tfsum.serving.request_error import CODES, RequestError, invalid
 from tfsum.serving.signature import Signature, TensorInfo
 from tfsum.serving.tensor_proto import from_proto
 from tfsum.tasks import task_of_export
-from tfsum.tensorflow_messages import message, type_name
+from tfsum.tensorflow_messages import data_type_name, message
 
 LENGTH = struct.Struct("<Q4x")  # of a record, and the checksum of the length
 CHECKSUM = 4  # bytes, after a record
@@ -194,4 +194,6 @@ def read_records(file: pathlib.Path) -> Iterator[bytes]:
 
 def _info(tensor: Any) -> TensorInfo:
     sizes = tuple(None if dim.size < 0 else dim.size for dim in tensor.tensor_shape.dim)
-    return TensorInfo(type_name(tensor.dtype), None if tensor.tensor_shape.unknown_rank else sizes)
+    return TensorInfo(
+        data_type_name(tensor.dtype), None if tensor.tensor_shape.unknown_rank else sizes
+    )
