@@ -331,6 +331,7 @@ def test_the_command_line_asks_a_server(url, capsys, tmp_path):
     ):
         assert exit_status([*translate, *words]) == status and said in capsys.readouterr().err
     assert exit_status(["summarize", "--token-file", "x"]) == 2
+    assert "tfsum client" not in {thread.name for thread in threading.enumerate()}  # it is closed
 
 
 def exit_status(words):

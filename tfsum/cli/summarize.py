@@ -146,9 +146,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.output is not None:
         files = AnswerFiles(arguments.output, sources, SUFFIXES[arguments.format])
 
-    if arguments.server is not None:
-        return summarize_all(arguments, sources, files, connect(arguments))
-    with load(arguments) as summarize:
+    with (load if arguments.server is None else connect)(arguments) as summarize:
         return summarize_all(arguments, sources, files, summarize)
 
 
@@ -179,8 +177,9 @@ def load(arguments: argparse.Namespace) -> Iterator[Callable]:
         yield functools.partial(model, **selection_options(arguments, model))
 
 
-def connect(arguments: argparse.Namespace) -> Callable:
-    """The method of a client that asks the server's model."""
+@contextlib.contextmanager
+def connect(arguments: argparse.Namespace) -> Iterator[Callable]:
+    """The method of a client that asks the server's model; its connections end with the block."""
     from tfsum.cli.serve import read_token
     from tfsum.serving import Client
 
@@ -195,19 +194,19 @@ def connect(arguments: argparse.Namespace) -> Callable:
             " with --model"
         )
     name = arguments.model or DEFAULT_MODEL
-    client = Client(
-        arguments.server, name, token=read_token(arguments.token_file), timeout=SERVER_SECONDS
-    )
-
-    signatures = client.signatures()
-    if "summarize" in signatures:
-        return functools.partial(client.summarize, **selection_options(arguments, client.summarize))
-    if "summary" not in signatures.get("serving_default", ([], []))[1]:
-        raise Error(
-            f"{arguments.server}: the model {name} writes no summary; its signatures are "
-            f"{', '.join(sorted(signatures))}"
-        )
-    return functools.partial(client.generate, **selection_options(arguments, client.generate))
+    token = read_token(arguments.token_file)
+    with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS) as client:
+        signatures = client.signatures()
+        if "summarize" in signatures:
+            ask = client.summarize
+        elif "summary" in signatures.get("serving_default", ([], []))[1]:
+            ask = client.generate
+        else:
+            raise Error(
+                f"{arguments.server}: the model {name} writes no summary; its signatures are "
+                f"{', '.join(sorted(signatures))}"
+            )
+        yield functools.partial(ask, **selection_options(arguments, ask))
 
 
 def summarize_all(
