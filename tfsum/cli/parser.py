@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from tfsum.inference.shipped import DEFAULT_MODEL
+from tfsum.tasks.bert_sum_ext.limits import Limits
 
 # Title of a group -> option, such as "-n --size" -> arguments of `add_argument`. The options under
 # "at most one of" or "exactly one of", which a word may follow, exclude each other.
@@ -117,11 +118,32 @@ def number_or_auto(word: str) -> int | str:
         >>> number_or_auto("3"), number_or_auto("auto")
         (3, 'auto')
     """
-    if word == "auto":
-        return word
-    if not word.isdecimal() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"found {word!r}, expected a whole number from 1, or auto")
-    return int(word)
+    try:
+        return word if word == "auto" else positive(word)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or auto") from None
+
+
+def share(word: str) -> float:
+    """Parses a number from 0 to 1, as a `type` of argparse.
+
+    Args:
+        word: Value of an option.
+
+    Raises:
+        argparse.ArgumentTypeError: It is something else.
+
+    Example:
+        >>> share("0.2")
+        0.2
+    """
+    try:
+        value = float(word)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"found {word!r}, expected a number from 0 to 1")
+    return value
 
 
 def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -139,26 +161,30 @@ def given_options(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def selection_options(arguments: argparse.Namespace, function: Callable) -> dict[str, Any]:
-    """The options `--sentences` and `--newline` that were given; rejects those without a parameter.
+    """The options `--sentences` and `--newline`, and limits, that were given; rejects those without
+    a parameter.
 
     Args:
-        arguments: Parsed arguments of a verb that has both options and `--model`.
+        arguments: Parsed arguments of a verb that has `--sentences`, `--newline` and `--model`.
         function: Function of the model that they are for.
 
     Example:
         >>> selection_options(argparse.Namespace(sentences=2, newline=None), lambda sentences: 0)
         {'sentences': 2}
     """
-    parameters = inspect.signature(function).parameters
+    taken = {*inspect.signature(function).parameters}
+    if "limits" in taken:
+        taken |= set(Limits.__annotations__)
+
     options = {}
-    for name in ("sentences", "newline"):
-        value = getattr(arguments, name)
+    for name in ("sentences", "newline", *Limits.__annotations__):
+        value = getattr(arguments, name, None)
         if value is None:
             continue
-        if name not in parameters:
+        if name not in taken:
             arguments.parser.error(
-                f"--{name} {value}: {arguments.model or DEFAULT_MODEL} is not extractive: it"
-                " generates its answer; leave it out"
+                f"--{name.replace('_', '-')} {value}: {arguments.model or DEFAULT_MODEL} is not"
+                " extractive: it generates its answer; leave it out"
             )
         options[name] = value
     return options

@@ -18,16 +18,26 @@ from tqdm import tqdm
 
 import tfsum
 from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.parser import Options, json_line, number_or_auto, printable, selection_options
+from tfsum.cli.parser import (
+    Options,
+    json_line,
+    number_or_auto,
+    positive,
+    printable,
+    selection_options,
+    share,
+)
 from tfsum.errors import DataError, Error
 from tfsum.inference.compute import TYPES
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inputs.sources import Document, Source, find_sources, read_source
+from tfsum.tasks.bert_sum_ext.limits import QUERY_WEIGHT
 from tfsum.terminal_size import bar_size
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
-  cat article.txt | tfsum summarize -n 2 --format json
+  cat article.txt | tfsum summarize --words 60 --format json
+  tfsum summarize minutes.docx --query 'What will it cost?' --words 100
   tfsum summarize report.pdf https://example.org/news.html   # with the extra `documents`
   tfsum summarize --recursive papers --output summaries  # a file for each; the same command resumes
   tfsum summarize news.jsonl --field text --format json
@@ -59,6 +69,43 @@ OPTIONS: Options = {
                 "of an extractive model: sentences at most, or auto for two to four (default: as it"
                 " was exported; the shipped gives 3, and up to 10); a model is exported with more"
                 " by `tfsum export --max-sentences`, and for auto with --selection expected_rouge"
+            ),
+        },
+        "--words": {
+            "type": positive,
+            "metavar": "N",
+            "help": (
+                "of an extractive model: the most words of a summary; as many sentences as there is"
+                " room for, unless -n is given too (the shortest one where there is none)"
+            ),
+        },
+        "--characters": {
+            "type": positive,
+            "metavar": "N",
+            "help": "of an extractive model: the most characters of a summary",
+        },
+        "--share": {
+            "type": share,
+            "metavar": "S",
+            "help": "of an extractive model: the largest share of the text's words, such as 0.2",
+        },
+        "--min-score": {
+            "type": share,
+            "metavar": "S",
+            "help": "of an extractive model: the lowest score of a sentence, from 0 to 1",
+        },
+        "--query": {
+            "metavar": "TEXT",
+            "help": (
+                "of an extractive model: a question or a title that the sentences are to be about"
+            ),
+        },
+        "--query-weight": {
+            "type": share,
+            "metavar": "S",
+            "help": (
+                "how much the query counts beside what matters in general, from 0 to 1"
+                f" (default: {QUERY_WEIGHT})"
             ),
         },
         "--newline": {

@@ -54,6 +54,11 @@ class ExportedModel:
         Returns:
             For each of the N rows the outputs by name, without their first dimension.
         """
+        if signature not in self._model.signatures:
+            raise Error(
+                f"{self.path}: has no signature {signature}; an older tfsum exported it: export it"
+                " again"
+            )
         encoded = {
             name: [text if isinstance(text, bytes) else as_bytes(text) for text in column]
             for name, column in columns.items()
@@ -63,11 +68,25 @@ class ExportedModel:
         answers: dict[int, dict[str, np.ndarray]] = {}
         for rows in batches(sizes):
             texts = {name: [column[i] for i in rows] for name, column in encoded.items()}
-            values = {name: np.full(len(rows), value) for name, value in options.items()}
+            values = {name: filled(len(rows), value) for name, value in options.items()}
             arrays = self._model.call(signature, {**texts, **values})
             for place, i in enumerate(rows):
                 answers[i] = {name: array[place] for name, array in arrays.items()}
         return [answers[i] for i in range(len(answers))]
+
+
+def filled(number: int, value: Any) -> np.ndarray:
+    """An input of a signature with the same value for each text.
+
+    Args:
+        number: Number of texts.
+        value: A number, a truth value, or bytes.
+
+    Example:
+        >>> filled(2, b"rain").tolist()
+        [b'rain', b'rain']
+    """
+    return np.full(number, value, object if isinstance(value, bytes) else None)
 
 
 def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> Any:

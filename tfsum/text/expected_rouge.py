@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import tensorflow as tf
 
+from tfsum.text.budget import Budget
 from tfsum.text.readability import ALONE, PENALTY
 from tfsum.text.repeat import row_ids
 
@@ -82,10 +83,12 @@ def expected_rouge_ranks(
     pieces: tf.RaggedTensor,
     words: tf.Tensor | np.ndarray,
     most: tf.Tensor,
-    limit: int,
+    limit: int | tf.Tensor,
     rates: tf.Tensor | None = None,
     flaws: tf.Tensor | None = None,
     needs: tf.Tensor | None = None,
+    budget: Budget | None = None,
+    trust: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
@@ -105,6 +108,10 @@ def expected_rouge_ranks(
             where the one before is not chosen. By default nothing is asked of how they read.
         needs: Pairs of a sentence and one that must be chosen too, or the first must bring
             `PENALTY` more, int64 (E, 2), numbered likewise.
+        budget: What the summaries may cost; by default anything. A sentence is chosen only where
+            there is room for it, and as long as there is any.
+        trust: Weight of the probabilities beside the rates, from 0 to 1, (B,) float32; by default
+            a half.
 
     Returns:
         float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
@@ -130,7 +137,8 @@ def expected_rouge_ranks(
     shape = tf.shape(p, tf.int64)
 
     # The K candidates: the best of each document by score. A padded column, so that there is one.
-    width = tf.minimum(tf.shape(p)[1], CANDIDATES - 1) + 1
+    enough = tf.maximum(CANDIDATES, 2 * tf.reduce_max(tf.concat([most, [0]], 0)))
+    width = tf.minimum(tf.shape(p)[1], enough - 1) + 1
     scores = tf.pad(tf.where(present, p, -1.0), [[0, 0], [0, 1]], constant_values=-1.0)
     best, index = tf.math.top_k(scores, width)
     where = tf.where(best >= 0.0)
@@ -141,6 +149,7 @@ def expected_rouge_ranks(
     if rates is not None:
         at_piece = tf.gather(pieces.values.with_flat_values(rates), which).flat_values
     grams = _count(tf.gather(pieces.values, which), row, words, at_piece)
+    room = None if budget is None else Budget(tf.gather(budget.costs, which), budget.limits)
 
     # (K,) how often each is expected in its document's summary
     automatic = most == AUTOMATIC
@@ -165,7 +174,9 @@ def expected_rouge_ranks(
     def choose(number: tf.Tensor, before: _Best) -> tuple[tf.Tensor, _Best]:
         """Chooses so many sentences where the number is automatic, and keeps what is better."""
         wanted = tf.where(automatic, tf.minimum(number, limit), most)
-        new = _choose(grams, where, tf.shape(best, tf.int64), share, wanted, limit, penalties)
+        new = _choose(
+            grams, where, tf.shape(best, tf.int64), share, wanted, limit, penalties, room, trust
+        )
         is_better = new.value > before.value
         return number + 1, _Best(
             tf.where(tf.gather(is_better, row), new.rank, before.rank),
@@ -226,8 +237,10 @@ def _choose(
     shape: tf.Tensor,
     share: tf.Tensor,
     most: tf.Tensor,
-    limit: int,
+    limit: int | tf.Tensor,
     penalties: Callable[[tf.Tensor], tf.Tensor],
+    budget: Budget | None,
+    trust: tf.Tensor | None,
 ) -> _Best:
     """Ranks the chosen of K candidates: `limit` for the first of each document, then less.
 
@@ -239,6 +252,8 @@ def _choose(
         most: Number of sentences chosen, (B,), at most `limit`.
         limit: Width of a result.
         penalties: Function from the ranks of the candidates to what they must bring more, (K,).
+        budget: What the summaries may cost, with the costs of the candidates.
+        trust: Weight of the shares beside the rates, (B,).
 
     Returns:
         The ranks of the candidates, and what the summaries are worth.
@@ -263,15 +278,29 @@ def _choose(
     # (U,) the expected number of each n-gram in the reference, (B, ORDERS) the reference's size
     expected = per_gram(share)
     if grams.rate is not None:
-        expected = (expected + grams.rate) / 2.0
+        weight = 0.5 if trust is None else tf.gather(trust, grams.document // ORDERS)
+        expected = weight * expected + (1.0 - weight) * grams.rate
     expected_size, size = per_document(expected), per_candidate(grams.count)
     wanted = tf.gather(expected, grams.gram)
 
-    def fill(step: tf.Tensor, now: _Summaries) -> tuple[tf.Tensor, _Summaries]:
-        """Puts the best candidate of each document at one place of its summary."""
-        place = step % longest
-        rank = tf.cast(limit - place, tf.float32)
-        here = tf.gather(place < most, row)
+    def room_for(chosen: tf.Tensor) -> tf.Tensor:
+        """Which candidates (K,) have room beside the chosen ones."""
+        if budget is None:
+            return tf.ones_like(row, tf.bool)
+        taken = tf.where((chosen > 0.0)[:, tf.newaxis], budget.costs, 0)
+        left = budget.limits - segment_sum(taken, row, shape[0])
+        return tf.reduce_all(budget.costs <= tf.gather(left, row), 1)
+
+    def fill(
+        step: tf.Tensor, grown: tf.Tensor, grows: tf.Tensor, now: _Summaries
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, _Summaries]:
+        """Puts the best candidate of each document at one place of its summary: the first free
+        one, or, from step `grown` to twice that, the place of a sentence that goes."""
+        count = segment_sum(tf.cast(now.rank > 0.0, tf.int32), row, shape[0])
+        again = (step >= grown) & (step < 2 * grown)
+        place = tf.where(again, step - grown, count)
+        rank = tf.gather(tf.cast(limit - place, tf.float32), row)
+        here = tf.gather((place < most) & (~again | (place < count)), row)
         old = here & (now.rank == rank)
         chosen = tf.where(old, 0.0, now.rank)
         held = now.held - per_gram(tf.cast(old, tf.float32))
@@ -288,19 +317,27 @@ def _choose(
         # A sentence without a word would cost nothing: it comes after all that have one.
         value = tf.reduce_mean(rouge, 1) - penalties(chosen)
         value = tf.where(size[:, 0] > 0.0, value, -1.0)
-        value = tf.where(chosen > 0.0, -2.0, value)
+        free = here & (chosen == 0.0) & room_for(chosen)
+        value = tf.where(free, value, -2.0)
         table = tf.tensor_scatter_nd_update(tf.fill(shape, -2.0), where, value)
-        is_new = here & (tf.gather(tf.argmax(table, 1), row) == column) & (chosen == 0.0)
+        is_new = free & (tf.gather(tf.argmax(table, 1), row) == column)
 
         held += per_gram(tf.cast(is_new, tf.float32))
-        return step + 1, _Summaries(tf.where(is_new, rank, chosen), held)
+        grows = tf.reduce_any(is_new)
+        full = (step < grown) & ~grows  # nothing has room any more: the places are filled again
+        return (
+            tf.where(full, step, step + 1),
+            tf.where(full, step, grown),
+            grows,
+            _Summaries(tf.where(is_new, rank, chosen), held),
+        )
 
-    # Each place is filled, and then filled again beside the others.
+    # Each place is filled, and then filled again beside the others, which may make room for more.
     longest = tf.reduce_max(tf.concat([most, [1]], 0))
-    _, summaries = tf.while_loop(
-        lambda step, _: step < 2 * longest,
+    *_, summaries = tf.while_loop(
+        lambda step, grown, grows, _: (step < 2 * grown) | grows,
         fill,
-        [0, _Summaries(tf.zeros_like(share), tf.zeros_like(expected))],
+        [0, longest, False, _Summaries(tf.zeros_like(share), tf.zeros_like(expected))],
         parallel_iterations=1,
     )
     overlap = per_document(tf.minimum(summaries.held, expected))

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.errors import Error
+from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeat import row_ids
@@ -45,10 +46,13 @@ def select_sentences(
     texts: tf.RaggedTensor,
     most: tf.Tensor,
     block_trigrams: tf.Tensor,
-    limit: int,
+    limit: int | tf.Tensor,
     pieces: tf.RaggedTensor | None = None,
     words: np.ndarray | None = None,
     rates: tf.Tensor | None = None,
+    budget: Budget | None = None,
+    enough: tf.Tensor | None = None,
+    trust: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph.
 
@@ -67,6 +71,11 @@ def select_sentences(
             score.
         words: Pieces that ROUGE counts, (V,) bool, with `pieces`.
         rates: What a word head expects of the pieces, see `expected_rouge_ranks`.
+        budget: What the summaries may cost; by default anything. A summary in which no sentence has
+            room is the shortest one.
+        enough: Sentences whose score is high enough to be chosen, (N,) bool for all sentences; by
+            default all.
+        trust: Weight of the scores beside the rates, see `expected_rouge_ranks`.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -83,7 +92,12 @@ def select_sentences(
     """
     ranks = scores.to_tensor(0.0)
     width = tf.shape(ranks)[1]
-    candidates = texts.with_flat_values(may_be_chosen(texts)).to_tensor(False)
+    may_be = may_be_chosen(texts)
+    if enough is not None:
+        may_be &= enough
+    if budget is not None:
+        budget = with_room_for_one(budget, texts, may_be)
+    candidates = texts.with_flat_values(may_be).to_tensor(False)
     candidates = tf.pad(candidates, [[0, 0], [0, width]])[:, :width]
     present = tf.sequence_mask(scores.row_lengths(), width) & candidates
 
@@ -93,12 +107,12 @@ def select_sentences(
         flaws = tf.reduce_sum(own, 0)
         needs = antecedents(texts, found["pronoun"] | found["connective"])
         ranks = expected_rouge_ranks(
-            ranks, present, pieces, words, most, limit, rates, flaws, needs
+            ranks, present, pieces, words, most, limit, rates, flaws, needs, budget, trust
         )
         # above 1 where expected ROUGE decided how many
         chosen = tf.reduce_sum(tf.cast(ranks > 1.0, tf.int32), 1)
         most = tf.where(most == AUTOMATIC, chosen, most)
-    return select(ranks, present, texts, most, block_trigrams, limit)
+    return select(ranks, present, texts, most, block_trigrams, limit, budget)
 
 
 def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
@@ -149,7 +163,8 @@ def select(
     texts: tf.RaggedTensor,
     most: tf.Tensor,
     block_trigrams: tf.Tensor,
-    limit: int,
+    limit: int | tf.Tensor,
+    budget: Budget | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses sentences by score (ties to the earlier one; NaN counts as the lowest score).
 
@@ -162,6 +177,8 @@ def select(
             sentence, (B,) bool. A sentence under three words never does; `The` and `the` are two
             words, as in the papers' code.
         limit: Width N of the result.
+        budget: What the summaries may cost; by default anything. A candidate that has no room is
+            skipped.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -178,7 +195,7 @@ def select(
         >>> indices.numpy().tolist(), count.numpy().tolist()
         ([[1, 2, -1]], [2])
     """
-    if limit < 1:
+    if isinstance(limit, int) and limit < 1:
         raise Error(f"select: limit is {limit}; expected at least 1, the width of the result.")
     scores = tf.convert_to_tensor(scores, tf.float32)
     present = tf.convert_to_tensor(present, tf.bool)
@@ -190,17 +207,20 @@ def select(
     real = tf.pad(tf.gather(present, order[:, :-BLOCK], batch_dims=1), [[0, 0], [0, BLOCK]])
 
     def unfinished(
-        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor
+        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, *_: tf.Tensor
     ) -> tf.Tensor:
         return tf.reduce_any((count < most) & tf.gather(real, begin, batch_dims=1))
 
     def choose(
-        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor
+        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor, left: tf.Tensor
     ) -> tuple[tf.Tensor, ...]:
         """Every row that can takes the best candidate of its next ones that shares no trigram."""
         columns = begin[:, tf.newaxis] + tf.range(BLOCK)
         candidates = tf.gather(order, columns, batch_dims=1)
         free = tf.gather(real, columns, batch_dims=1) & (count < most)[:, tf.newaxis]
+        if budget is not None:
+            costs = _of_sentences(budget.costs, texts, candidates)
+            free &= tf.reduce_all(costs <= left[:, tf.newaxis], 2)
         trigram, cell = _trigrams(texts, candidates, free & block_trigrams[:, tf.newaxis])
         free &= ~_with_trigrams(used, trigram, cell, free)
 
@@ -214,16 +234,20 @@ def select(
         is_new = tf.gather(tf.where(takes, column, -1), cell[:, 0]) == cell[:, 1]
         used = tf.concat([used, tf.boolean_mask(trigram, is_new)], 0)
         begin = tf.minimum(begin + tf.where(takes, column + 1, BLOCK), tf.shape(scores)[1])
-        return begin, chosen, count + tf.cast(takes, tf.int32), used
+        if budget is not None:
+            cost = tf.gather(costs, column, batch_dims=1)
+            left -= tf.where(takes[:, tf.newaxis], cost, 0)
+        return begin, chosen, count + tf.cast(takes, tf.int32), used, left
 
     # until every row is full or has no more candidates
     none = tf.zeros_like(most)
     chosen = tf.fill([tf.size(none), limit], tf.int32.max)
-    _, chosen, count, _ = tf.while_loop(
+    left = tf.zeros([tf.size(none), 2], tf.int32) if budget is None else budget.limits
+    _, chosen, count, *_ = tf.while_loop(
         unfinished,
         choose,
-        (none, chosen, none, tf.zeros([0], tf.int64)),
-        (none.shape, chosen.shape, none.shape, tf.TensorShape([None])),
+        (none, chosen, none, tf.zeros([0], tf.int64), left),
+        (none.shape, chosen.shape, none.shape, tf.TensorShape([None]), left.shape),
         parallel_iterations=1,
     )
     chosen = tf.sort(chosen, axis=1)
@@ -237,6 +261,15 @@ def _best_first(scores: tf.Tensor, present: tf.Tensor) -> tf.Tensor:
     key = tf.where(present, real, -float("inf"))
     # top_k puts the earlier of two equals first
     return tf.math.top_k(key, k=tf.shape(scores)[1], sorted=True).indices
+
+
+def _of_sentences(values: tf.Tensor, texts: tf.RaggedTensor, candidates: tf.Tensor) -> tf.Tensor:
+    """The values (N, 2), of all sentences, of the candidates (B, C); 0 for those that are none."""
+    lengths = tf.cast(texts.row_lengths(), tf.int32)[:, tf.newaxis]
+    first = tf.cast(texts.row_starts(), tf.int32)[:, tf.newaxis]
+    none = tf.shape(values)[0]
+    index = tf.where(candidates < lengths, first + candidates, none)
+    return tf.gather(tf.pad(values, [[0, 1], [0, 0]]), index)
 
 
 def _trigrams(

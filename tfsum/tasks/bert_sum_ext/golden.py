@@ -4,12 +4,25 @@ from typing import Any
 
 from tfsum.export.golden import TEXTS, column
 
+EXTRACT = {
+    "text": "string",
+    "max_sentences": "int32",
+    "max_words": "int32",
+    "max_characters": "int32",
+    "max_share": "float",
+    "min_score": "float",
+    "query": "string",
+    "query_weight": "float",
+    "block_trigrams": "bool",
+}
+
 
 def signatures(description: dict) -> dict[str, dict[str, str]]:
     """The signatures of an export, by name, with the types of their inputs."""
     return {
         "serving_default": {"text": "string"},
         "summarize": {"text": "string", "max_sentences": "int32", "block_trigrams": "bool"},
+        "extract": EXTRACT,
         "score": {"text": "string"},
         "score_ids": {"token_ids": "int32", "segment_ids": "int32", "sentence_starts": "int32"},
     }
@@ -18,7 +31,8 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
 def requests(description: dict) -> list[dict]:
     """The golden requests to an export of this description (assets.extra/tfsum.json)."""
     options = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
-    return [{"text": text, **options} for text in TEXTS]
+    limits = {"max_words": 20, "query": "the number of the report", "query_weight": 0.5}
+    return [{"text": text, **options, **limits} for text in TEXTS]
 
 
 def ask(model: Any, requests: list[dict]) -> list[dict]:
@@ -26,11 +40,14 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     inputs = {name: column(requests, name) for name in ("text", "max_sentences", "block_trigrams")}
     outputs = model.call("summarize", inputs)
     every = model.call("score", {"text": inputs["text"]})
-    return [_answer(outputs, every, i) for i in range(len(requests))]
+    asked = {name: column(requests, name) for name in ("max_words", "query", "query_weight")}
+    others = dict.fromkeys(("max_characters", "max_share", "min_score"), [0] * len(requests))
+    within = model.call("extract", {**inputs, **others, **asked})
+    return [_answer(outputs, every, within, i) for i in range(len(requests))]
 
 
-def _answer(outputs: dict, every: dict, i: int) -> dict:
-    """Row i of the outputs of `summarize` and `score`."""
+def _answer(outputs: dict, every: dict, within: dict, i: int) -> dict:
+    """Row i of the outputs of `summarize`, `score` and `extract`."""
     count, total = int(outputs["count"][i]), int(every["count"][i])
     return {
         "summary": outputs["summary"][i].decode("utf-8"),
@@ -40,14 +57,20 @@ def _answer(outputs: dict, every: dict, i: int) -> dict:
         "count": count,
         "coverage": float(outputs["coverage"][i]),
         "all_scores": every["score"][i, :total].tolist(),
+        "within": within["summary"][i].decode("utf-8"),
     }
 
 
 def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
     """The warm-up requests of some texts: (signature, inputs) each."""
     options = {"max_sentences": [3] * len(texts), "block_trigrams": [True] * len(texts)}
+    numbers = {
+        name: [0] * len(texts) for name, kind in EXTRACT.items() if kind in ("int32", "float")
+    }
+    limits = {**numbers, "max_words": [60] * len(texts), "query": [""] * len(texts)}
     return [
         ("serving_default", {"text": texts}),
         ("summarize", {"text": texts, **options}),
+        ("extract", {"text": texts, **limits, "block_trigrams": [True] * len(texts)}),
         ("score", {"text": texts}),
     ]

@@ -10,7 +10,7 @@ Some options of an export lead to other files: `ops="core"` to `text/core_word_p
 """
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import tensorflow as tf
 
@@ -18,9 +18,11 @@ from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
-from tfsum.text.expected_rouge import AUTOMATIC, SELECTIONS, is_word
+from tfsum.text.budget import budget_of, most_that_fit
+from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
+from tfsum.text.query import relevance
 from tfsum.text.readability import without_dateline
 from tfsum.text.repeat import repeat, row_ids
 from tfsum.text.selection import select_sentences
@@ -38,6 +40,7 @@ BLOCKS_AT_ONCE = 8
 # each text: oneDNN keeps compiled code for each product of a new shape, 0.4 GB after a thousand
 # texts.
 LENGTHS, SENTENCES = 16, 8
+NO_SENTENCE = -2  # a number of sentences for `extract`, where 0 is any number
 
 
 class ExtractiveSummarizer(tf.Module):
@@ -116,22 +119,21 @@ class ExtractiveSummarizer(tf.Module):
         self.word_head = model.config["word_head"]
         self.default_sentences = AUTOMATIC if sentences == "auto" else sentences
         self.default_block = block_trigrams
-        self.words = (
-            tf.constant(is_word(word_piece.vocabulary)) if selection == "expected_rouge" else None
-        )
+        self.selection, self.words = selection, tf.constant(is_word(word_piece.vocabulary))
         self.width = model.bert.config["hidden_size"]
         self.weights = StoredWeights(model, storage, pooler=False)
         self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
 
     def automatic(self) -> dict[str, int]:
         """For the description: the `max_sentences` by which the graph chooses the number itself."""
-        return {} if self.words is None else {"automatic": AUTOMATIC}
+        return {"automatic": AUTOMATIC} if self.selection == "expected_rouge" else {}
 
     def signatures(self) -> dict:
         """The signatures of the SavedModel, by name."""
         return {
             "serving_default": self.serve,
             "summarize": self.summarize,
+            "extract": self.extract,
             "score": self.score,
             "score_ids": self.score_ids,
         }
@@ -159,45 +161,165 @@ class ExtractiveSummarizer(tf.Module):
 
         `block_trigrams` (B,) skips sentences that repeat a trigram.
         """
-        rows = tf.shape(text)
-        for name, given in (("max_sentences", max_sentences), ("block_trigrams", block_trigrams)):
+        most = tf.minimum(max_sentences, self.max_sentences)
+        if self.max_sentences < MOST:
+            most = tf.where(most == AUTOMATIC, self.max_sentences, most)
+        any_number, anything = (
+            tf.zeros_like(max_sentences),
+            tf.zeros_like(max_sentences, tf.float32),
+        )
+        outputs = self._extract(
+            text,
+            # 0 is no limit there, and here no sentence
+            tf.where(most == 0, NO_SENTENCE, most),
+            any_number,
+            any_number,
+            anything,
+            anything,
+            tf.fill(tf.shape(max_sentences), ""),
+            anything,
+            block_trigrams,
+        )
+        fills: dict[str, Any] = {"sentences": "", "start": -1, "end": -1, "score": 0.0}
+        return {
+            name: _columns(value, self.max_sentences, fills[name]) if name in fills else value
+            for name, value in outputs.items()
+        }
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="text"),
+            tf.TensorSpec([None], tf.int32, name="max_sentences"),
+            tf.TensorSpec([None], tf.int32, name="max_words"),
+            tf.TensorSpec([None], tf.int32, name="max_characters"),
+            tf.TensorSpec([None], tf.float32, name="max_share"),
+            tf.TensorSpec([None], tf.float32, name="min_score"),
+            tf.TensorSpec([None], tf.string, name="query"),
+            tf.TensorSpec([None], tf.float32, name="query_weight"),
+            tf.TensorSpec([None], tf.bool, name="block_trigrams"),
+        ],
+        autograph=False,
+    )
+    def extract(
+        self,
+        text: tf.Tensor,
+        max_sentences: tf.Tensor,
+        max_words: tf.Tensor,
+        max_characters: tf.Tensor,
+        max_share: tf.Tensor,
+        min_score: tf.Tensor,
+        query: tf.Tensor,
+        query_weight: tf.Tensor,
+        block_trigrams: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
+        """Chooses the sentences of texts (B,) within limits, where 0 is none, and for a query.
+
+        A summary is never over `max_words`, `max_characters` or `max_share` of the text's words,
+        unless no sentence has room: then it is the shortest one. `query_weight`, from 0 to 1,
+        is how much the query counts beside what matters in general; "" asks nothing.
+        """
+        return self._extract(
+            text,
+            max_sentences,
+            max_words,
+            max_characters,
+            max_share,
+            min_score,
+            query,
+            query_weight,
+            block_trigrams,
+        )
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None], tf.string)]
+        + [tf.TensorSpec([None], tf.int32)] * 3
+        + [tf.TensorSpec([None])] * 2
+        + [tf.TensorSpec([None], tf.string), tf.TensorSpec([None])]
+        + [tf.TensorSpec([None], tf.bool)],
+        autograph=False,
+    )
+    def _extract(
+        self,
+        text: tf.Tensor,
+        max_sentences: tf.Tensor,
+        max_words: tf.Tensor,
+        max_characters: tf.Tensor,
+        max_share: tf.Tensor,
+        min_score: tf.Tensor,
+        query: tf.Tensor,
+        query_weight: tf.Tensor,
+        block_trigrams: tf.Tensor,
+    ) -> dict[str, tf.Tensor]:
+        """`extract`, once in the graph."""
+        per_text = {
+            "max_sentences": max_sentences,
+            "max_words": max_words,
+            "max_characters": max_characters,
+            "max_share": max_share,
+            "min_score": min_score,
+            "query": query,
+            "query_weight": query_weight,
+            "block_trigrams": block_trigrams,
+        }
+        for name, given in per_text.items():
             tf.debugging.assert_equal(
-                tf.shape(given), rows, f"{name}: expected one value for each text"
+                tf.shape(given), tf.shape(text), f"{name}: expected one value for each text"
             )
         read = self._read(text)
         splits = tf.concat([[0], tf.cumsum(read["count"])], 0)
-        texts = tf.RaggedTensor.from_row_splits(
+        whole = tf.RaggedTensor.from_row_splits(
             read["sentences"], tf.cast(splits, tf.int64), validate=False
         )
-        by_rouge = self.words is not None
+        texts = whole.with_flat_values(without_dateline(read["sentences"]))
+        pieces = whole.with_values(read["pieces"])
+
+        # What a query asks for takes the place of what matters, in the share of its weight.
+        probability = tf.sigmoid(read["logits"])
+        queries = self.word_piece.tokenize(query)
+        asks = tf.where(query == "", 0.0, tf.clip_by_value(query_weight, 0.0, 1.0))
+        share = repeat(asks, read["count"])
+        wanted = (1.0 - share) * probability + share * relevance(queries, pieces, self.words)
+        by_rouge = self.selection == "expected_rouge"
+        # the papers' choice is by logits, which differ where probabilities no longer do
+        ranks = wanted if by_rouge else tf.where(share > 0.0, wanted, read["logits"])
+        least = tf.where(min_score > 0.0, min_score, -float("inf"))
+        enough = probability >= repeat(least, read["count"])
+
+        budget = budget_of(texts, max_words, max_characters, max_share)
+        limit = most_that_fit(budget, texts)
+        most = tf.where(max_sentences == 0, limit, max_sentences)
+        most = tf.where(max_sentences == AUTOMATIC, max_sentences, tf.minimum(most, limit))
         chosen, count = select_sentences(
-            texts.with_flat_values(tf.sigmoid(read["logits"]) if by_rouge else read["logits"]),
+            whole.with_flat_values(ranks),
             texts,
-            max_sentences,
+            most,
             block_trigrams,
-            self.max_sentences,
-            texts.with_values(read["pieces"]) if by_rouge else None,
+            tf.reduce_max(tf.concat([most, [MOST]], 0)),
+            pieces if by_rouge else None,
             self.words,
             read.get("rates") if by_rouge else None,
+            budget,
+            enough,
+            (1.0 + asks) / 2.0,
         )
+        chosen = chosen[:, : tf.reduce_max(tf.concat([count, [0]], 0))]
         # the index after the last sentence, where `pick` appends the fill
         flat = tf.where(chosen >= 0, splits[:-1, tf.newaxis] + chosen, tf.size(read["logits"]))
 
         def pick(values: tf.Tensor, fill: float | str) -> tf.Tensor:
             return tf.gather(tf.concat([values, [fill]], 0), flat)
 
-        whole = pick(read["sentences"], "")
-        sentences = without_dateline(whole)
-        cut = tf.strings.length(whole) - tf.strings.length(sentences)
+        sentences = pick(texts.flat_values, "")
+        cut = tf.strings.length(read["sentences"]) - tf.strings.length(texts.flat_values)
         joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
         summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
 
         return {
             "summary": _one_line(summary) if "newline" in read else summary,
             "sentences": sentences,
-            "start": pick(read["start"], -1) + cut,
+            "start": pick(read["start"] + cut, -1),
             "end": pick(read["end"], -1),
-            "score": pick(tf.sigmoid(read["logits"]), 0.0),
+            "score": pick(probability, 0.0),
             "count": count,
             **self._about(read),
         }
@@ -430,7 +552,7 @@ def _rounded_up(number: tf.Tensor, to: int) -> tf.Tensor:
     return -(-number // to) * to
 
 
-def _columns(rows: tf.Tensor, number: tf.Tensor, fill: int) -> tf.Tensor:
+def _columns(rows: tf.Tensor, number: int | tf.Tensor, fill: Any) -> tf.Tensor:
     """The first columns of rows (R, T), filled up where there are fewer."""
     rows = rows[:, :number]
     return tf.pad(rows, [[0, 0], [0, number - tf.shape(rows)[1]]], constant_values=fill)

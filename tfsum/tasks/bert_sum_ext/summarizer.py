@@ -1,11 +1,12 @@
 """The summarizer of Python: texts in, `Summary` objects out, by an exported model."""
 
 from collections.abc import Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, Unpack, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import as_bytes, check_texts
+from tfsum.tasks.bert_sum_ext.limits import MOST_SENTENCES, Limits, extract_inputs
 from tfsum.tasks.bert_sum_ext.summary import Summary, summary_of
 from tfsum.text.newlines import rewrite_newlines
 
@@ -29,6 +30,7 @@ class Summarizer(ExportedModel):
         sentences: int | Literal["auto"] | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
+        **limits: Unpack[Limits],
     ) -> Summary: ...
 
     @overload
@@ -38,6 +40,7 @@ class Summarizer(ExportedModel):
         sentences: int | Literal["auto"] | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
+        **limits: Unpack[Limits],
     ) -> list[Summary]: ...
 
     def __call__(
@@ -46,6 +49,7 @@ class Summarizer(ExportedModel):
         sentences: int | Literal["auto"] | None = None,
         block_trigrams: bool | None = None,
         newline: str | None = None,
+        **limits: Unpack[Limits],
     ) -> Summary | list[Summary]:
         """Summarizes texts.
 
@@ -58,30 +62,37 @@ class Summarizer(ExportedModel):
             newline: Meaning of a new line: "sentence", its end; "paragraph", of which a blank line
                 is the end; "space"; or "auto", which decides for each text by the widths of its
                 lines. As the model was exported by default.
+            **limits: Limits in words, characters or a share of the text, a lowest score, and a
+                query; see `Limits`. With a limit there are as many sentences as it has room for,
+                unless `sentences` gives a number.
 
         Returns:
             A `Summary`, or a list of them for a sequence.
 
         Raises:
-            Error: An element is not a str, or `sentences` is above the model's limit, or "auto"
-                where the model was not exported to choose by expected ROUGE.
+            Error: An element is not a str, a limit is not possible, or `sentences` is above the
+                model's limit, or "auto" where the model was not exported to choose by expected
+                ROUGE.
         """
         if isinstance(texts, str):
-            return self([texts], sentences, block_trigrams, newline)[0]
+            return self([texts], sentences, block_trigrams, newline, **limits)[0]
 
-        if sentences is None:
-            sentences = self.description["sentences"]
-        most = self._most(sentences)
         block = (
             self.description["block_trigrams"] if block_trigrams is None else bool(block_trigrams)
         )
-        return self._answers(
-            "summarize", check_texts(texts), newline, max_sentences=most, block_trigrams=block
-        )
+        default = self._most(self.description["sentences"])
+        most = None if sentences is None else self._most(sentences, limits)
+        if limits:
+            signature, inputs = "extract", extract_inputs(limits, most, default)
+        else:
+            signature, inputs = "summarize", {"max_sentences": default if most is None else most}
+        return self._answers(signature, check_texts(texts), newline, block_trigrams=block, **inputs)
 
-    def _most(self, sentences: int | str) -> int:
+    def _most(self, sentences: int | str, limits: Limits | None = None) -> int:
         """The input `max_sentences` for a number of sentences, or "auto"."""
         limit, automatic = self.description["max_sentences"], self.description.get("automatic")
+        if limits:
+            limit = MOST_SENTENCES
         if sentences == "auto" and automatic is not None:
             return automatic
         if (

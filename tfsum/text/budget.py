@@ -1,0 +1,106 @@
+"""What a summary may cost, in words and in characters."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfsum.text.repeat import row_ids
+
+UNLIMITED = 1 << 30  # below which the sums of two such limits stay in int32
+# White space as Python's `str.split` knows it, and the scripts that are written without it: their
+# characters are counted one by one, as ROUGE counts them (`tfsum.text.words`).
+_SPACES = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
+_WORD = r"[^\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
+_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
+
+
+class Budget(NamedTuple):
+    """Limits of summaries, and what each sentence takes of them.
+
+    Attributes:
+        costs: Words of a sentence, and its characters with a space, int32 (N, 2) for all sentences
+            of all documents, end to end.
+        limits: The most of both for a summary, int32 (B, 2).
+    """
+
+    costs: tf.Tensor
+    limits: tf.Tensor
+
+
+def budget_of(
+    texts: tf.RaggedTensor, words: tf.Tensor, characters: tf.Tensor, share: tf.Tensor
+) -> Budget:
+    """The budget of summaries.
+
+    Args:
+        texts: Sentences, (B, S) strings.
+        words: The most words of a summary, (B,) int32; 0 for any number.
+        characters: The most characters of a summary, its sentences parted by a space, (B,) int32;
+            0 for any number.
+        share: The largest share of the text's words in a summary, (B,) float32; 0 for any.
+
+    Example:
+        >>> texts = tf.ragged.constant([["It rained.", "東京です。"]])
+        >>> found = budget_of(texts, tf.constant([9]), tf.constant([0]), tf.constant([0.5]))
+        >>> found.costs.numpy().tolist(), found.limits.numpy().tolist()
+        ([[2, 11], [5, 6]], [[3, 1073741824]])
+    """
+    flat = texts.flat_values
+    apart = tf.strings.regex_replace(flat, _UNSPACED, " x ")
+    marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, _WORD, "x"), _SPACES, "")
+    in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
+
+    total = tf.math.unsorted_segment_sum(in_words, row_ids(texts), texts.nrows())
+    of_share = tf.cast(tf.cast(total, tf.float32) * share, tf.int32)
+    in_share = tf.where(share > 0.0, tf.maximum(of_share, 1), UNLIMITED)
+    in_characters = tf.minimum(characters, UNLIMITED - 1) + 1  # no space before the first
+    limits = [
+        tf.minimum(tf.where(words > 0, tf.minimum(words, UNLIMITED), UNLIMITED), in_share),
+        tf.where(characters > 0, in_characters, UNLIMITED),
+    ]
+    return Budget(tf.stack([in_words, length + 1], 1), tf.stack(limits, 1))
+
+
+def with_room_for_one(budget: Budget, texts: tf.RaggedTensor, present: tf.Tensor) -> Budget:
+    """Raises the limits of a summary in which no sentence has room to what the shortest one takes.
+
+    Args:
+        budget: The budget.
+        texts: Sentences, (B, S).
+        present: Sentences that may be chosen, (N,) bool for all sentences.
+    """
+    owner, documents = row_ids(texts), texts.nrows()
+    fits = present & tf.reduce_all(budget.costs <= tf.gather(budget.limits, owner), 1)
+    room = tf.math.unsorted_segment_max(tf.cast(fits, tf.int32), owner, documents) > 0
+
+    # the first of the shortest
+    length = tf.where(present, budget.costs[:, 1], UNLIMITED)
+    least = -tf.math.unsorted_segment_max(-length, owner, documents)
+    is_least = tf.where(present & (length == tf.gather(least, owner)))[:, 0]
+    last = tf.size(owner, tf.int64)
+    from_end = tf.math.unsorted_segment_max(last - is_least, tf.gather(owner, is_least), documents)
+    first = last - tf.maximum(from_end, 0)  # `last` where a text has no sentence
+    costs = tf.gather(tf.pad(budget.costs, [[0, 1], [0, 0]]), first)
+    limits = tf.where(room[:, tf.newaxis], budget.limits, tf.maximum(budget.limits, costs))
+    return Budget(budget.costs, limits)
+
+
+def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:
+    """A number of sentences that no summary within its limits exceeds, (B,) int32, at least 1.
+
+    Args:
+        budget: The budget.
+        texts: Sentences, (B, S).
+    """
+    width = tf.cast(texts.bounding_shape(1), tf.int32)
+
+    def fitting(kind: int) -> tf.Tensor:
+        """How many of the cheapest fit."""
+        costs = texts.with_flat_values(budget.costs[:, kind]).to_tensor(UNLIMITED)
+        cheapest = -tf.math.top_k(-costs, width).values
+        places = tf.cast(tf.where(cheapest < UNLIMITED, cheapest, 0), tf.int64)
+        sums = tf.cumsum(places, axis=1)
+        fits = sums <= tf.cast(budget.limits[:, kind, tf.newaxis], tf.int64)
+        return tf.reduce_sum(tf.cast(fits & (cheapest < UNLIMITED), tf.int32), 1)
+
+    return tf.maximum(tf.minimum(fitting(0), fitting(1)), 1)
