@@ -78,6 +78,22 @@ class KnownWords(tf.Module):
         """
         return self._share(self._known, pieces, owner, documents)
 
+    def are_frequent(self, pieces: tf.RaggedTensor) -> tf.Tensor:
+        """Tells which words are among the frequent ones of the training corpus, all pieces of them.
+
+        Args:
+            pieces: Word pieces of words, (M, P) int32.
+
+        Returns:
+            bool (M,); nowhere true where the frequent words are not known.
+        """
+        lengths = pieces.row_lengths()
+        if self._frequent is None:
+            return tf.zeros_like(lengths, tf.bool)
+        frequent = tf.cast(tf.gather(self._frequent, pieces.flat_values), tf.int64)
+        held = tf.math.unsorted_segment_sum(frequent, row_ids(pieces), tf.size(lengths))
+        return held == lengths
+
     def _share(
         self, table: tf.Tensor, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor
     ) -> tf.Tensor:

@@ -23,6 +23,7 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
         "serving_default": {"text": "string"},
         "summarize": {"text": "string", "max_sentences": "int32", "block_trigrams": "bool"},
         "extract": EXTRACT,
+        "keywords": {"text": "string", "max_keywords": "int32"},
         "score": {"text": "string"},
         "score_ids": {"token_ids": "int32", "segment_ids": "int32", "sentence_starts": "int32"},
     }
@@ -43,11 +44,13 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     asked = {name: column(requests, name) for name in ("max_words", "query", "query_weight")}
     others = dict.fromkeys(("max_characters", "max_share", "min_score"), [0] * len(requests))
     within = model.call("extract", {**inputs, **others, **asked})
-    return [_answer(outputs, every, within, i) for i in range(len(requests))]
+    number = {"max_keywords": inputs["max_sentences"]}
+    words = model.call("keywords", {"text": inputs["text"], **number})
+    return [_answer(outputs, every, within, words, i) for i in range(len(requests))]
 
 
-def _answer(outputs: dict, every: dict, within: dict, i: int) -> dict:
-    """Row i of the outputs of `summarize`, `score` and `extract`."""
+def _answer(outputs: dict, every: dict, within: dict, words: dict, i: int) -> dict:
+    """Row i of the outputs of `summarize`, `score`, `extract` and `keywords`."""
     count, total = int(outputs["count"][i]), int(every["count"][i])
     return {
         "summary": outputs["summary"][i].decode("utf-8"),
@@ -58,6 +61,7 @@ def _answer(outputs: dict, every: dict, within: dict, i: int) -> dict:
         "coverage": float(outputs["coverage"][i]),
         "all_scores": every["score"][i, :total].tolist(),
         "within": within["summary"][i].decode("utf-8"),
+        "keywords": [word.decode("utf-8") for word in words["keyword"][i]],
     }
 
 
@@ -72,5 +76,6 @@ def warmup(description: dict, texts: list[str]) -> list[tuple[str, dict]]:
         ("serving_default", {"text": texts}),
         ("summarize", {"text": texts, **options}),
         ("extract", {"text": texts, **limits, "block_trigrams": [True] * len(texts)}),
+        ("keywords", {"text": texts, "max_keywords": [8] * len(texts)}),
         ("score", {"text": texts}),
     ]

@@ -5,6 +5,8 @@ from typing import Any, TypedDict
 from tfsum.errors import Error
 
 QUERY_WEIGHT = 0.7
+KEYWORDS = 100  # of a text at most
+DOCUMENT_SEPARATOR = "\x1e"  # between the documents of a text: ASCII's record separator
 MOST_SENTENCES = (1 << 31) - 1  # where a limit is given: int32
 
 

@@ -18,8 +18,10 @@ from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
+from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
 from tfsum.text.budget import budget_of, most_that_fit
-from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, is_word
+from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, USUAL, is_word
+from tfsum.text.keywords import Words, keywords, words_of
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
 from tfsum.text.query import relevance
@@ -134,6 +136,7 @@ class ExtractiveSummarizer(tf.Module):
             "serving_default": self.serve,
             "summarize": self.summarize,
             "extract": self.extract,
+            "keywords": self.keywords,
             "score": self.score,
             "score_ids": self.score_ids,
         }
@@ -324,6 +327,68 @@ class ExtractiveSummarizer(tf.Module):
             **self._about(read),
         }
 
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None], tf.string, name="text"),
+            tf.TensorSpec([None], tf.int32, name="max_keywords"),
+        ],
+        autograph=False,
+    )
+    def keywords(self, text: tf.Tensor, max_keywords: tf.Tensor) -> dict[str, tf.Tensor]:
+        """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each."""
+        tf.debugging.assert_equal(
+            tf.shape(max_keywords), tf.shape(text), "max_keywords: expected one value for each text"
+        )
+        read = self._read(text)
+        sentences = read["sentences"]
+        owner = repeat(tf.range(tf.size(text, tf.int64)), read["count"])
+        words = words_of(sentences)
+        found = keywords(
+            sentences,
+            words,
+            owner,
+            tf.size(text, tf.int64),
+            self._expected(read, words, owner),
+            max_keywords,
+        )
+        at = tf.gather(tf.pad(read["start"], [[0, 1]]), tf.maximum(found.sentence, 0))
+        at = tf.where(found.sentence < 0, 0, at)
+        return {
+            "keyword": found.phrase,
+            "start": at + found.start,
+            "end": at + found.end,
+            "score": found.score,
+            "count": found.count,
+            **self._about(read),
+        }
+
+    def _expected(self, read: dict[str, tf.Tensor], words: Words, owner: tf.Tensor) -> tf.Tensor:
+        """How often each part of the sentences is expected in the summary, (M,) float32; 0 for the
+        frequent words of the training corpus."""
+        probability, documents = tf.sigmoid(read["logits"]), tf.size(read["count"])
+        mass = tf.gather(tf.math.unsorted_segment_sum(probability, owner, documents), owner)
+        expected = tf.gather(USUAL * probability / tf.where(mass > 0.0, mass, 1.0), words.sentence)
+        pieces = self.word_piece.tokenize(words.parts)
+        if self.word_head:
+            rates = read["rates"][:, 0]
+            own = read["pieces"].row_splits
+            # Parts are read as sentences are, unless a word ends where its kind of letter does:
+            # the rates of such a sentence are not known by its words.
+            lengths = pieces.row_lengths()
+            before = tf.cumsum(lengths, exclusive=True)
+            sums = tf.math.unsorted_segment_sum(lengths, words.sentence, tf.size(owner))
+            same = tf.gather(sums == read["pieces"].row_lengths(), words.sentence)
+            first = tf.gather(tf.concat([tf.cumsum(sums, exclusive=True), [0]], 0), words.sentence)
+            begin = tf.gather(own, words.sentence) + before - first
+            part = row_ids(pieces)
+            place = tf.gather(begin - before, part) + tf.range(tf.size(part, tf.int64))
+            place = tf.where(tf.gather(same, part), place, tf.size(rates, tf.int64))
+            rate = tf.gather(tf.concat([rates, [0.0]], 0), place)
+            mean = tf.math.unsorted_segment_sum(rate, part, tf.size(words.parts))
+            mean /= tf.maximum(tf.cast(lengths, tf.float32), 1.0)
+            expected = tf.where(same, (expected + mean) / 2.0, expected)
+        return tf.where(self.known_words.are_frequent(pieces), 0.0, expected)
+
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def score(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Scores every sentence of texts (B,); rows are padded with -1 and 0 beyond `count`."""
@@ -405,8 +470,17 @@ class ExtractiveSummarizer(tf.Module):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
     def _read(self, text: tf.Tensor) -> dict[str, tf.Tensor]:
         """Splits, tokenizes and scores texts (B,): flat values (N,) over all sentences, and (B,)
-        ones."""
-        split = self.splitter.split(text)
+        ones.
+
+        A text may hold several documents, each of which is read as if it were alone.
+        """
+        parts = tf.strings.split(text, DOCUMENT_SEPARATOR)
+        of_text, texts = row_ids(parts), tf.size(text, tf.int64)
+        length = tf.strings.length(parts.flat_values) + len(DOCUMENT_SEPARATOR)
+        before = tf.concat([[0], tf.cumsum(length)], 0)
+        begin = before[:-1] - tf.gather(before, tf.gather(parts.row_starts(), of_text))
+
+        split = self.splitter.split(parts.flat_values)
         sentences = split["sentences"]
         per_document = sentences.row_lengths()
         pieces = self.word_piece.tokenize(sentences.flat_values)
@@ -415,25 +489,30 @@ class ExtractiveSummarizer(tf.Module):
         )
         vectors, *rates = self.encode_windows(windows)
         logits = self.score_documents(vectors, tf.cast(per_document, tf.int32))
-        owner = row_ids(sentences)
-        documents = tf.size(text, tf.int64)
+        document = row_ids(sentences)
+        owner, first = tf.gather(of_text, document), tf.gather(begin, document)
 
+        def any_of(flags: tf.Tensor) -> tf.Tensor:
+            """Whether a flag is true of a document of each text."""
+            return tf.math.unsorted_segment_max(tf.cast(flags, tf.int32), of_text, texts) > 0
+
+        count = tf.math.unsorted_segment_sum(per_document, of_text, texts)
         return {
             "sentences": sentences.flat_values,
             "pieces": pieces,
-            "start": split["start"].flat_values,
-            "end": split["end"].flat_values,
+            "start": split["start"].flat_values + first,
+            "end": split["end"].flat_values + first,
             "logits": logits,
-            "count": tf.cast(per_document, tf.int32),
+            "count": tf.cast(count, tf.int32),
             "coverage": _coverage(
-                sentences.flat_values, pieces, windows["pieces_cut"], owner, documents
+                sentences.flat_values, pieces, windows["pieces_cut"], owner, texts
             ),
-            **self.known_words.shares(pieces, owner, documents),
+            **self.known_words.shares(pieces, owner, texts),
             **({"rates": _at_pieces(rates[0], pieces, windows["pieces_cut"])} if rates else {}),
             **(
                 {
-                    "newline": tf.where(split["wrapped"], "paragraph", "sentence"),
-                    "unpunctuated": split["unpunctuated"],
+                    "newline": tf.where(any_of(split["wrapped"]), "paragraph", "sentence"),
+                    "unpunctuated": any_of(split["unpunctuated"]),
                 }
                 if self.splitter.newline == "auto"
                 else {}

@@ -6,8 +6,20 @@ from typing import Any, Literal, Unpack, overload
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import as_bytes, check_texts
-from tfsum.tasks.bert_sum_ext.limits import MOST_SENTENCES, Limits, extract_inputs
-from tfsum.tasks.bert_sum_ext.summary import Summary, summary_of
+from tfsum.tasks.bert_sum_ext.limits import (
+    DOCUMENT_SEPARATOR,
+    KEYWORDS,
+    MOST_SENTENCES,
+    Limits,
+    extract_inputs,
+)
+from tfsum.tasks.bert_sum_ext.summary import (
+    Keyword,
+    Summary,
+    keywords_of,
+    summary_of,
+    with_documents,
+)
 from tfsum.text.newlines import rewrite_newlines
 
 
@@ -108,17 +120,76 @@ class Summarizer(ExportedModel):
             )
         return sentences
 
-    def score(self, text: str, newline: str | None = None) -> Summary:
-        """Scores every sentence of a text: a `Summary` of all of them.
+    def together(
+        self,
+        texts: Sequence[str],
+        sentences: int | Literal["auto"] | None = None,
+        block_trigrams: bool | None = None,
+        newline: str | None = None,
+        **limits: Unpack[Limits],
+    ) -> Summary:
+        """Summarizes several texts on the same matter in one summary, which says a thing once.
 
         Args:
-            text: The text.
-            newline: Meaning of a new line, as in the call.
+            texts: The texts.
+            sentences: As in the call, as the others.
+            block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
+            newline: Meaning of a new line.
+            **limits: Limits; `share` is one of the words of all texts.
+
+        Returns:
+            A `Summary`, whose `documents` tell the text of each sentence.
 
         Raises:
-            Error: `text` is not a str.
+            Error: As in the call.
         """
-        return self._answers("score", check_texts([text]), newline)[0]
+        texts = [text.replace(DOCUMENT_SEPARATOR, " ") for text in check_texts(texts)]
+        joined = DOCUMENT_SEPARATOR.join(texts)
+        return with_documents(self(joined, sentences, block_trigrams, newline, **limits), texts)
+
+    def keywords(self, texts: Sequence[str], number: int = 8) -> list[list[Keyword]]:
+        """The words and phrases that carry texts.
+
+        Args:
+            texts: Texts.
+            number: Keywords of a text at most.
+
+        Returns:
+            The keywords of each text, the best first.
+
+        Raises:
+            Error: An element is not a str, or the number is below 1.
+        """
+        texts = check_texts(texts)
+        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= KEYWORDS:
+            raise Error(f"number={number!r}: expected a whole number from 1 to {KEYWORDS}")
+        rows = self._ask("keywords", {"text": texts}, max_keywords=number)
+        return [keywords_of(text, row) for text, row in zip(texts, rows)]
+
+    @overload
+    def score(self, texts: str, newline: str | None = None) -> Summary: ...  # type: ignore[overload-overlap]
+
+    @overload
+    def score(self, texts: Sequence[str], newline: str | None = None) -> list[Summary]: ...
+
+    def score(
+        self, texts: str | Sequence[str], newline: str | None = None
+    ) -> Summary | list[Summary]:
+        """Scores every sentence of texts: a `Summary` of all of them.
+
+        Args:
+            texts: One text or a sequence of them.
+            newline: Meaning of a new line, as in the call.
+
+        Returns:
+            A `Summary`, or a list of them for a sequence.
+
+        Raises:
+            Error: An element is not a str.
+        """
+        if isinstance(texts, str):
+            return self.score([texts], newline)[0]
+        return self._answers("score", check_texts(texts), newline)
 
     def _answers(
         self, signature: str, texts: list[str], newline: str | None, **options: Any

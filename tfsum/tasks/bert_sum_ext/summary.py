@@ -1,6 +1,9 @@
 """The answer of an extractive model to one text."""
 
+import bisect
 import dataclasses
+import itertools
+from collections.abc import Sequence
 
 from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes
 from tfsum.text.one_line import one_line
@@ -22,6 +25,8 @@ class Summary:
         warnings: Messages for the reader of this answer.
         newline: Meaning given to new lines: "sentence", its end; "paragraph", part of one
             (hard-wrapped text); or "space".
+        documents: Of a summary of several documents, the number of each sentence's, from 0; its
+            offsets are in that one.
 
     Example:
         >>> print(Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
@@ -35,9 +40,76 @@ class Summary:
     coverage: float
     warnings: list[str]
     newline: str = "sentence"
+    documents: list[int] | None = None
 
     def __str__(self) -> str:
         return self.summary
+
+
+@dataclasses.dataclass(frozen=True)
+class Keyword:
+    """A word or phrase that carries a text.
+
+    Attributes:
+        text: As it first stands in the text.
+        start: Its first character in the text.
+        end: The character after it.
+        score: How often the summary can be expected to hold its words.
+
+    Example:
+        >>> print(Keyword("Anna Holt", 4, 13, 0.5))
+        Anna Holt
+    """
+
+    text: str
+    start: int
+    end: int
+    score: float
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def keywords_of(text: str, outputs: dict) -> list[Keyword]:
+    """The keywords of a text from the outputs of its row of the signature `keywords`.
+
+    Args:
+        text: The text.
+        outputs: Name of an output -> its value for this text.
+
+    Example:
+        >>> import numpy as np
+        >>> numbers = {"start": np.array([3]), "end": np.array([9]), "score": np.array([0.5])}
+        >>> keywords_of("It rained.", {"count": 1, **numbers})
+        [Keyword(text='rained', start=3, end=9, score=0.5)]
+    """
+    data, count = as_bytes(text), int(outputs["count"])
+    rows = zip(*(outputs[name][:count].tolist() for name in ("start", "end", "score")))
+    places = [
+        (_characters(data, start), _characters(data, end), score) for start, end, score in rows
+    ]
+    return [Keyword(text[start:end], start, end, score) for start, end, score in places]
+
+
+def with_documents(summary: Summary, texts: Sequence[str]) -> Summary:
+    """A summary of texts that were joined by one character, with offsets in each of them.
+
+    Args:
+        summary: Summary of the joined text.
+        texts: The texts.
+
+    Example:
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(4, 14)], 1.0, [])
+        >>> found = with_documents(summary, ["No.", "It rained."])
+        >>> found.documents, found.offsets
+        ([1], [(0, 10)])
+    """
+    begins = [0, *itertools.accumulate(len(text) + 1 for text in texts)][:-1]
+    documents = [bisect.bisect_right(begins, start) - 1 for start, _ in summary.offsets]
+    offsets = [
+        (start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, summary.offsets)
+    ]
+    return dataclasses.replace(summary, documents=documents, offsets=offsets)
 
 
 def summary_of(text: str, outputs: dict, newline: str, expected: float = 0.0) -> Summary:
