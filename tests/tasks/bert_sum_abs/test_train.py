@@ -136,7 +136,7 @@ def test_from_a_recipe_to_a_summary(trained):
     answers = write([*texts, ""])
     assert answers[-1].summary == "" and answers[-1].coverage == 1.0
     assert [answer.summary for answer in answers[:-1]] == [write(text).summary for text in texts]
-    assert any("unused" not in answer.summary and answer.summary for answer in answers)
+    assert any("unused" not in answer.summary for answer in answers[:-1])
 
     corpus = trained.folder / "corpus.jsonl"
     report = tfsum.evaluate(trained.exported, corpus, source="text", target="summary")
