@@ -11,7 +11,7 @@ import types
 import pytest
 
 import tfsum
-from tfsum.cli import summarize
+from tfsum.cli import progress, summarize
 from tfsum.cli.main import main
 from tfsum.inference.shipped import shipped_model
 
@@ -203,13 +203,11 @@ def test_answers_in_a_folder_are_resumed_and_failures_are_listed(asked, tmp_path
     ):
         (tmp_path / "texts" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "texts" / name).write_bytes(content)
-    call = ["summarize", "--recursive", str(tmp_path / "texts"), "--output", str(tmp_path / "out")]
+    call = ["summarize", "--recursive", str(tmp_path / "texts"), "--output", f"{tmp_path / 'out'}/"]
     assert main(call) == 1
     out, err = capsys.readouterr()
     assert (
-        out == ""
-        and "1 of 3 could not be summarized:\n  " in err
-        and "c.bin: is an ELF program" in err
+        out == "" and "1 could not be summarized:\n  " in err and "c.bin: is an ELF program" in err
     )
     assert (tmp_path / "out" / "a.txt.txt").read_text() == "One came.\n"
     (tmp_path / "out" / "a.txt.txt").write_text("kept")
@@ -233,7 +231,7 @@ def test_a_file_that_tfsum_did_not_write_is_kept(asked, tmp_path, capsys):
     assert main(["summarize", str(notes), "--output", str(tmp_path)]) == 0
     os.utime(notes, (4_000_000_000, 4_000_000_000))
     assert main(["summarize", str(notes), "--output", str(tmp_path)]) == 0  # its own is replaced
-    assert (tmp_path / ".tfsum-answers").read_text() == "notes.txt\n"
+    assert (tmp_path / ".tfsum-answers").read_text().splitlines()[1:] == ["notes.txt"]
 
 
 def test_rows_are_read_by_their_field(asked, tmp_path, capsys):
@@ -277,7 +275,7 @@ def test_two_answers_of_one_name_are_refused(asked, tmp_path, capsys):
         str(tmp_path / "a" / "x.txt"),
         str(tmp_path / "b" / "x.txt"),
         "-o",
-        str(tmp_path / "out"),
+        f"{tmp_path / 'out'}/",
     ]
     assert main(call) == 1
     assert "would both be x.txt; name their folder with --recursive" in capsys.readouterr().err
@@ -287,23 +285,87 @@ def test_an_answer_that_is_older_than_its_text_is_written_again(asked, tmp_path,
     (tmp_path / "in").mkdir()
     for name in ("a", "b"):
         (tmp_path / "in" / name).write_text(TEXT)
-    command = ["summarize", "-r", str(tmp_path / "in"), "-o", str(tmp_path / "out")]
+    command = ["summarize", "-r", str(tmp_path / "in"), "-o", f"{tmp_path / 'out'}/"]
     assert main(command) == 0
     capsys.readouterr()
     (tmp_path / "in" / "a").write_text("Another text came.")
     os.utime(tmp_path / "in" / "a", ns=(2**62, 2**62))
     assert main(command) == 0
     assert "Another text came." in (tmp_path / "out" / "a.txt").read_text()
-    assert f"tfsum: 1 answers were in {tmp_path / 'out'} already" in capsys.readouterr().err
+    assert f"tfsum: 1 answers were in {tmp_path / 'out'}/ already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("place", ["-", "file"])
-def test_answers_go_into_a_folder(asked, tmp_path, monkeypatch, capsys, place):
+def test_answers_go_into_a_file(asked, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text(TEXT)
-    assert main(["summarize", "file", "-o", place]) == 1
-    assert f"--output {place}: expected a folder" in capsys.readouterr().err
+    (tmp_path / "other").write_text("Four came.")
+    assert main(["summarize", "file", "other", "-n", "1", "-o", "out.txt"]) == 0
+    assert (tmp_path / "out.txt").read_text() == (
+        "==> file <==\nOne came.\n\n==> other <==\nFour came.\n\n"
+    )
+    assert capsys.readouterr().out == ""
+    for place, said in (
+        ("-", "leave it out"),
+        ("file", "is a text to be read"),
+        ("no/x", "No such"),
+    ):
+        assert exit_status(["summarize", "file", "-o", place]) in (1, 2)
+        assert said in capsys.readouterr().err
     assert (tmp_path / "file").read_text() == TEXT and not (tmp_path / "-").exists()
+
+
+def exit_status(words):
+    try:
+        return main(words)
+    except SystemExit as error:
+        return error.code
+
+
+def test_a_folder_of_answers_remembers_its_options(asked, article, tmp_path, capsys):
+    call = ["summarize", str(article), "-o", f"{tmp_path / 'out'}/"]
+    assert main([*call, "-n", "2"]) == 0
+    assert main([*call, "-n", "1"]) == 1
+    assert 'holds answers with the options {"sentences": 2' in capsys.readouterr().err
+    assert (tmp_path / "out" / "article.txt.txt").read_text() == "One came.\nTwo went.\n"
+
+
+def test_a_row_is_named_by_its_id_and_stops_no_other(asked, tmp_path, capsys):
+    rows = (
+        '{"name": "x/1", "text": "One came."}\n{"name": "x/2", "text": null}\n'
+        '{"name": "x/3", "text": NaN}\n{"name": "x/4", "text": 4}\n{"text": "No name."}\n'
+        '{"name": 6, "text": "Two went."}\n'
+    )
+    (tmp_path / "a.jsonl").write_text(rows)
+    call = ["summarize", str(tmp_path / "a.jsonl"), "--field", "text", "--id", "name"]
+    assert main([*call, "--format", "json"]) == 1
+    out, err = capsys.readouterr()
+    assert [json.loads(line)["file"].rpartition("jsonl:")[2] for line in out.splitlines()] == [
+        "x/1",
+        "6",
+    ]
+    assert err.count("is empty, skipped") == 2 and "2 could not be summarized" in err
+    assert "a.jsonl:4: field 'text': found int 4" in err and "a.jsonl:5: field 'name'" in err
+    assert exit_status(["summarize", str(tmp_path / "a.jsonl"), "--id", "name"]) == 2
+
+
+def test_formats(asked, article, capsys):
+    assert main(["summarize", str(article), "-n", "1", "--format", "markdown"]) == 0
+    assert capsys.readouterr().out == "- One came.\n"
+    assert main(["summarize", str(article), "-n", "1", "--format", "html"]) == 0
+    page = capsys.readouterr().out
+    assert page.startswith("<!doctype html>") and "<li>One came.</li>" in page
+    assert main(["summarize", str(article), "-n", "1", "--format", "html", "--highlight"]) == 0
+    assert "<mark>One came.</mark> Two went." in capsys.readouterr().out
+    # where there is no terminal, the sentences alone
+    assert main(["summarize", str(article), "-n", "1", "--highlight"]) == 0
+    assert capsys.readouterr().out == "One came.\n"
+    assert exit_status(["summarize", str(article), "--format", "json", "--highlight"]) == 2
+
+
+def test_the_whole_text_on_a_terminal(asked, article, monkeypatch, capsys):
+    monkeypatch.setattr("tfsum.cli.summarize._is_terminal", lambda arguments: True)
+    assert main(["summarize", str(article), "-n", "1", "--highlight"]) == 0
+    assert capsys.readouterr().out == "\x1b[30;43mOne came.\x1b[0m Two went. Three stayed.\n"
 
 
 def test_two_answers_of_one_name_are_both_named(asked, tmp_path, capsys):
@@ -311,7 +373,7 @@ def test_two_answers_of_one_name_are_both_named(asked, tmp_path, capsys):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "a").write_text(TEXT)
     files = [str(tmp_path / folder / "a") for folder in ("d1", "d2")]
-    assert main(["summarize", *files, "-o", str(tmp_path / "out")]) == 1
+    assert main(["summarize", *files, "-o", f"{tmp_path / 'out'}/"]) == 1
     assert f"the answers to {files[0]} and {files[1]} would both be a" in capsys.readouterr().err
 
 
@@ -333,7 +395,7 @@ def test_answers_are_written_as_they_come(asked, tmp_path, monkeypatch):
         return model
 
     monkeypatch.setitem(vars(tfsum), "load", load)
-    assert main(["summarize", "-r", str(tmp_path / "in"), "-o", str(tmp_path / "out")]) == 130
+    assert main(["summarize", "-r", str(tmp_path / "in"), "-o", f"{tmp_path / 'out'}/"]) == 130
     assert len(list((tmp_path / "out").glob("*.txt"))) == 2 * summarize.PART
 
 
@@ -344,22 +406,22 @@ class Terminal(io.StringIO):
 
 def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
     terminal = Terminal()
-    monkeypatch.setattr(summarize, "SECONDS", 0.01)
+    monkeypatch.setattr(progress, "SECONDS", 0.01)
     asked, moved = [], threading.Event()
     write = terminal.write
     terminal.write = lambda text: (moved.set() if "1 of about" in text else None, write(text))[1]
 
     def answer(text):
         asked.append(len(text))
-        if len(text) == summarize.TRIAL:
+        if len(text) == progress.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds
 
     with (
         contextlib.redirect_stderr(terminal),
-        summarize.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
+        progress.large_text_bar("war.txt", ["a", "b" * 2_000_000], answer),
     ):
         assert moved.wait(60)  # while the one call of the graph would run
-    assert asked == [summarize.TRIAL // 10, summarize.TRIAL]
+    assert asked == [progress.TRIAL // 10, progress.TRIAL]
     assert "war.txt, 2.0 MB (estimated):" in terminal.getvalue()
 
 
@@ -367,7 +429,7 @@ def test_small_texts_and_other_streams_have_none():
     terminal = Terminal()
     with (
         contextlib.redirect_stderr(terminal),
-        summarize.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
+        progress.large_text_bar("a.txt", ["b" * 1000], pytest.fail),
     ):
         pass
     assert terminal.getvalue() == ""
@@ -375,8 +437,8 @@ def test_small_texts_and_other_streams_have_none():
     large = ["b" * 2_000_000]
     with (
         contextlib.redirect_stderr(pipe),
-        summarize.large_text_bar("war.txt", large, pytest.fail),
-        summarize.documents_bar(3) as bar,
+        progress.large_text_bar("war.txt", large, pytest.fail),
+        progress.documents_bar(3) as bar,
     ):
         bar.update()
     assert pipe.getvalue() == ""
@@ -384,10 +446,10 @@ def test_small_texts_and_other_streams_have_none():
 
 def test_several_documents_are_counted():
     terminal = Terminal()
-    with contextlib.redirect_stderr(terminal), summarize.documents_bar(2) as bar:
+    with contextlib.redirect_stderr(terminal), progress.documents_bar(2) as bar:
         bar.update(2)
     assert "2/2" in terminal.getvalue()
-    with summarize.documents_bar(1) as bar:
+    with progress.documents_bar(1) as bar:
         assert bar.disable
 
 

@@ -85,8 +85,10 @@ def test_rows(tmp_path):
         DataError, match="a.jsonl: holds rows .the first has the fields id, text.; `tfsum summarize"
     ):
         text(tmp_path / "a.jsonl")
-    with pytest.raises(DataError, match="a.csv:2: field 'body': found fields id, text"):
-        list(read_source(Source(str(tmp_path / "a.csv")), "body"))
+    (row,) = read_source(Source(str(tmp_path / "a.csv")), "body")
+    assert row.text == "" and "a.csv:2: field 'body': found fields id, text" in str(row.error)
+    names = [row.name for row in read_source(Source(str(tmp_path / "a.csv")), "text", id="id")]
+    assert names == [f"{tmp_path / 'a.csv'}:1"]
 
 
 def test_compressed_and_empty_rows(tmp_path):

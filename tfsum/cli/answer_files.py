@@ -1,12 +1,14 @@
-"""The files of `tfsum summarize --output`: one for each answer, named after its document.
+"""The files of `tfsum summarize --output FOLDER/`: one for each answer, named after its document.
 
-`.tfsum-answers` in the folder lists them. No other file there is written over or taken for an
-answer: the user's own notes.txt has the name of the answer to notes.
+`.tfsum-answers` in the folder says how they were asked for, and lists them. No other file there is
+written over or taken for an answer: the user's own notes.txt has the name of the answer to notes.
 """
 
+import json
 import os
 import pathlib
 import urllib.parse
+from typing import Any
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import DataError, Error
@@ -22,22 +24,26 @@ class AnswerFiles:
         folder: Directory of the answers, made if there is none.
         sources: What is read.
         suffix: End of the files' names, such as ".json".
+        options: What decides the answers: a folder holds those of the same options.
 
     Attributes:
         existing: Number of answers that an earlier call has written.
 
     Raises:
-        Error: Two sources have the same name, or `folder` is a file.
+        Error: Two sources have the same name, `folder` is a file, or it holds answers of other
+            options.
 
     Example:
         >>> import tempfile
-        >>> AnswerFiles(tempfile.mkdtemp(), [Source("texts/a.txt")], ".txt").path(
+        >>> AnswerFiles(tempfile.mkdtemp(), [Source("texts/a.txt")], ".txt", {}).path(
         ...     "texts/a.txt"
         ... ).name
         'a.txt.txt'
     """
 
-    def __init__(self, folder: str, sources: list[Source], suffix: str) -> None:
+    def __init__(
+        self, folder: str, sources: list[Source], suffix: str, options: dict[str, Any]
+    ) -> None:
         self._folder, self._suffix = pathlib.Path(folder), suffix
         if folder == "-" or (self._folder.exists() and not self._folder.is_dir()):
             raise Error(
@@ -46,8 +52,16 @@ class AnswerFiles:
             )
         self.existing = 0
         self._list = self._folder / OWN
-        listed = self._list.read_text(encoding="utf-8") if self._list.is_file() else ""
-        self._own = set(listed.splitlines())
+        self._options = json.dumps(options, ensure_ascii=False)
+        listed = [self._options]
+        if self._list.is_file():
+            listed = self._list.read_text(encoding="utf-8").splitlines() or listed
+        if listed[0] != self._options:
+            raise Error(
+                f"--output {folder}: holds answers with the options {listed[0]}, and now they are"
+                f" {self._options}; choose another folder, or remove this one"
+            )
+        self._own = set(listed[1:])
 
         self._names: dict[str, str] = {}
         source_of: dict[str, str] = {}
@@ -65,7 +79,7 @@ class AnswerFiles:
         """Writes the answer to a document.
 
         Args:
-            document: Name of the document, with `:LINE` for a row of a file.
+            document: Name of the document, with `:LINE` or `:ID` for a row of a file.
             answer: Content of the file.
 
         Raises:
@@ -76,8 +90,9 @@ class AnswerFiles:
         if name not in self._own:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
+                is_new = not self._list.is_file()
                 with self._list.open("a", encoding="utf-8") as file:
-                    file.write(f"{name}\n")
+                    file.write(f"{self._options}\n" * is_new + f"{name}\n")
             except OSError as error:
                 raise Error(
                     f"{error.filename}: cannot be made ({error.strerror}); choose another --output"
@@ -89,16 +104,17 @@ class AnswerFiles:
         """The file of a document's answer.
 
         Args:
-            document: Name of the document, with `:LINE` for a row of a file.
+            document: Name of the document, with `:LINE` or `:ID` for a row of a file.
 
         Raises:
             DataError: There is a file of its name that tfsum did not write.
         """
         if document in self._names:
             name = self._names[document]
-        else:  # a row of a file
-            source, _, line = document.rpartition(":")
-            name = f"{self._names[source]}.{line}"
+        else:  # a row of a file, whose name may hold what a file's name may not
+            source = next(name for name in self._names if document.startswith(f"{name}:"))
+            row = urllib.parse.quote(document.removeprefix(f"{source}:"), safe=" ")
+            name = f"{self._names[source]}.{row}"
 
         path = self._folder / f"{name}{self._suffix}"
         if path.exists() and path.relative_to(self._folder).as_posix() not in self._own:

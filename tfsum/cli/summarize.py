@@ -5,41 +5,31 @@ The model is the shipped one, or another extractive or abstractive model. Text, 
 """
 
 import argparse
-import contextlib
-import functools
+import html
 import os
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tqdm import tqdm
-
-import tfsum
+from tfsum.atomic_files import write_atomically
 from tfsum.cli.answer_files import AnswerFiles
-from tfsum.cli.parser import (
-    Options,
-    json_line,
-    number_or_auto,
-    positive,
-    printable,
-    selection_options,
-    share,
-)
+from tfsum.cli.answers import PAGE, SUFFIXES, answer_line, highlighted
+from tfsum.cli.asking import connect, load
+from tfsum.cli.parser import Options, number_or_auto, positive, printable, share
+from tfsum.cli.progress import documents_bar, large_text_bar
 from tfsum.errors import DataError, Error
 from tfsum.inference.compute import TYPES
-from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inputs.sources import Document, Source, find_sources, read_source
-from tfsum.tasks.bert_sum_ext.limits import QUERY_WEIGHT
-from tfsum.terminal_size import bar_size
+from tfsum.tasks.bert_sum_ext.limits import QUERY_WEIGHT, Limits
 
 EXAMPLES = """examples:
   tfsum summarize article.txt
   cat article.txt | tfsum summarize --words 60 --format json
   tfsum summarize minutes.docx --query 'What will it cost?' --words 100
   tfsum summarize report.pdf https://example.org/news.html   # with the extra `documents`
-  tfsum summarize --recursive papers --output summaries  # a file for each; the same command resumes
+  tfsum summarize --recursive papers -o summaries/  # a file for each; the same command resumes
+  tfsum summarize monday.txt tuesday.txt --together --words 80
+  tfsum summarize article.txt --keywords 8
   tfsum summarize news.jsonl --field text --format json
   echo 'I am cold.' | tfsum summarize --model served/translator
   tfsum summarize --server http://news.example.org:8501 article.txt  # needs the extra `client`
@@ -49,11 +39,6 @@ EXAMPLES = """examples:
 # one batch, few enough that the first answers come soon.
 DOCUMENTS, CHARACTERS = 128, 1 << 21
 PART = 16  # of these, between two movements of the bar
-LARGE = 1 << 18  # bytes of a text from which a bar of its own is worth its trial
-TRIAL = 20_000  # characters whose time is taken: two seconds or so
-SECONDS = 0.5  # between two updates of it
-SERVER_SECONDS = 600.0  # for an answer of a server; it has a limit of its own
-SUFFIXES = {"text": ".txt", "json": ".json"}  # of the files of --output
 
 OPTIONS: Options = {
     "": {
@@ -108,6 +93,24 @@ OPTIONS: Options = {
                 f" (default: {QUERY_WEIGHT})"
             ),
         },
+        "at most one of": {
+            "--keywords": {
+                "type": positive,
+                "metavar": "N",
+                "help": "of an extractive model: words and phrases that carry the text instead",
+            },
+            "--all": {
+                "action": "store_true",
+                "help": "of an extractive model: every sentence, with --format json its score",
+            },
+            "--together": {
+                "action": "store_true",
+                "help": (
+                    "of an extractive model: one summary of all texts, which says a thing once,"
+                    " each sentence with its text"
+                ),
+            },
+        },
         "--newline": {
             "choices": ("auto", "sentence", "paragraph", "space"),
             "help": (
@@ -128,12 +131,17 @@ OPTIONS: Options = {
             "action": "store_true",
             "help": "read all files of a folder and of those in it",
         },
+        "--id": {
+            "metavar": "NAME",
+            "help": "of rows: the field that names a row in the answers (default: its line)",
+        },
         "-o --output": {
-            "metavar": "FOLDER",
+            "metavar": "PATH",
             "help": (
-                "write each answer into a file of this folder, and none to standard output; a"
-                " document is skipped if its answer exists and is not older than it; remove the"
-                " folder to change options; no file is written over that tfsum did not write"
+                "write the answers to this file, or, where it ends with a slash or is a folder,"
+                " each into a file of that folder, which remembers the options; a document whose"
+                " answer exists there and is not older than it is skipped; no file is written over"
+                " there that tfsum did not write"
             ),
         },
         "--model": {
@@ -166,11 +174,18 @@ OPTIONS: Options = {
             "help": "holds the token that the server needs",
         },
         "--format": {
-            "choices": ("text", "json"),
+            "choices": tuple(SUFFIXES),
             "default": "text",
             "help": (
                 "text: a sentence a line; json: a document a line, with scores and character"
-                " offsets"
+                " offsets; markdown: a list; html: a page"
+            ),
+        },
+        "--highlight": {
+            "action": "store_true",
+            "help": (
+                "on a terminal and in html: the whole text with the sentences marked (elsewhere the"
+                " sentences alone)"
             ),
         },
     },
@@ -189,71 +204,54 @@ def run(arguments: argparse.Namespace) -> int:
     if [source.name for source in sources] == ["-"] and sys.stdin.isatty():
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
 
+    _check_modes(arguments)
+
     files = None
-    if arguments.output is not None:
-        files = AnswerFiles(arguments.output, sources, SUFFIXES[arguments.format])
-
-    with (load if arguments.server is None else connect)(arguments) as summarize:
-        return summarize_all(arguments, sources, files, summarize)
-
-
-@contextlib.contextmanager
-def load(arguments: argparse.Namespace) -> Iterator[Callable]:
-    """Loads the model; a model folder is exported for the duration of the block."""
-    from tfsum.tasks.load import open_model, task_of
-
-    with contextlib.ExitStack() as stack:
-        if arguments.model and os.path.isfile(os.path.join(arguments.model, "config.json")):
-            if arguments.compute != "float32":
-                arguments.parser.error(
-                    f"--compute {arguments.compute}: is for an exported model, and"
-                    f" {arguments.model} is a model folder; export it first: `tfsum export`"
-                )
-            model = stack.enter_context(open_model(arguments.model))
-        elif arguments.compute == "float32":
-            model = tfsum.load(arguments.model)
-        else:
-            model = tfsum.load(arguments.model, compute=arguments.compute)
-
-        verb = task_of(model.path, model.description).module.VERB
-        if verb != "summarize":
-            raise Error(
-                f"{arguments.model}: is a {model.description['kind']}, which writes no summary; use"
-                f" `tfsum {verb}`"
-            )
-        yield functools.partial(model, **selection_options(arguments, model))
-
-
-@contextlib.contextmanager
-def connect(arguments: argparse.Namespace) -> Iterator[Callable]:
-    """The method of a client that asks the server's model; its connections end with the block."""
-    from tfsum.cli.serve import read_token
-    from tfsum.serving import Client
-
-    if arguments.newline is not None:
-        arguments.parser.error(
-            f"--newline {arguments.newline}: a server's model reads new lines as it was exported; "
-            "leave it out, or name a model of this machine with --model"
+    if arguments.output and (
+        arguments.output[-1] in "/" + os.sep or os.path.isdir(arguments.output)
+    ):
+        if arguments.together:
+            arguments.parser.error("--together: is one answer; give --output a file")
+        files = AnswerFiles(
+            arguments.output, sources, SUFFIXES[arguments.format], _answer_options(arguments)
         )
-    if arguments.sentences == "auto":
+
+    with (load if arguments.server is None else connect)(arguments) as answer:
+        return summarize_all(arguments, sources, files, answer)
+
+
+def _check_modes(arguments: argparse.Namespace) -> None:
+    """Rejects options that have no meaning beside each other."""
+    mode = next((m for m in ("keywords", "all", "together") if getattr(arguments, m)), None)
+    unused = [
+        f"--{name.replace('_', '-')}"
+        for name in ("sentences", "newline", *Limits.__annotations__)
+        if mode in ("keywords", "all") and getattr(arguments, name) is not None
+    ]
+    if unused:
+        arguments.parser.error(f"--{mode}: takes no {', '.join(unused)}; leave out one of them")
+    if arguments.highlight and (
+        mode in ("keywords", "together") or arguments.format not in ("text", "html")
+    ):
         arguments.parser.error(
-            "-n auto: a server is asked for a number; give one, or name a model of this machine"
-            " with --model"
+            "--highlight: is for the sentences of one text, as text or html; leave it out"
         )
-    name = arguments.model or DEFAULT_MODEL
-    token = read_token(arguments.token_file)
-    with Client(arguments.server, name, token=token, timeout=SERVER_SECONDS) as client:
-        signatures = client.signatures()
-        if "summarize" in signatures:
-            ask = client.summarize
-        elif "summary" in signatures.get("serving_default", ([], []))[1]:
-            ask = client.generate
-        else:
-            raise Error(
-                f"{arguments.server}: the model {name} writes no summary; its signatures are "
-                f"{', '.join(sorted(signatures))}"
-            )
-        yield functools.partial(ask, **selection_options(arguments, ask))
+    if arguments.output == "-":
+        arguments.parser.error("--output -: leave it out to write to standard output")
+    if arguments.output in arguments.files:
+        arguments.parser.error(
+            f"--output {arguments.output}: is a text to be read, which the answers would take the"
+            " place of; choose another file"
+        )
+    if arguments.id and not arguments.field:
+        arguments.parser.error("--id: is for rows; name the field of the text with --field too")
+
+
+def _answer_options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The options that decide what an answer is, by which a folder of answers knows its own."""
+    names = ("sentences", *Limits.__annotations__, "keywords", "all", "newline", "field", "id")
+    names = (*names, "encoding", "model", "compute", "server", "format", "highlight")
+    return {name: value for name in names if (value := getattr(arguments, name))}
 
 
 def summarize_all(
@@ -264,36 +262,91 @@ def summarize_all(
 ) -> int:
     """Prints or writes the answers to all sources, and gives the exit status."""
     failures: list[str] = []
-    heading = len(sources) > 1 or arguments.field is not None
+    heading = files is None and (len(sources) > 1 or arguments.field is not None)
+    marks = arguments.highlight and (arguments.format == "html" or _is_terminal(arguments))
+    together: list[str] = []  # what goes to one file, or to one page
+    collects = files is None and (arguments.output is not None or arguments.format == "html")
+
     with documents_bar(None if arguments.field else len(sources)) as bar:
-        for group in groups(unanswered(sources, arguments, files, failures, bar)):
-            results: Iterable = answers(group, summarize, bar)
-            if files is None:  # standard output has them in the order of the documents
-                results = sorted(results, key=lambda row: row[0])
+        documents = unanswered(sources, arguments, files, failures, bar)
+        for document, result, names in _results_of(documents, arguments, files, summarize, bar):
+            warnings = [f"warning: {warning}" for warning in getattr(result, "warnings", [])]
+            for note in (*document.notes, *warnings):
+                bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
 
-            for _, document, result in results:
-                warnings = [f"warning: {warning}" for warning in result.warnings]
-                for note in (*document.notes, *warnings):
-                    bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
+            if marks:
+                answer = highlighted(
+                    document.text, result, document.name, arguments.format, heading
+                )
+            else:
+                above = heading and names is None
+                answer = answer_line(result, document.name, arguments.format, above, names)
+            if files is not None:
+                files.write(document.name, _in_page([answer], document.name, arguments) + "\n")
+            elif collects:
+                together.append(answer)
+            else:
+                print(answer)
 
-                if arguments.format == "json":
-                    answer = as_json(document.name, result)
-                else:
-                    answer = as_text(document.name, result, heading and files is None)
-
-                if files is None:
-                    print(answer)
-                else:
-                    files.write(document.name, answer + "\n")
-
+    if collects:
+        title = sources[0].name if len(sources) == 1 else "Summaries"
+        page = _in_page(together, title, arguments)
+        if arguments.output is None:
+            print(page)
+        else:
+            _write_file(arguments.output, page + "\n")
     if files and files.existing:
         print(
             f"tfsum: {files.existing} answers were in {arguments.output} already", file=sys.stderr
         )
     if failures:
-        print(f"tfsum: {len(failures)} of {len(sources)} could not be summarized:", file=sys.stderr)
+        print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
     return int(bool(failures))
+
+
+def _results_of(
+    documents: Iterator[Document],
+    arguments: argparse.Namespace,
+    files: AnswerFiles | None,
+    summarize: Callable,
+    bar: Any,
+) -> Iterator[tuple[Document, Any, list[str] | None]]:
+    """Each document, its answer, and None; or of all together their names."""
+    if arguments.together:
+        every = list(documents)
+        bar.update(len(every))
+        names = [document.name for document in every]
+        notes = [f"{document.name}: {note}" for document in every for note in document.notes]
+        result = summarize([document.text for document in every])
+        yield Document(f"{len(every)} texts", "", notes), result, names
+        return
+
+    for group in groups(documents):
+        results: Iterable = answers(group, summarize, bar)
+        if files is None:  # one after another, in the order of the documents
+            results = sorted(results, key=lambda row: row[0])
+        yield from ((document, result, None) for _, document, result in results)
+
+
+def _is_terminal(arguments: argparse.Namespace) -> bool:
+    return arguments.output is None and sys.stdout.isatty()
+
+
+def _write_file(path: str, content: str) -> None:
+    """Writes all answers into one file."""
+    try:
+        write_atomically(path, content)
+    except OSError as error:
+        raise Error(f"--output {path}: cannot be written ({error.strerror})") from None
+
+
+def _in_page(answers: list[str], title: str, arguments: argparse.Namespace) -> str:
+    """Answers one below another, in a page where they are HTML."""
+    body = "\n".join(answers)
+    if arguments.format != "html":
+        return body
+    return PAGE.format(title=html.escape(printable(title)), body=body)
 
 
 def unanswered(
@@ -313,11 +366,18 @@ def unanswered(
             if not rows and files and files.is_answered(source, source.name):
                 bar.update()
                 continue
-            for document in read_source(source, arguments.field, arguments.encoding):
-                if rows and files and files.is_answered(source, document.name):
-                    bar.update()
+            for document in read_source(source, arguments.field, arguments.encoding, arguments.id):
+                if document.error is not None:
+                    failures.append(str(document.error))
+                elif rows and not document.text.strip():
+                    note = printable(f"tfsum: {document.name}: is empty, skipped")
+                    bar.write(note, file=sys.stderr)
+                elif rows and files and files.is_answered(source, document.name):
+                    pass
                 else:
                     yield document
+                    continue
+                bar.update()
         except DataError as error:
             if len(sources) == 1:
                 raise
@@ -364,101 +424,3 @@ def answers(
 
         bar.update(len(indices))
         yield from ((i, group[i], result) for i, result in zip(indices, results))
-
-
-def documents_bar(total: int | None) -> Any:
-    """A progress bar on a terminal, for several documents.
-
-    Args:
-        total: Number of documents; None where it is not known before they are read.
-
-    Example:
-        >>> with documents_bar(3) as bar:
-        ...     _ = bar.update()
-    """
-    return tqdm(
-        total=total,
-        unit="document",
-        disable=total == 1 or not sys.stderr.isatty(),
-        file=sys.stderr,
-        **bar_size(),
-    )
-
-
-@contextlib.contextmanager
-def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]) -> Iterator[None]:
-    """Shows on a terminal how far the model is with a group of texts, one of them large.
-
-    One call of the graph reads a text from beginning to end and reports nothing meanwhile. The bar
-    is an estimate, and says so: the time for the beginning of the largest text, scaled to the
-    length of all.
-
-    Args:
-        name: Name of the largest text.
-        texts: Texts of the group.
-        answer: Model, called with a text.
-
-    Example:
-        >>> with large_text_bar("a.txt", ["It rained."], print):  # not large: nothing is shown
-        ...     pass
-    """
-    largest = max(texts, key=len, default="")
-    if len(largest) < LARGE or not sys.stderr.isatty():
-        yield
-        return
-
-    answer(largest[: TRIAL // 10])  # the first call takes longer
-    begin = time.monotonic()
-    answer(largest[:TRIAL])
-    seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
-
-    done, begin = threading.Event(), time.monotonic()
-    bar = tqdm(
-        total=round(seconds),
-        desc=f"{name}, {len(largest.encode(errors='replace')) / 1e6:.1f} MB (estimated)",
-        file=sys.stderr,
-        leave=False,
-        bar_format="{desc}: {percentage:3.0f}%|{bar}| {n:.0f} of about {total} s",
-        **bar_size(),
-    )
-
-    def move() -> None:
-        while not done.wait(SECONDS):
-            bar.n = min(time.monotonic() - begin, 0.99 * seconds)
-            bar.refresh()
-
-    thread = threading.Thread(target=move, daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        done.set()
-        thread.join()
-        bar.close()
-
-
-def as_text(name: str, result: Any, heading: bool) -> str:
-    """One sentence per line, or the answer; with a heading if there are several documents."""
-    from tfsum.text.one_line import one_line
-
-    if hasattr(result, "sentences"):
-        lines = [one_line(sentence) for sentence in result.sentences]
-    else:
-        lines = result.summary.splitlines()
-    if heading:
-        lines = [f"==> {name} <==", *lines, ""]
-    return printable("\n".join(lines))
-
-
-def as_json(name: str, result: Any) -> str:
-    """One line of JSON with the whole result."""
-    rounded = {key: _rounded(value) for key, value in vars(result).items()}
-    return json_line({"file": name, **rounded})
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_rounded(item) for item in value]
-    if isinstance(value, float):
-        return round(value, 6)
-    return value

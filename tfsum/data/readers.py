@@ -234,26 +234,37 @@ def read_texts(paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> I
             yield from read_lines(path)
 
 
-def read_rows(text: str, name: str, field: str) -> Iterator[tuple[int, str]]:
+def read_rows(
+    text: str, name: str, field: str, id: str | None = None
+) -> Iterator[tuple[str, str | DataError]]:
     """Reads one field of the rows of a text: JSON lines, or a table with a header line.
 
     Args:
         text: The content of a file.
         name: Name of the file, for messages; `.tsv` is a table with tabs.
         field: Name of the field.
+        id: Name of the field that names a row; None for the number of its line, from 1.
 
     Yields:
-        The line's number, from 1, and the field.
+        The row's name, and the field: "" where it is null or not a number, or the error that names
+        the line, what was found and what was expected.
 
     Raises:
-        DataError: Naming file, line, field, what was found and what was expected.
+        DataError: The rows cannot be told apart.
 
     Example:
         >>> list(read_rows('{"text": "It rained."}', "a.jsonl", "text"))
-        [(1, 'It rained.')]
+        [('1', 'It rained.')]
     """
     for line, row in _text_rows(text, name):
-        yield line, _field(f"{name}:{line}", row, field)
+        place = f"{name}:{line}"
+        value = row.get(field, "missing")
+        is_empty = value is None or value != value  # NaN
+        try:
+            label = str(line) if id is None else _field(place, row, id, number=True)
+            yield label, "" if is_empty else _field(place, row, field)
+        except DataError as error:
+            yield str(line), error
 
 
 def first_fields(text: str, name: str) -> list[str]:

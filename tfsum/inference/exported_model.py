@@ -10,7 +10,7 @@ from tfsum.errors import Error
 from tfsum.inference import c_session
 from tfsum.inference.compute import computed_in
 from tfsum.inference.saved_model import newest, read_description
-from tfsum.inference.texts import as_bytes, batches
+from tfsum.inference.texts import as_bytes, batches, filled
 from tfsum.quiet_tensorflow import load_tensorflow
 
 
@@ -73,20 +73,6 @@ class ExportedModel:
             for place, i in enumerate(rows):
                 answers[i] = {name: array[place] for name, array in arrays.items()}
         return [answers[i] for i in range(len(answers))]
-
-
-def filled(number: int, value: Any) -> np.ndarray:
-    """An input of a signature with the same value for each text.
-
-    Args:
-        number: Number of texts.
-        value: A number, a truth value, or bytes.
-
-    Example:
-        >>> filled(2, b"rain").tolist()
-        [b'rain', b'rain']
-    """
-    return np.full(number, value, object if isinstance(value, bytes) else None)
 
 
 def open_model(path: pathlib.Path, description: dict, compute: str = "float32") -> Any:

@@ -2,11 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from tfsum.errors import Error
 
 TEXTS_AT_ONCE, BYTES_AT_ONCE = 32, 1 << 19
 # share of whole words; English news has 0.9 to 1, Spanish or French read by its vocabulary 0.55
 KNOWN_ENOUGH = 0.6
+TYPES = {bool: np.bool_, int: np.int32, float: np.float32, bytes: np.object_}  # of inputs
 
 
 def as_bytes(text: str) -> bytes:
@@ -67,3 +70,17 @@ def batches(sizes: Sequence[int]) -> list[list[int]]:
         groups[-1].append(i)
         room -= sizes[i]
     return groups
+
+
+def filled(number: int, value: bool | int | float | bytes) -> np.ndarray:
+    """An input of a signature with the same value for each text.
+
+    Args:
+        number: Number of texts.
+        value: The value.
+
+    Example:
+        >>> filled(2, b"rain").tolist(), filled(1, 0.5).dtype
+        ([b'rain', b'rain'], dtype('float32'))
+    """
+    return np.full(number, value, TYPES[type(value)])

@@ -46,6 +46,7 @@ class Document:
         name: Name of its source, with the row in it, such as "news.jsonl:3".
         text: The text.
         notes: Remarks for its reader, such as on its encoding.
+        error: What is wrong with a row, which has no text then.
 
     Example:
         >>> Document("a.txt", "It rained.", []).text
@@ -55,6 +56,7 @@ class Document:
     name: str
     text: str
     notes: list[str]
+    error: DataError | None = None
 
 
 def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
@@ -104,7 +106,7 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def read_source(
-    source: Source, field: str | None = None, encoding: str | None = None
+    source: Source, field: str | None = None, encoding: str | None = None, id: str | None = None
 ) -> Iterator[Document]:
     """Reads the documents of a source: one, or of a file of rows one a row.
 
@@ -113,6 +115,7 @@ def read_source(
         field: Field of a row (JSON lines, CSV, TSV) that holds the text; None for a file that is
             one text.
         encoding: Python's name of the encoding; None recognizes it.
+        id: Field that names a row; None for its line.
 
     Raises:
         DataError: It cannot be read, is no text, or is rows and no field was given.
@@ -132,7 +135,7 @@ def read_source(
         kind = kind_of(data, name.removesuffix(".gz"))
 
     if field is not None and kind in ("text", "rows"):
-        yield from _rows(data, name, field, encoding)
+        yield from _rows(data, name, field, encoding, id)
     elif kind == "rows":
         fields = ", ".join(first_fields(decode(data, name, encoding)[0], name))
         found = f"the first has the fields {fields}" if fields else "the first cannot be read"
@@ -200,7 +203,9 @@ def _unpacked(data: bytes, name: str) -> bytes:
     return unpacked
 
 
-def _rows(data: bytes, name: str, field: str, encoding: str | None) -> Iterator[Document]:
+def _rows(
+    data: bytes, name: str, field: str, encoding: str | None, id: str | None
+) -> Iterator[Document]:
     text, notes = decode(data, name, encoding)
     if text.lstrip().startswith("["):
         raise DataError(
@@ -208,8 +213,11 @@ def _rows(data: bytes, name: str, field: str, encoding: str | None) -> Iterator[
             " and commas around them"
         )
 
-    line = None
-    for line, value in read_rows(text, name, field):
-        yield Document(f"{name}:{line}", value, notes)
-    if line is None:
+    row = None
+    for row, value in read_rows(text, name, field, id):
+        if isinstance(value, DataError):
+            yield Document(f"{name}:{row}", "", [], value)
+        else:
+            yield Document(f"{name}:{row}", value, notes)
+    if row is None:
         raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")

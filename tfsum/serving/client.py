@@ -8,18 +8,35 @@ import random
 import threading
 import urllib.parse
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Concatenate,
+    ParamSpec,
+    TypeVar,
+    Unpack,
+    cast,
+    overload,
+)
 
 import numpy as np
 
 from tfsum.errors import Error, install_extra
 from tfsum.generation.generated import Generated, generated_of
 from tfsum.inference.shipped import DEFAULT_MODEL
-from tfsum.inference.texts import as_bytes, check_texts
+from tfsum.inference.texts import as_bytes, check_texts, filled
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays, divide_rows, row_sizes
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
-from tfsum.tasks.bert_sum_ext.summary import Summary, summary_of
+from tfsum.tasks.bert_sum_ext.limits import Limits, check_number_of_keywords, extract_inputs
+from tfsum.tasks.bert_sum_ext.summary import (
+    Keyword,
+    Summary,
+    joined,
+    keywords_of,
+    summary_of,
+    with_documents,
+)
 
 if TYPE_CHECKING:  # each needs a package that a client of the other does not
     from tfsum.serving.grpc_transport import GrpcTransport
@@ -36,6 +53,7 @@ TRANSPORTS = {
     "https": ("tfsum.serving.http_transport", "HttpTransport"),
     "grpc": ("tfsum.serving.grpc_transport", "GrpcTransport"),
 }
+SENTENCES = 3  # of a summary, where nothing is asked for
 FILLS = {"O": b"", "i": -1}  # kind of an array -> what fills up narrower rows; 0 in others
 
 T = TypeVar("T")
@@ -184,40 +202,119 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
 
     @overload
     async def summarize(  # type: ignore[overload-overlap]  # a str is a sequence of str
-        self, texts: str, sentences: int = 3, block_trigrams: bool = False
+        self,
+        texts: str,
+        sentences: int | None = None,
+        block_trigrams: bool = False,
+        **limits: Unpack[Limits],
     ) -> Summary: ...
 
     @overload
     async def summarize(
-        self, texts: Sequence[str], sentences: int = 3, block_trigrams: bool = False
+        self,
+        texts: Sequence[str],
+        sentences: int | None = None,
+        block_trigrams: bool = False,
+        **limits: Unpack[Limits],
     ) -> list[Summary]: ...
 
     async def summarize(
-        self, texts: str | Sequence[str], sentences: int = 3, block_trigrams: bool = False
+        self,
+        texts: str | Sequence[str],
+        sentences: int | None = None,
+        block_trigrams: bool = False,
+        **limits: Unpack[Limits],
     ) -> Summary | list[Summary]:
         """Summarizes texts with an extractive model.
 
         Args:
             texts: One text or a sequence of them.
-            sentences: Largest number of sentences of a summary.
+            sentences: Largest number of sentences of a summary; 3 by default, or with limits as
+                many as there is room for.
             block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
+            **limits: Limits in words, characters or a share of the text, a lowest score, and a
+                query, as in `tfsum.tasks.bert_sum_ext.limits.Limits`.
 
         Returns:
             A `tfsum.Summary`, or a list of them for a sequence.
 
         Raises:
+            Error: A limit is not possible.
             RequestError: The server refused a request, or was not reached.
         """
         if isinstance(texts, str):
-            return (await self.summarize([texts], sentences, block_trigrams))[0]
+            return (await self.summarize([texts], sentences, block_trigrams, **limits))[0]
 
+        if limits:
+            signature, inputs = "extract", extract_inputs(limits, sentences, SENTENCES)
+        else:
+            number = SENTENCES if sentences is None else sentences
+            signature, inputs = "summarize", {"max_sentences": number}
+        return await self._summaries(signature, texts, block_trigrams=block_trigrams, **inputs)
+
+    async def together(
+        self,
+        texts: Sequence[str],
+        sentences: int | None = None,
+        block_trigrams: bool = True,
+        **limits: Unpack[Limits],
+    ) -> Summary:
+        """Summarizes several texts on the same matter in one summary, which says a thing once.
+
+        Args:
+            texts: The texts.
+            sentences: As in `summarize`, as the others.
+            block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
+            **limits: Limits; `share` is one of the words of all texts.
+
+        Returns:
+            A `tfsum.Summary`, whose `documents` tell the text of each sentence.
+
+        Raises:
+            Error: A limit is not possible.
+            RequestError: The server refused a request, or was not reached.
+        """
         texts = check_texts(texts)
-        rows = await self._rows(
-            "summarize",
-            texts,
-            max_sentences=np.full(len(texts), sentences, np.int32),
-            block_trigrams=np.full(len(texts), block_trigrams),
-        )
+        summary = await self.summarize(joined(texts), sentences, block_trigrams, **limits)
+        return with_documents(summary, texts)
+
+    async def score(self, texts: Sequence[str]) -> list[Summary]:
+        """Scores every sentence of texts with an extractive model.
+
+        Args:
+            texts: Texts.
+
+        Returns:
+            A `tfsum.Summary` of all sentences for each.
+
+        Raises:
+            RequestError: The server refused a request, or was not reached.
+        """
+        return await self._summaries("score", texts)
+
+    async def keywords(self, texts: Sequence[str], number: int = 8) -> list[list[Keyword]]:
+        """The words and phrases that carry texts, by an extractive model.
+
+        Args:
+            texts: Texts.
+            number: Keywords of a text at most.
+
+        Returns:
+            The keywords of each text, the best first.
+
+        Raises:
+            Error: The number is not possible.
+            RequestError: The server refused a request, or was not reached.
+        """
+        texts = check_texts(texts)
+        rows = await self._rows("keywords", texts, max_keywords=check_number_of_keywords(number))
+        return [keywords_of(text, row) for text, row in zip(texts, rows)]
+
+    async def _summaries(
+        self, signature: str, texts: Sequence[str], **options: Any
+    ) -> list[Summary]:
+        texts = check_texts(texts)
+        rows = await self._rows(signature, texts, **options)
         return [
             summary_of(text, row, row.get("newline", b"sentence").decode())
             for text, row in zip(texts, rows)
@@ -296,11 +393,15 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         return [classified_of(row, any_word) for row, any_word in zip(rows, not_blank)]
 
     async def _rows(self, signature: str, texts: list[str], **options: Any) -> list[dict[str, Any]]:
-        """The outputs of each text."""
+        """The outputs of each text; an option is a value for all texts, or a list of values."""
         if not texts:
             return []
 
-        outputs = await self.predict({"text": texts, **options}, signature)
+        inputs = {
+            name: value if isinstance(value, list) else filled(len(texts), value)
+            for name, value in options.items()
+        }
+        outputs = await self.predict({"text": texts, **inputs}, signature)
         return [{name: array[row] for name, array in outputs.items()} for row in range(len(texts))]
 
     async def _send(self, send: Callable[P, Awaitable[T]], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -369,6 +470,9 @@ class Client(contextlib.AbstractContextManager["Client"]):
     signatures = _blocking(AsyncClient.signatures)
     predict = _blocking(AsyncClient.predict)
     summarize = _blocking(AsyncClient.summarize)
+    together = _blocking(AsyncClient.together)
+    score = _blocking(AsyncClient.score)
+    keywords = _blocking(AsyncClient.keywords)
     generate = _blocking(AsyncClient.generate)
     classify = _blocking(AsyncClient.classify)
 

@@ -85,8 +85,26 @@ def extract_inputs(limits: Limits, sentences: int | None, default: int) -> dict[
         "max_sentences": sentences,
         "max_words": limits.get("words", 0),
         "max_characters": limits.get("characters", 0),
-        "max_share": limits.get("share", 0.0),
-        "min_score": limits.get("min_score", 0.0),
+        "max_share": float(limits.get("share", 0.0)),
+        "min_score": float(limits.get("min_score", 0.0)),
         "query": (query or "").encode("utf-8", "replace"),
-        "query_weight": limits.get("query_weight", QUERY_WEIGHT),
+        "query_weight": float(limits.get("query_weight", QUERY_WEIGHT)),
     }
+
+
+def check_number_of_keywords(number: int) -> int:
+    """Checks a number of keywords and returns it.
+
+    Args:
+        number: Keywords of a text at most.
+
+    Raises:
+        Error: It is below 1 or above `KEYWORDS`.
+
+    Example:
+        >>> check_number_of_keywords(8)
+        8
+    """
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= KEYWORDS:
+        raise Error(f"number={number!r}: expected a whole number from 1 to {KEYWORDS}")
+    return number

@@ -7,15 +7,15 @@ from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.texts import as_bytes, check_texts
 from tfsum.tasks.bert_sum_ext.limits import (
-    DOCUMENT_SEPARATOR,
-    KEYWORDS,
     MOST_SENTENCES,
     Limits,
+    check_number_of_keywords,
     extract_inputs,
 )
 from tfsum.tasks.bert_sum_ext.summary import (
     Keyword,
     Summary,
+    joined,
     keywords_of,
     summary_of,
     with_documents,
@@ -124,7 +124,7 @@ class Summarizer(ExportedModel):
         self,
         texts: Sequence[str],
         sentences: int | Literal["auto"] | None = None,
-        block_trigrams: bool | None = None,
+        block_trigrams: bool = True,
         newline: str | None = None,
         **limits: Unpack[Limits],
     ) -> Summary:
@@ -143,9 +143,9 @@ class Summarizer(ExportedModel):
         Raises:
             Error: As in the call.
         """
-        texts = [text.replace(DOCUMENT_SEPARATOR, " ") for text in check_texts(texts)]
-        joined = DOCUMENT_SEPARATOR.join(texts)
-        return with_documents(self(joined, sentences, block_trigrams, newline, **limits), texts)
+        texts = check_texts(texts)
+        summary = self(joined(texts), sentences, block_trigrams, newline, **limits)
+        return with_documents(summary, texts)
 
     def keywords(self, texts: Sequence[str], number: int = 8) -> list[list[Keyword]]:
         """The words and phrases that carry texts.
@@ -161,9 +161,7 @@ class Summarizer(ExportedModel):
             Error: An element is not a str, or the number is below 1.
         """
         texts = check_texts(texts)
-        if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= KEYWORDS:
-            raise Error(f"number={number!r}: expected a whole number from 1 to {KEYWORDS}")
-        rows = self._ask("keywords", {"text": texts}, max_keywords=number)
+        rows = self._ask("keywords", {"text": texts}, max_keywords=check_number_of_keywords(number))
         return [keywords_of(text, row) for text, row in zip(texts, rows)]
 
     @overload

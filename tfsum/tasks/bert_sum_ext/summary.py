@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes
+from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
 from tfsum.text.one_line import one_line
 
 FEW = 0.45  # of the share of frequent words that the training corpus has
@@ -25,8 +26,8 @@ class Summary:
         warnings: Messages for the reader of this answer.
         newline: Meaning given to new lines: "sentence", its end; "paragraph", part of one
             (hard-wrapped text); or "space".
-        documents: Of a summary of several documents, the number of each sentence's, from 0; its
-            offsets are in that one.
+        documents: Number of each sentence's document, from 0, in a summary of several; its offsets
+            are in that one. None for a summary of one.
 
     Example:
         >>> print(Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, []))
@@ -91,8 +92,21 @@ def keywords_of(text: str, outputs: dict) -> list[Keyword]:
     return [Keyword(text[start:end], start, end, score) for start, end, score in places]
 
 
+def joined(texts: Sequence[str]) -> str:
+    """Several documents as one text for an extractive model.
+
+    Args:
+        texts: The documents.
+
+    Example:
+        >>> joined(["It rained.", "The sun shone."])
+        'It rained.\\x1eThe sun shone.'
+    """
+    return DOCUMENT_SEPARATOR.join(text.replace(DOCUMENT_SEPARATOR, " ") for text in texts)
+
+
 def with_documents(summary: Summary, texts: Sequence[str]) -> Summary:
-    """A summary of texts that were joined by one character, with offsets in each of them.
+    """A summary of `joined` texts, with offsets in each of them.
 
     Args:
         summary: Summary of the joined text.
