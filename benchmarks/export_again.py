@@ -25,6 +25,7 @@ import tensorflow as tf
 
 import tfsum
 import tfsum.decoding
+from tfsum.cli.parser import number_or_auto
 from tfsum.data.readers import read_corpus
 from tfsum.errors import ExportError
 from tfsum.export.stored_weights import WORD_EMBEDDING, variable_path
@@ -118,6 +119,9 @@ def main() -> int:
     parser.add_argument("destination", type=pathlib.Path)
     parser.add_argument("--newline", help="of an extractive model; see `tfsum export`")
     parser.add_argument(
+        "--sentences", type=number_or_auto, help="of an extractive model; see `tfsum export`"
+    )
+    parser.add_argument(
         "--corpus",
         help="the training corpus of an extractive model, whose frequent words an old "
         "export does not hold",
@@ -130,8 +134,9 @@ def main() -> int:
         settings["frequent"] = frequent(word_piece, options.corpus)
     model, names = (extractive if description["kind"] == "extractive" else abstractive)(description)
     given = {name: description[name] for name in names}
-    if options.newline:
-        given["newline"] = options.newline
+    for name in ("newline", "sentences"):
+        if getattr(options, name) is not None:
+            given[name] = getattr(options, name)
     if search := dict(description.get("search", {})):
         search.pop("legacy", None)  # of exports from before PreSumm's search was a class
         given["strategy"] = getattr(tfsum.decoding, search.pop("strategy"))(**search)

@@ -34,6 +34,7 @@ _LAZY = {
     # answers
     "Summarizer": "tfsum.tasks.bert_sum_ext.summarizer",
     "Summary": "tfsum.tasks.bert_sum_ext.summary",
+    "Keyword": "tfsum.tasks.bert_sum_ext.summary",
     "Generator": "tfsum.generation.generator",
     "Generated": "tfsum.generation.generated",
     "Classifier": "tfsum.tasks.bert_classifier.classifier",

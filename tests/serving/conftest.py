@@ -145,7 +145,7 @@ def ask(models):
     return Asked(models, version_policy="all", labels={"text/stable": 1, "text/gone": 9})
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def serving():
     """What tests build servers of their own from."""
     return types.SimpleNamespace(

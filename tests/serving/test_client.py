@@ -57,6 +57,22 @@ def test_summaries_are_those_of_the_model_in_this_process(url, shipped):
         assert client.summarize([]) == []
 
 
+def test_limits_keywords_and_texts_together_are_those_of_the_model_in_this_process(url, shipped):
+    with Client(url) as client:
+        for options in ({"words": 12}, {"query": "cracks", "sentences": 1}, {"min_score": 0.2}):
+            found = client.summarize(TEXTS, **options)
+            theirs = shipped(TEXTS, block_trigrams=False, **options)
+            assert [answer.sentences for answer in found] == [one.sentences for one in theirs]
+        assert [list(map(str, words)) for words in client.keywords(TEXTS, 2)] == [
+            list(map(str, words)) for words in shipped.keywords(TEXTS, 2)
+        ]
+        together = client.together(TEXTS, sentences=2)
+        assert together.documents == shipped.together(TEXTS, sentences=2).documents
+        assert [len(one.sentences) for one in client.score(TEXTS)] == [3, 0, 2, 3]
+        with pytest.raises(tfsum.Error, match="share=2"):
+            client.summarize(TEXTS, share=2)
+
+
 def test_generated_texts(url):
     with Client(url, "transformer_tatoeba_en_fr") as client:
         answers = client.generate(["I am cold.", "The cat is on the table."])

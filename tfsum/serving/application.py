@@ -24,6 +24,7 @@ from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.rest import JsonResponse, RestApi, read_body, unless_gone
 from tfsum.serving.servable import Servable
+from tfsum.serving.summarize_api import SummarizeApi
 
 # Path -> (file in the folder `page`, its type)
 FILES = {
@@ -67,13 +68,13 @@ class Application:
         self._files = {path: (folder / name).read_bytes() for path, (name, _) in FILES.items()}
         routes = [
             *(Route(path, self._file) for path in FILES),
-            Route("/page/models", self._models),
             Route("/page/attention", self._attention, methods=["POST"]),
             Route("/healthz", self._healthz),
             Route("/readyz", self._readyz),
             Route("/monitoring/prometheus/metrics", self._prometheus),
             Route("/metrics", self._prometheus),
             Route("/openapi.json", self._openapi),
+            *SummarizeApi(predictor).routes,
             *RestApi(predictor).routes,
         ]
         self._router = Router(routes, redirect_slashes=False)
@@ -184,22 +185,6 @@ class Application:
         path = request.scope["path"]
         return Response(self._files[path], headers=PAGE_HEADERS, media_type=FILES[path][1])
 
-    async def _models(self, request: Request) -> Response:
-        """The newest version of each model that takes texts."""
-        newest = [servables[-1] for servables in self._predictor.versions.available().values()]
-        models = [
-            {
-                "name": servable.name,
-                "version": servable.version,
-                "kind": servable.description["kind"],
-                "max_sentences": servable.description.get("max_sentences", 0),
-                "signatures": sorted(servable.signatures),
-            }
-            for servable in newest
-            if _takes_texts(servable)
-        ]
-        return JsonResponse({"models": models})
-
     async def _attention(self, request: Request) -> Response:
         """The attention between the pieces of a text and of its answer, and the alternatives.
 
@@ -265,12 +250,6 @@ def _no_route(request: Request, error: HTTPException) -> Response:
     if allowed:
         message = f"{request.method} {path[:MAX_LOGGED]}; expected {allowed}"
     return JsonResponse({"error": message}, error.status_code, error.headers)
-
-
-def _takes_texts(servable: Servable) -> bool:
-    """Whether tfsum exported the model, and its default signature takes texts."""
-    signature = servable.signatures.get("serving_default")
-    return bool(servable.description) and signature is not None and "text" in signature.inputs
 
 
 def _in_words(servable: Servable, row: dict[str, np.ndarray]) -> dict[str, Any]:

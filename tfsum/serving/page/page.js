@@ -73,7 +73,7 @@ async function request(path, body) {
 }
 
 async function loadModels() {
-  models = (await request("page/models")).models;
+  models = (await request("models")).models;
   const chosen = byId("model").value;
   byId("model").replaceChildren(...models.map((model) => element("option", model.name, { value: model.name })));
   if (models.some((model) => model.name === chosen)) byId("model").value = chosen;

@@ -1,0 +1,75 @@
+"""`POST /summarize` and `GET /models`: plain JSON beside TensorFlow Serving's paths."""
+
+import json
+
+import pytest
+
+import tfsum
+from tfsum.inference.shipped import DEFAULT_MODEL, shipped_model
+
+TEXT = (
+    "Seoul (AP) -- The council met on Monday, the caf\u00e9 \U0001f600 was full. The bridge will"
+    " cost forty million dollars. Rain fell all night. Mayor Anna Holt said that it begins in May."
+)
+
+
+@pytest.fixture(scope="module")
+def post(serving):
+    asked = serving.Asked(shipped_model().parents[1], version_policy="latest")
+
+    def post(status=200, **fields):
+        answer = asked("POST", "/summarize", json.dumps(fields).encode())
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    post.asked = asked
+    return post
+
+
+def test_the_answers_are_those_of_python(post):
+    model = tfsum.load()
+    for options in ({}, {"sentences": 1}, {"words": 20}, {"query": "cost", "query_weight": 0.9}):
+        expected, answer = model(TEXT, **options), post(text=TEXT, **options)
+        assert answer["summary"] == expected.summary and answer["model"] == DEFAULT_MODEL
+        assert [(s["start"], s["end"]) for s in answer["sentences"]] == expected.offsets
+        assert [s["text"] for s in answer["sentences"]] == expected.sentences
+        assert [s["score"] for s in answer["sentences"]] == pytest.approx(expected.scores, abs=1e-5)
+        assert (answer["coverage"], answer["warnings"]) == (expected.coverage, expected.warnings)
+    (words,) = model.keywords([TEXT], 3)
+    found = post(text=TEXT, keywords=3)["keywords"]
+    assert [word["text"] for word in found] == [str(word) for word in words]
+    assert [TEXT[word["start"] : word["end"]] for word in found] == [str(word) for word in words]
+
+
+def test_a_model_that_writes(post):
+    answer = post(text="I am cold.", model="transformer_tatoeba_en_fr")
+    assert answer["summary"] == "J'ai froid."
+    error = post(400, text="I am cold.", model="transformer_tatoeba_en_fr", words=9)["error"]
+    assert "words: transformer_tatoeba_en_fr is not extractive" in error
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({}, 'expected {"text": "..."}'),
+        ({"text": 3}, 'expected {"text": "..."}'),
+        ({"text": "a", "wordz": 1, "n": 2}, "n, wordz: unknown; expected fields among text, model"),
+        ({"text": "a", "words": "9"}, "words='9': expected a whole number from 1"),
+        ({"text": "a", "sentences": 0}, "sentences=0: expected a whole number from 1"),
+        ({"text": "a", "sentences": True}, "sentences=True"),
+        ({"text": "a", "keywords": 1000}, "number=1000: expected a whole number from 1 to 100"),
+    ],
+)
+def test_wrong_requests(post, fields, message):
+    assert message in post(400, **fields)["error"]
+
+
+def test_a_model_that_is_not_there(post):
+    assert "Servable not found" in post(404, text="a", model="nope")["error"]
+    assert post.asked("GET", "/summarize").status_code == 405
+
+
+def test_the_models(post):
+    models = post.asked("GET", "/models").json()["models"]
+    assert [model["name"] for model in models] == [DEFAULT_MODEL, "transformer_tatoeba_en_fr"]
+    assert models[0]["kind"] == "extractive" and "extract" in models[0]["signatures"]

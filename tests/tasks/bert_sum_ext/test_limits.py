@@ -1,0 +1,159 @@
+"""What can be asked of a summary beside its number of sentences: limits, a query, keywords, several
+texts."""
+
+import pathlib
+
+import pytest
+
+tf = pytest.importorskip("tensorflow")
+
+import tfsum
+from tfsum.errors import Error
+from tfsum.tasks.bert_sum_ext.limits import MOST_SENTENCES, Limits, extract_inputs
+
+
+@pytest.fixture(scope="module")
+def summarize(shipped):
+    return shipped
+
+
+def _words(summary):
+    return len(summary.summary.split())
+
+
+@pytest.fixture(scope="module")
+def story():
+    return (pathlib.Path(__file__).parents[3] / "examples" / "article.txt").read_text("utf-8")
+
+
+@pytest.mark.parametrize("words", [15, 30, 60, 100])
+def test_never_over_the_words_and_full(summarize, story, report, words):
+    for text, summary in zip((story, report), summarize([story, report], words=words)):
+        assert _words(summary) <= words
+        others = set(summarize.score(text).sentences) - set(summary.sentences)
+        least = min((len(s.split()) for s in others), default=words)
+        assert _words(summary) + least > words or words == 100  # nothing else has room
+        assert [text[a:b] for a, b in summary.offsets] == summary.sentences
+
+
+def test_characters_share_and_scores(summarize, story):
+    assert 200 < len(summarize(story, characters=280).summary) <= 280
+    third = summarize(story, share=0.3)
+    assert _words(third) <= 0.3 * len(story.split()) < _words(third) + 30
+    every = summarize.score(story)
+    best = summarize(story, min_score=0.3, block_trigrams=False)
+    likely = [end for (_, end), score in zip(every.offsets, every.scores) if score >= 0.3]
+    assert [end for _, end in best.offsets] == likely and len(likely) < len(every.sentences)
+    assert summarize(story, min_score=1.0).sentences == []
+
+
+def test_several_limits_and_a_number(summarize, story):
+    narrow = summarize(story, sentences=2, words=60, characters=250)
+    assert len(narrow.sentences) <= 2 and _words(narrow) <= 60 and len(narrow.summary) <= 250
+    assert len(summarize(story, sentences=1, words=500).sentences) == 1
+
+
+def test_a_sentence_that_is_longer_than_the_limit_stands_alone(summarize):
+    text = "Rain fell on the whole of the northern coast. It fell all day long."
+    assert summarize(text, words=3).sentences == ["It fell all day long."]
+
+
+def test_a_text_without_a_limit_is_answered_as_ever_and_alone_as_among_others(
+    summarize, article, report
+):
+    for text, among in zip(
+        (article, report, ""), summarize([article, report, ""], words=50), strict=True
+    ):
+        alone = summarize(text, words=50)
+        assert (among.sentences, among.offsets) == (alone.sentences, alone.offsets)
+        assert among.scores == pytest.approx(alone.scores, abs=1e-5)
+    # more than the outputs of `summarize` hold
+    assert len(summarize(report, sentences=15, words=10**6).sentences) == 15
+
+
+def test_what_a_query_is_about(summarize):
+    text = (
+        "The council met on Monday. The bridge will cost forty million dollars. Mayor Anna Holt"
+        " spoke of the flood of last year. Trains run again from May."
+    )
+    ask = lambda query, **options: summarize(text, sentences=1, query=query, **options).sentences  # noqa: E731
+    assert ask("What does the bridge cost?") == ["The bridge will cost forty million dollars."]
+    assert ask("When do trains run?", query_weight=1.0) == ["Trains run again from May."]
+    assert ask("flood") == ["Mayor Anna Holt spoke of the flood of last year."]
+    nothing = summarize(text, sentences=2).sentences
+    assert summarize(text, sentences=2, query="flood", query_weight=0.0).sentences == nothing
+    assert len(summarize(text, query="flood").sentences) in (2, 3, 4)  # as many as by default
+
+
+@pytest.mark.parametrize(
+    "limits, message",
+    [
+        ({"words": 0}, "words=0: expected a whole number from 1"),
+        ({"characters": 2.5}, "characters=2.5: expected a whole number from 1"),
+        ({"share": 20}, "share=20: expected a number above 0 and at most 1"),
+        ({"min_score": -0.1}, "min_score=-0.1: expected a number from 0 to 1"),
+        ({"query": "  "}, "query='  ': expected a question or a title"),
+        ({"query_weight": 0.5}, "query_weight: expected a query too"),
+        ({"wordz": 5}, "wordz: expected options among words, characters"),
+        ({"words": True}, "words=True"),
+    ],
+)
+def test_limits_that_cannot_be(summarize, limits, message):
+    with pytest.raises(Error, match=message):
+        summarize("It rained.", **limits)
+
+
+def test_a_number_with_a_limit_may_be_any(summarize):
+    inputs = extract_inputs(Limits(words=9), MOST_SENTENCES, 3)
+    assert (inputs["max_sentences"], inputs["max_words"]) == (MOST_SENTENCES, 9)
+    with pytest.raises(Error, match="sentences=0"):
+        summarize("It rained.", sentences=0, words=9)
+
+
+def test_keywords_are_parts_of_the_text(summarize, article):
+    (found, none) = summarize.keywords([article, "  "], 6)
+    assert none == [] and len(found) == 6 and all(type(k) is tfsum.Keyword for k in found)
+    assert [article[k.start : k.end] for k in found] == [str(k) for k in found]
+    assert all(k.score > 0 for k in found)
+    assert found[0].score == max(k.score for k in found)
+    folded = [set(str(k).casefold().split()) for k in found]
+    assert not any(a & b for i, a in enumerate(folded) for b in folded[:i])  # a word once
+    for number in (0, 101, True, 2.0):
+        with pytest.raises(Error, match="expected a whole number from 1 to 100"):
+            summarize.keywords([article], number)
+
+
+def test_keywords_of_a_script_without_spaces(summarize):
+    text = "東京でカメラを買った。カメラは高い。"
+    (found,) = summarize.keywords([text])
+    assert {str(word) for word in found} == {"カメラ", "東京"}
+    assert [text[word.start : word.end] for word in found] == [str(word) for word in found]
+
+
+def test_several_texts_give_one_summary_that_says_a_thing_once(summarize):
+    texts = [
+        "Rain fell in Paris on Monday, and the river rose by two metres.",
+        "",
+        "Rain fell in Paris on Monday, it was said. Trains stopped for three hours on Tuesday.",
+    ]
+    summary = summarize.together(texts, sentences=2)
+    assert summary.documents == [0, 2] and len(summary.sentences) == 2
+    assert [texts[i][a:b] for i, (a, b) in zip(summary.documents, summary.offsets)] == (
+        summary.sentences
+    )
+    assert summary.sentences[1].startswith("Trains stopped")
+    assert _words(summarize.together(texts, words=14)) <= 14
+    assert summarize.together([]).sentences == []
+
+
+def test_a_document_of_several_is_read_as_if_it_were_alone(summarize, article, report):
+    both = summarize.score(f"{article}\x1e{report}")
+    alone = summarize.score([article, report])
+    assert both.sentences == alone[0].sentences + alone[1].sentences
+    assert both.scores == pytest.approx(alone[0].scores + alone[1].scores, abs=1e-5)
+
+
+def test_an_older_export_says_so(summarize, monkeypatch):
+    monkeypatch.setattr(summarize._model, "signatures", frozenset({"summarize"}))
+    with pytest.raises(Error, match="has no signature extract; an older tfsum exported it"):
+        summarize("It rained.", words=9)
