@@ -37,6 +37,7 @@ VERBS = {
     "explain": "explain an answer: a page with the score of each sentence and those chosen",
     "verify": "replay a SavedModel's golden answers",
     "serve": "serve exported models over TensorFlow Serving's REST API",
+    "mcp": "serve summaries to agents over the Model Context Protocol",
     "classify": "label texts, one per line, with a classifier",
     "vocab": "learn a WordPiece vocabulary from texts",
     "pipeline": "summarize or prepare large corpora by Apache Beam",
