@@ -10,18 +10,18 @@ import pathlib
 import subprocess
 import venv
 
-REQUIREMENTS = pathlib.Path(__file__).with_name("requirements") / "rivals.txt"
-ENVIRONMENT = pathlib.Path(__file__).with_name(".environments") / "rivals"
+HERE = pathlib.Path(__file__).parent
 
 
-def environment() -> str:
+def environment(name: str = "rivals") -> str:
     """The interpreter of the others, which is made where it is not there as required."""
-    noted = ENVIRONMENT / REQUIREMENTS.name
-    python = str(ENVIRONMENT / "bin" / "python")
-    if not noted.is_file() or noted.read_text() != REQUIREMENTS.read_text():
-        venv.create(ENVIRONMENT, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "-q", "-r", str(REQUIREMENTS)], check=True)
-        noted.write_text(REQUIREMENTS.read_text())
+    requirements = HERE / "requirements" / f"{name}.txt"
+    folder = HERE / ".environments" / name
+    noted, python = folder / requirements.name, str(folder / "bin" / "python")
+    if not noted.is_file() or noted.read_text() != requirements.read_text():
+        venv.create(folder, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "-q", "-r", str(requirements)], check=True)
+        noted.write_text(requirements.read_text())
     return python
 
 

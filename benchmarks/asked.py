@@ -1,0 +1,196 @@
+"""What can be asked of a summary, beside other programs: a length, keywords, a question.
+
+    python benchmarks/asked.py budgets ../shared/data/news/validation.jsonl.gz --limit 500
+    python benchmarks/asked.py keywords ../shared/data/cnndm/validation.jsonl.gz --limit 500
+    python benchmarks/asked.py queries ../shared/data/cnndm/validation.jsonl.gz --limit 300
+    python benchmarks/asked.py meetings ../shared/data/qmsum/all.jsonl.gz --limit 30
+
+`budgets`: ROUGE at equal numbers of words, and how full the summaries are, beside the first words of
+the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the different
+words of the reference (stems, without scikit-learn's stop words) by eight keywords. `queries`: a
+line of the reference is the query, and the sentence with the best ROUGE against it is to be found.
+`meetings`: 250 words of a meeting for a question, ROUGE against its answer. The others run in an
+environment of their own, which is made from requirements/asked.txt.
+"""
+
+import argparse
+import gzip
+import json
+import re
+import sys
+
+import numpy as np
+from nltk.stem.porter import PorterStemmer
+from other_interpreter import OtherInterpreter, environment
+from rouge_score import rouge_scorer
+
+import tfsum
+from tfsum.data.readers import read_corpus
+
+BUDGETS = (30, 60, 100, 200)
+KEYWORDS, ANSWER_WORDS, GROUP = 8, 250, 16
+KINDS = ["rouge1", "rouge2", "rougeLsum"]
+
+
+def documents(corpus: str, limit: int) -> list[dict]:
+    """Documents of a corpus, evenly from all of it."""
+    rows = list(read_corpus(corpus))
+    return rows[:: max(1, len(rows) // limit)][:limit]
+
+
+def cut(text: str, words: int) -> str:
+    """The first words of a text."""
+    return " ".join(text.split()[:words])
+
+
+def filled(order: list[int], sentences: list[str], words: int) -> str:
+    """The sentences in this order that have room, in the order of the text."""
+    chosen, used = [], 0
+    for i in order:
+        if used + len(sentences[i].split()) <= words:
+            chosen.append(i)
+            used += len(sentences[i].split())
+    return "\n".join(sentences[i] for i in sorted(chosen))
+
+
+def mean(values: list) -> str:
+    """A mean with its 95 % interval over documents, by bootstrap."""
+    array, random = np.array(values, float), np.random.default_rng(0)
+    samples = array[random.integers(0, len(array), (1000, len(array)))].mean(1)
+    low, high = np.percentile(samples, [2.5, 97.5])
+    return f"{array.mean():.2f} ({low:.2f} to {high:.2f})"
+
+
+def budgets(model, others, rows: list[dict]) -> None:
+    """Prints ROUGE, words and the share of the budget, for each budget and system."""
+    score = rouge_scorer.RougeScorer(KINDS, use_stemmer=True).score
+    texts = [row["text"] for row in rows]
+    sentences = [summary.sentences for summary in model.score(texts)]
+    orders = [others.ask({"rank": each}) for each in sentences]
+    print(
+        "| words | system | ROUGE-1 | ROUGE-2 | ROUGE-Lsum | full | over |\n|---|---|---|---|---|---|---|"
+    )
+    for words in BUDGETS:
+        systems = {"tfsum": ["\n".join(one.sentences) for one in model(texts, words=words)]}
+        systems["first words"] = [cut(text, words) for text in texts]
+        for name in ("lexrank", "textrank"):
+            systems[name] = [
+                filled(order[name], each, words) for order, each in zip(orders, sentences)
+            ]
+        for name, answers in systems.items():
+            found = [score(row["summary"], answer) for row, answer in zip(rows, answers)]
+            lengths = [len(answer.split()) for answer in answers]
+            figures = [mean([100 * each[kind].fmeasure for each in found]) for kind in KINDS]
+            full = 100 * np.mean(lengths) / words
+            over = sum(length > words for length in lengths)
+            print(f"| {words} | {name} | {' | '.join(figures)} | {full:.1f} % | {over} |")
+
+
+def keywords(model, others, rows: list[dict]) -> None:
+    """Prints the recall of each program and the words of its keywords."""
+    texts = [row["text"] for row in rows]
+    fitted = others.ask({"texts": texts})
+    stem, stop = PorterStemmer().stem, set(fitted["stop"])
+
+    def words(text: str) -> set[str]:
+        found = re.findall(r"[a-z0-9]+", text.lower())
+        return {stem(word) for word in found if word not in stop and len(word) > 1}
+
+    answers = [others.ask({"keywords": text, "number": KEYWORDS}) for text in texts]
+    for answer, tf_idf, ours in zip(answers, fitted["tf-idf"], model.keywords(texts, KEYWORDS)):
+        answer |= {"tf-idf": tf_idf[:KEYWORDS], "tfsum": [str(word) for word in ours]}
+    print("| program | recall, % | words |\n|---|---|---|")
+    for name in answers[0]:
+        recalls, lengths = [], []
+        for row, answer in zip(rows, answers):
+            wanted = words(row["summary"])
+            recalls.append(100 * len(wanted & words(" ".join(answer[name]))) / max(1, len(wanted)))
+            lengths.append(len(" ".join(answer[name]).split()))
+        print(f"| {name} | {mean(recalls)} | {np.mean(lengths):.1f} |")
+
+
+def queries(model, others, rows: list[dict]) -> None:
+    """Prints how often the sentence that a query is about is the first, or among the first three."""
+    score = rouge_scorer.RougeScorer(KINDS[:2], use_stemmer=True).score
+    found: dict[str, list] = {}
+    for row in rows:
+        text, every = row["text"], model.score(row["text"])
+        sentences = every.sentences
+        place = {end: i for i, (_, end) in enumerate(every.offsets)}
+        for query in filter(str.strip, row["summary"].split("\n")):
+            values = [sum(v.fmeasure for v in score(query, each).values()) for each in sentences]
+            if not values or max(values) < 0.3:  # no sentence says it
+                continue
+            wanted = int(np.argmax(values))
+            bm25 = np.array(others.ask({"query": query, "sentences": sentences})["bm25s"])
+            order = np.argsort(-bm25, kind="stable")
+            found.setdefault("bm25s", []).append((order[0] == wanted, wanted in order[:3]))
+            for weight in (1.0, 0.7):
+                chosen = [
+                    [
+                        place[end]
+                        for _, end in model(
+                            text, sentences=n, query=query, query_weight=weight
+                        ).offsets
+                    ]
+                    for n in (1, 3)
+                ]
+                found.setdefault(f"tfsum, weight {weight}", []).append(
+                    (wanted in chosen[0], wanted in chosen[1])
+                )
+    print("| program | queries | at 1, % | at 3, % |\n|---|---|---|---|")
+    for name, hits in found.items():
+        one, three = (mean([100.0 * hit[k] for hit in hits]) for k in (0, 1))
+        print(f"| {name} | {len(hits)} | {one} | {three} |")
+
+
+def meetings(model, others, corpus: str, limit: int) -> None:
+    """Prints ROUGE of 250 words of a meeting against the answer to a question."""
+    score = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], use_stemmer=True).score
+    with gzip.open(corpus, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    found: dict[str, list] = {}
+    for row in [row for row in rows if row["split"] == "test"][:limit]:
+        sentences = model.score(row["text"]).sentences
+        for asked in row["specific"]:
+            bm25 = others.ask({"query": asked["query"], "sentences": sentences})["bm25s"]
+            order = [int(i) for i in np.argsort(-np.array(bm25), kind="stable")]
+            systems = {
+                "first words": cut(row["text"], ANSWER_WORDS),
+                "bm25s": filled(order, sentences, ANSWER_WORDS),
+                "tfsum, no query": str(model(row["text"], words=ANSWER_WORDS)),
+                "tfsum": str(model(row["text"], words=ANSWER_WORDS, query=asked["query"])),
+            }
+            for name, answer in systems.items():
+                found.setdefault(name, []).append(score(asked["answer"], answer))
+    print("| program | questions | ROUGE-1 | ROUGE-2 | ROUGE-L |\n|---|---|---|---|---|")
+    for name, scores in found.items():
+        figures = [
+            mean([100 * each[kind].fmeasure for each in scores])
+            for kind in ("rouge1", "rouge2", "rougeL")
+        ]
+        print(f"| {name} | {len(scores)} | {' | '.join(figures)} |")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("budgets", "keywords", "queries", "meetings"))
+    parser.add_argument("corpus")
+    parser.add_argument("--limit", type=int, default=500)
+    parser.add_argument("--model", help="an extractive export (default: the shipped)")
+    options = parser.parse_args()
+    model = tfsum.load(options.model)
+    others = OtherInterpreter(environment("asked"), "asked_rivals.py", {})
+    if options.what == "meetings":
+        meetings(model, others, options.corpus, options.limit)
+    else:
+        ask = {"budgets": budgets, "keywords": keywords, "queries": queries}[options.what]
+        ask(model, others, documents(options.corpus, options.limit))
+    others.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
