@@ -5,8 +5,8 @@
     python benchmarks/asked.py queries ../shared/data/cnndm/validation.jsonl.gz --limit 300
     python benchmarks/asked.py meetings ../shared/data/qmsum/all.jsonl.gz --limit 30
 
-`budgets`: ROUGE at equal numbers of words, and how full the summaries are, beside the first words of
-the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the different
+`budgets`: ROUGE at equal numbers of words, and how full the summaries are, beside the first words
+of the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the different
 words of the reference (stems, without scikit-learn's stop words) by eight keywords. `queries`: a
 line of the reference is the query, and the sentence with the best ROUGE against it is to be found.
 `meetings`: 250 words of a meeting for a question, ROUGE against its answer. The others run in an
@@ -67,9 +67,8 @@ def budgets(model, others, rows: list[dict]) -> None:
     texts = [row["text"] for row in rows]
     sentences = [summary.sentences for summary in model.score(texts)]
     orders = [others.ask({"rank": each}) for each in sentences]
-    print(
-        "| words | system | ROUGE-1 | ROUGE-2 | ROUGE-Lsum | full | over |\n|---|---|---|---|---|---|---|"
-    )
+    print("| words | system | ROUGE-1 | ROUGE-2 | ROUGE-Lsum | full | over |")
+    print("|---|---|---|---|---|---|---|")
     for words in BUDGETS:
         systems = {"tfsum": ["\n".join(one.sentences) for one in model(texts, words=words)]}
         systems["first words"] = [cut(text, words) for text in texts]
@@ -110,7 +109,7 @@ def keywords(model, others, rows: list[dict]) -> None:
 
 
 def queries(model, others, rows: list[dict]) -> None:
-    """Prints how often the sentence that a query is about is the first, or among the first three."""
+    """Prints how often the sentence that a query is about is the first or among three."""
     score = rouge_scorer.RougeScorer(KINDS[:2], use_stemmer=True).score
     found: dict[str, list] = {}
     for row in rows:
