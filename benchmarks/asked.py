@@ -6,8 +6,8 @@
     python benchmarks/asked.py meetings ../shared/data/qmsum/all.jsonl.gz --limit 30
 
 `budgets`: ROUGE at equal numbers of words, and how full the summaries are, beside the first words
-of the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the different
-words of the reference (stems, without scikit-learn's stop words) by eight keywords. `queries`: a
+of the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the
+different words of the reference (stems, no stop words) by eight keywords. `queries`: a
 line of the reference is the query, and the sentence with the best ROUGE against it is to be found.
 `meetings`: 250 words of a meeting for a question, ROUGE against its answer. The others run in an
 environment of their own, which is made from requirements/asked.txt.
