@@ -2,6 +2,7 @@
 readers expect."""
 
 import configparser
+import json
 import pathlib
 import shlex
 
@@ -73,8 +74,23 @@ def test_pods_have_no_privileges_and_write_nothing():
     writable = {mount["name"] for mount in container["volumeMounts"] if not mount.get("readOnly")}
     assert writable == {"tmp"} and "emptyDir" in mounted(pod, container, "/tmp/file")
 
-    image = (HERE / "kubernetes" / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    image = (HERE.parent / "Dockerfile").read_text(encoding="utf-8").splitlines()
     assert f"USER {user}" in image and any(f"useradd --uid {user} " in line for line in image)
+
+
+def test_the_image_is_small_and_says_whether_it_is_healthy():
+    root = HERE.parent
+    lines = (root / "Dockerfile").read_text(encoding="utf-8").splitlines()
+    # a build stage that needs no copy of the checkout, and a probe of a path without a token
+    assert not any(line.startswith(("COPY", "ADD")) for line in lines)
+    (probe,) = [line for line in lines if line.startswith("HEALTHCHECK")]
+    command = json.loads(probe[probe.index("[") :])
+    compile(command[2], "HEALTHCHECK", "exec")
+    assert "/healthz" in command[2] and "8501" in command[2]
+    ignored = (root / ".dockerignore").read_text(encoding="utf-8").split("\n")
+    assert {"tests", "docs", ".*"} <= set(ignored)
+    for needed in ("tfsum", "saved_models", "setup.cfg", "pyproject.toml", "README.md", "training"):
+        assert needed not in ignored
 
 
 def test_the_unit_of_systemd_has_no_privileges_and_uses_what_the_server_has():
@@ -104,7 +120,7 @@ def test_the_deployment_uses_what_the_server_has():
     (container,) = pod["containers"]
     entry = next(
         line
-        for line in (HERE / "kubernetes" / "Dockerfile").read_text(encoding="utf-8").splitlines()
+        for line in (HERE.parent / "Dockerfile").read_text(encoding="utf-8").splitlines()
         if line.startswith("ENTRYPOINT")
     )
     words = [*yaml.safe_load(entry.partition(" ")[2]), *container["args"]]

@@ -39,16 +39,16 @@ OPTIONS: Options = {
 
 
 def run(arguments: argparse.Namespace) -> int:
-    try:
-        from tfsum.serving.mcp_server import mcp_server
-    except ModuleNotFoundError as error:
-        if error.name != "mcp":
-            raise
-        raise Error(f"tfsum mcp needs the package mcp; {install_extra('mcp')}") from None
-
     root = None if arguments.root is None else pathlib.Path(arguments.root)
     if root is not None and not root.is_dir():
         arguments.parser.reject(f"--root {root}: no such folder")
+    try:
+        from tfsum.serving.mcp_server import mcp_server
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "mcp":
+            raise
+        raise Error(f"tfsum mcp needs the package mcp; {install_extra('mcp')}") from None
+
     model = tfsum.load(arguments.model, compute=arguments.compute)
     if not isinstance(model, tfsum.Summarizer):
         raise Error(f"{arguments.model}: is not extractive; the tools need a model that selects")
