@@ -113,6 +113,9 @@ LISTED: dict[str, User | str] = {
     "beam/saved_model_handler.py SharedModel": User(
         "findall", "an error that may quote a text", (("", "\n a", ""), ("a", "\t", "\n"))
     ),
+    "cli/answers.py _marked_down": User(
+        "sub", "a sentence or a name", (("", "*", ""), ("", "\\", ""))
+    ),
     "data/corpus_files.py _BEGINS 1": User(
         "match",
         "256 bytes of a file",

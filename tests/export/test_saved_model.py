@@ -186,7 +186,7 @@ def test_warm_up_requests_are_answered(exported):
             str(extra(exported, "tf_serving_warmup_requests"))
         ).as_numpy_iterator()
     )
-    assert len(records) == 6
+    assert len(records) == 10  # five signatures, twice
     for record in records:
         log = message("PredictionLog").FromString(record)
         spec, inputs = log.predict_log.request.model_spec, log.predict_log.request.inputs

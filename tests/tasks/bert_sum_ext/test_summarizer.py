@@ -46,7 +46,7 @@ def test_every_sentence_of_a_text_can_be_scored(summarize, article):
     ) > 3
     assert [score_of[place] for place in chosen.offsets] == pytest.approx(chosen.scores)
     assert every.coverage == chosen.coverage and summarize.score("").sentences == []
-    with pytest.raises(Error, match=r"texts\[0\] is bytes"):
+    with pytest.raises(Error, match="texts is bytes"):
         summarize.score(b"bytes")
 
 

@@ -32,8 +32,7 @@ def signatures(description: dict) -> dict[str, dict[str, str]]:
 def requests(description: dict) -> list[dict]:
     """The golden requests to an export of this description (assets.extra/tfsum.json)."""
     options = {"max_sentences": min(3, description["max_sentences"]), "block_trigrams": True}
-    limits = {"max_words": 20, "query": "the number of the report", "query_weight": 0.5}
-    return [{"text": text, **options, **limits} for text in TEXTS]
+    return [{"text": text, **options} for text in TEXTS]
 
 
 def ask(model: Any, requests: list[dict]) -> list[dict]:
@@ -41,9 +40,17 @@ def ask(model: Any, requests: list[dict]) -> list[dict]:
     inputs = {name: column(requests, name) for name in ("text", "max_sentences", "block_trigrams")}
     outputs = model.call("summarize", inputs)
     every = model.call("score", {"text": inputs["text"]})
-    asked = {name: column(requests, name) for name in ("max_words", "query", "query_weight")}
-    others = dict.fromkeys(("max_characters", "max_share", "min_score"), [0] * len(requests))
-    within = model.call("extract", {**inputs, **others, **asked})
+    # every sentence that may be chosen: sentences that are as good as equal could change places
+    nothing = {name: [0] * len(requests) for name, kind in EXTRACT.items() if kind != "string"}
+    within = model.call(
+        "extract",
+        {
+            **nothing,
+            "text": inputs["text"],
+            "query": [b"a bridge"] * len(requests),
+            "block_trigrams": [False] * len(requests),
+        },
+    )
     number = {"max_keywords": inputs["max_sentences"]}
     words = model.call("keywords", {"text": inputs["text"], **number})
     return [_answer(outputs, every, within, words, i) for i in range(len(requests))]
@@ -61,7 +68,7 @@ def _answer(outputs: dict, every: dict, within: dict, words: dict, i: int) -> di
         "coverage": float(outputs["coverage"][i]),
         "all_scores": every["score"][i, :total].tolist(),
         "within": within["summary"][i].decode("utf-8"),
-        "keywords": [word.decode("utf-8") for word in words["keyword"][i]],
+        "keyword_scores": words["score"][i].tolist(),
     }
 
 
