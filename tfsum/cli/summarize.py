@@ -52,8 +52,9 @@ OPTIONS: Options = {
             "metavar": "N",
             "help": (
                 "of an extractive model: sentences at most, or auto for two to four (default: as it"
-                " was exported; the shipped gives 3, and up to 10); a model is exported with more"
-                " by `tfsum export --max-sentences`, and for auto with --selection expected_rouge"
+                " was exported; the shipped gives two to four, and up to 10); a model is exported"
+                " with more by `tfsum export --max-sentences`, and for auto with --selection"
+                " expected_rouge"
             ),
         },
         "--words": {

@@ -88,7 +88,6 @@ def expected_rouge_ranks(
     flaws: tf.Tensor | None = None,
     needs: tf.Tensor | None = None,
     budget: Budget | None = None,
-    trust: tf.Tensor | None = None,
 ) -> tf.Tensor:
     """Ranks sentences so that the first `most` have together the largest expected ROUGE.
 
@@ -110,8 +109,6 @@ def expected_rouge_ranks(
             `PENALTY` more, int64 (E, 2), numbered likewise.
         budget: What the summaries may cost; by default anything. A sentence is chosen only where
             there is room for it, and as long as there is any.
-        trust: Weight of the probabilities beside the rates, from 0 to 1, (B,) float32; by default
-            a half.
 
     Returns:
         float32 (B, S): above 1 for the chosen sentences, highest for the first that was chosen;
@@ -174,9 +171,7 @@ def expected_rouge_ranks(
     def choose(number: tf.Tensor, before: _Best) -> tuple[tf.Tensor, _Best]:
         """Chooses so many sentences where the number is automatic, and keeps what is better."""
         wanted = tf.where(automatic, tf.minimum(number, limit), most)
-        new = _choose(
-            grams, where, tf.shape(best, tf.int64), share, wanted, limit, penalties, room, trust
-        )
+        new = _choose(grams, where, tf.shape(best, tf.int64), share, wanted, limit, penalties, room)
         is_better = new.value > before.value
         return number + 1, _Best(
             tf.where(tf.gather(is_better, row), new.rank, before.rank),
@@ -240,7 +235,6 @@ def _choose(
     limit: int | tf.Tensor,
     penalties: Callable[[tf.Tensor], tf.Tensor],
     budget: Budget | None,
-    trust: tf.Tensor | None,
 ) -> _Best:
     """Ranks the chosen of K candidates: `limit` for the first of each document, then less.
 
@@ -253,7 +247,6 @@ def _choose(
         limit: Width of a result.
         penalties: Function from the ranks of the candidates to what they must bring more, (K,).
         budget: What the summaries may cost, with the costs of the candidates.
-        trust: Weight of the shares beside the rates, (B,).
 
     Returns:
         The ranks of the candidates, and what the summaries are worth.
@@ -278,8 +271,7 @@ def _choose(
     # (U,) the expected number of each n-gram in the reference, (B, ORDERS) the reference's size
     expected = per_gram(share)
     if grams.rate is not None:
-        weight = 0.5 if trust is None else tf.gather(trust, grams.document // ORDERS)
-        expected = weight * expected + (1.0 - weight) * grams.rate
+        expected = (expected + grams.rate) / 2.0
     expected_size, size = per_document(expected), per_candidate(grams.count)
     wanted = tf.gather(expected, grams.gram)
 

@@ -52,7 +52,7 @@ def select_sentences(
     rates: tf.Tensor | None = None,
     budget: Budget | None = None,
     enough: tf.Tensor | None = None,
-    trust: tf.Tensor | None = None,
+    by_score: tf.Tensor | None = None,
 ) -> tuple[tf.Tensor, tf.Tensor]:
     """Chooses the sentences of summaries, in validation as in the exported graph.
 
@@ -75,7 +75,8 @@ def select_sentences(
             room is the shortest one.
         enough: Sentences whose score is high enough to be chosen, (N,) bool for all sentences; by
             default all.
-        trust: Weight of the scores beside the rates, see `expected_rouge_ranks`.
+        by_score: Texts whose sentences are chosen by their scores alone, (B,) bool; by default
+            none with `pieces`.
 
     Returns:
         Indices (B, N) int32 of the chosen sentences in document order, then -1; and their count
@@ -106,12 +107,13 @@ def select_sentences(
         own = [tf.cast(found[name], tf.float32) for name in ("quotes", "no_end_mark", "short")]
         flaws = tf.reduce_sum(own, 0)
         needs = antecedents(texts, found["pronoun"] | found["connective"])
-        ranks = expected_rouge_ranks(
-            ranks, present, pieces, words, most, limit, rates, flaws, needs, budget, trust
+        by_rouge = expected_rouge_ranks(
+            ranks, present, pieces, words, most, limit, rates, flaws, needs, budget
         )
         # above 1 where expected ROUGE decided how many
-        chosen = tf.reduce_sum(tf.cast(ranks > 1.0, tf.int32), 1)
+        chosen = tf.reduce_sum(tf.cast(by_rouge > 1.0, tf.int32), 1)
         most = tf.where(most == AUTOMATIC, chosen, most)
+        ranks = by_rouge if by_score is None else tf.where(by_score[:, None], ranks, by_rouge)
     return select(ranks, present, texts, most, block_trigrams, limit, budget)
 
 

@@ -303,7 +303,7 @@ class ExtractiveSummarizer(tf.Module):
             read.get("rates") if by_rouge else None,
             budget,
             enough,
-            (1.0 + asks) / 2.0,
+            asks > 0.0,  # by the words of a summary the best for a query would be lost
         )
         chosen = chosen[:, : tf.reduce_max(tf.concat([count, [0]], 0))]
         # the index after the last sentence, where `pick` appends the fill
