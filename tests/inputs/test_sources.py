@@ -5,13 +5,16 @@ import email.message
 import gzip
 import http.server
 import os
+import textwrap
 import threading
 
+import hypothesis.strategies as st
 import pytest
+from hypothesis import given
 
 from tfsum.errors import DataError
 from tfsum.inputs.encoding import decode
-from tfsum.inputs.formats import text_of
+from tfsum.inputs.formats import flowing, text_of
 from tfsum.inputs.sources import Source, find_sources, read_plain, read_source
 
 GERMAN = (
@@ -229,6 +232,33 @@ def test_a_small_file_that_decompresses_to_much(tmp_path, monkeypatch):
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a" * (1 << 24)))
     with pytest.raises(DataError, match="b.txt.gz: is larger than 1 MB when decompressed"):
         text(tmp_path / "b.txt.gz")
+
+
+WORD = st.text(st.sampled_from("abcdefgh"), min_size=1, max_size=9)
+
+
+@given(st.lists(st.lists(WORD, min_size=1, max_size=60), min_size=1, max_size=4))
+def test_no_line_of_a_page_ends_a_sentence(paragraphs):
+    """Wrapped paragraphs of small letters come back whole, an empty line between them."""
+    whole = [f"{' '.join(words)}." for words in paragraphs]
+    wrapped = "\n\n".join(textwrap.fill(paragraph, 50) for paragraph in whole)
+    assert flowing(wrapped) == "\n".join(whole)
+
+
+def test_headings_of_a_page_stay_alone():
+    page = (
+        "Annual Report\n1. Weather\nIt rained on most of the days of the year, as the\n"
+        "Meteorological Office said, and the rivers of the\nnorth rose.\nTrains stopped twice, each"
+        " time for a well-\nknown reason of the company that runs them all.\n"
+    )
+    assert flowing(page).split("\n") == [
+        "Annual Report",
+        "1. Weather",
+        "It rained on most of the days of the year, as the Meteorological Office said, and the"
+        " rivers of the north rose.",
+        "Trains stopped twice, each time for a well-known reason of the company that runs them"
+        " all.",
+    ]
 
 
 def test_a_pdf_has_its_text(tmp_path):

@@ -261,8 +261,10 @@ def read_rows(
         value = row.get(field, "missing")
         is_empty = value is None or value != value  # NaN
         try:
-            label = str(line) if id is None else _field(place, row, id, number=True)
-            yield label, "" if is_empty else _field(place, row, field)
+            label = str(line)
+            if id is not None:
+                label = _field(place, row, id, number=True, options="--id")
+            yield label, "" if is_empty else _field(place, row, field, options="--field")
         except DataError as error:
             yield str(line), error
 
@@ -418,7 +420,12 @@ def _delimiter(line: str) -> str:
 
 
 def _field(
-    place: str, row: Mapping[str, Any], name: str, default: str | None = None, number: bool = False
+    place: str,
+    row: Mapping[str, Any],
+    name: str,
+    default: str | None = None,
+    number: bool = False,
+    options: str = "--text, --summary and the like, in a recipe [data] text, summary",
 ) -> str:
     """The field's string; a list of strings becomes lines; a whole number serves as a name or where
     it may."""
@@ -434,8 +441,7 @@ def _field(
         raise DataError(
             f"{place}: field {name!r}: {problem}, expected a string (or a list of"
             f" strings{', or a whole number' if number else ''}); fill it in, or name the field"
-            " that holds it (--text, --summary and the like, in a recipe [data] text, summary; a"
-            " number from 1 in a table without a header line)"
+            f" that holds it ({options}; a number from 1 in a table without a header line)"
         )
 
     try:

@@ -12,6 +12,7 @@ from typing import Any
 from tfsum.errors import DataError, install_extra
 from tfsum.private_names import check_private_names
 
+SHORT = 0.7  # of the width of a page's lines: where a paragraph or a heading may end
 # What is left out of a mail: the one that it answers, its signature, and quoted lines.
 _LEFT_OUT = (
     re.compile(r"^-{2,} ?(?:Original Message|Ursprüngliche Nachricht).*", re.M | re.S | re.I),
@@ -83,7 +84,37 @@ def _pdf(data: bytes, name: str) -> str:
     reader = pypdf.PdfReader(io.BytesIO(data))
     if reader.is_encrypted and not reader.decrypt(""):
         raise DataError(f"{name}: the PDF is protected by a password; remove it first")
-    return "\n\n".join(page.extract_text() for page in reader.pages)
+    return flowing("\n".join(page.extract_text() for page in reader.pages))
+
+
+def flowing(text: str) -> str:
+    """The text of pages with a line for each paragraph.
+
+    A line of a page ends where the page does, and means nothing. A paragraph begins after an empty
+    line, and after a short line where the next begins with no lower-case letter: a heading, or the
+    end of the paragraph before.
+
+    Args:
+        text: Lines of pages.
+
+    Example:
+        >>> flowing("Rain\\nIt rained all day in the north of the\\ncountry, and the river rose.")
+        'Rain\\nIt rained all day in the north of the country, and the river rose.'
+    """
+    lines = [line.strip() for line in text.splitlines()]
+    lengths = sorted(len(line) for line in lines if line)
+    width = lengths[len(lengths) * 9 // 10] if lengths else 0
+    paragraphs: list[str] = []
+    before = ""
+    for line in lines:
+        ends = not before or (len(before) < SHORT * width and not line[:1].islower())
+        if line and not ends:
+            hyphen = before[-1] == "-" and before[-2:-1].isalpha()
+            paragraphs[-1] += line if hyphen else f" {line}"
+        elif line:
+            paragraphs.append(line)
+        before = line
+    return "\n".join(paragraphs)
 
 
 def _docx(data: bytes, name: str) -> str:
