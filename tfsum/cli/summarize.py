@@ -252,7 +252,8 @@ def _answer_options(arguments: argparse.Namespace) -> dict[str, Any]:
     """The options that decide what an answer is, by which a folder of answers knows its own."""
     names = ("sentences", *Limits.__annotations__, "keywords", "all", "newline", "field", "id")
     names = (*names, "encoding", "model", "compute", "server", "format", "highlight")
-    return {name: value for name in names if (value := getattr(arguments, name))}
+    given = {name: getattr(arguments, name) for name in names}
+    return {k: value for k, value in given.items() if value is not None and value is not False}
 
 
 def summarize_all(
