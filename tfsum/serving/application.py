@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tfsum.inference.saved_model import read_vocabularies
 from tfsum.serving.json_tensor import read_object
 from tfsum.serving.loopback import is_loopback, is_page_of_another_site
+from tfsum.serving.open_inference import OpenInference
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
 from tfsum.serving.request_error import RequestError, invalid, require
@@ -75,6 +76,7 @@ class Application:
             Route("/metrics", self._prometheus),
             Route("/openapi.json", self._openapi),
             *SummarizeApi(predictor).routes,
+            *OpenInference(predictor).routes,
             *RestApi(predictor).routes,
         ]
         self._router = Router(routes, redirect_slashes=False)
