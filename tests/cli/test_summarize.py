@@ -292,7 +292,7 @@ def test_an_answer_that_is_older_than_its_text_is_written_again(asked, tmp_path,
     os.utime(tmp_path / "in" / "a", ns=(2**62, 2**62))
     assert main(command) == 0
     assert "Another text came." in (tmp_path / "out" / "a.txt").read_text()
-    assert f"tfsum: 1 answers were in {tmp_path / 'out'}/ already" in capsys.readouterr().err
+    assert f"tfsum: 1 answer was in {tmp_path / 'out'}/ already" in capsys.readouterr().err
 
 
 def test_answers_go_into_a_file(asked, tmp_path, monkeypatch, capsys):
@@ -306,8 +306,10 @@ def test_answers_go_into_a_file(asked, tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out == ""
     for place, said in (
         ("-", "leave it out"),
+        ("", "leave it out"),
         ("file", "is a text to be read"),
-        ("no/x", "No such"),
+        (f"../{tmp_path.name}/file", "is a text to be read"),
+        ("no/x", "there is no folder no"),
     ):
         assert exit_status(["summarize", "file", "-o", place]) in (1, 2)
         assert said in capsys.readouterr().err
@@ -348,6 +350,29 @@ def test_a_row_is_named_by_its_id_and_stops_no_other(asked, tmp_path, capsys):
     assert exit_status(["summarize", str(tmp_path / "a.jsonl"), "--id", "name"]) == 2
 
 
+def test_rows_of_one_name_are_told_and_long_names_are_cut(asked, tmp_path, capsys):
+    names = ["same", "same", "\uac00" * 300, "../up"]
+    rows = [json.dumps({"n": name, "text": f"Number {i}."}) for i, name in enumerate(names)]
+    (tmp_path / "a.jsonl").write_text("\n".join(rows))
+    call = ["summarize", str(tmp_path / "a.jsonl"), "--field", "text", "--id", "n"]
+    assert main([*call, "-o", f"{tmp_path / 'out'}/"]) == 1
+    assert "a.jsonl:same: is the name of a row before it too" in capsys.readouterr().err
+    found = {path.name: path.read_text() for path in (tmp_path / "out").glob("*.txt")}
+    assert sorted(found.values()) == ["Number 0.\n", "Number 2.\n", "Number 3.\n"]
+    assert found["a.jsonl.same.txt"] == "Number 0.\n" and "a.jsonl...%2Fup.txt" in found
+
+
+def test_options_that_cannot_be(asked, article, capsys):
+    for words, said in (
+        (["--share", "0"], "expected a share of the text above 0"),
+        (["--query-weight", "0.5"], "give --query too"),
+        (["--query", " "], "--query: is empty"),
+        (["--model", "writer", "--keywords", "3"], "--keywords: writer is not extractive"),
+    ):
+        assert exit_status(["summarize", str(article), *words]) == 2, words
+        assert said in capsys.readouterr().err
+
+
 def test_formats(asked, article, capsys):
     assert main(["summarize", str(article), "-n", "1", "--format", "markdown"]) == 0
     assert capsys.readouterr().out == "- One came.\n"
@@ -360,6 +385,11 @@ def test_formats(asked, article, capsys):
     assert main(["summarize", str(article), "-n", "1", "--highlight"]) == 0
     assert capsys.readouterr().out == "One came.\n"
     assert exit_status(["summarize", str(article), "--format", "json", "--highlight"]) == 2
+    assert (
+        main(["summarize", str(article), "--model", "writer", "--format", "html", "--highlight"])
+        == 1
+    )
+    assert "which is no part of the text" in capsys.readouterr().err
 
 
 def test_the_whole_text_on_a_terminal(asked, article, monkeypatch, capsys):
@@ -411,7 +441,8 @@ def test_a_large_text_has_a_bar_that_moves_by_itself(monkeypatch):
     write = terminal.write
     terminal.write = lambda text: (moved.set() if "1 of about" in text else None, write(text))[1]
 
-    def answer(text):
+    def answer(texts):
+        (text,) = texts
         asked.append(len(text))
         if len(text) == progress.TRIAL:
             threading.Event().wait(0.2)  # so that the whole is estimated to take seconds

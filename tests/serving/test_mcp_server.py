@@ -62,7 +62,17 @@ def test_files_below_the_folder(call):
 
 @pytest.mark.parametrize(
     "file",
-    ["../secret.txt", "link.txt", "/etc/hostname", "absent.txt", ".", "https://example.org", ""],
+    [
+        "../secret.txt",
+        "link.txt",
+        "/etc/hostname",
+        "absent.txt",
+        ".",
+        "https://example.org",
+        "",
+        "a\0b",
+        "x" * 300,
+    ],
 )
 def test_no_other_file_and_no_address(call, file):
     answer = call("summarize", file=file)

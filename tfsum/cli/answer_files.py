@@ -4,6 +4,7 @@
 written over or taken for an answer: the user's own notes.txt has the name of the answer to notes.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -15,6 +16,8 @@ from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Source
 
 OWN = ".tfsum-answers"
+LONGEST = 120  # bytes of a row's name in that of a file
+_ESCAPES = {code: f"%{code:02X}" for code in (*range(32), *map(ord, '%/\\:*?"<>|'))}
 
 
 class AnswerFiles:
@@ -113,8 +116,7 @@ class AnswerFiles:
             name = self._names[document]
         else:  # a row of a file, whose name may hold what a file's name may not
             source = next(name for name in self._names if document.startswith(f"{name}:"))
-            row = urllib.parse.quote(document.removeprefix(f"{source}:"), safe=" ")
-            name = f"{self._names[source]}.{row}"
+            name = f"{self._names[source]}.{_row_name(document.removeprefix(f'{source}:'))}"
 
         path = self._folder / f"{name}{self._suffix}"
         if path.exists() and path.relative_to(self._folder).as_posix() not in self._own:
@@ -137,6 +139,15 @@ class AnswerFiles:
             return False
         self.existing += 1
         return True
+
+
+def _row_name(row: str) -> str:
+    """A name of a row that may stand in a file's name, and no longer than one may be."""
+    name = row.translate(_ESCAPES)
+    if len(name.encode()) <= LONGEST:
+        return name
+    digest = hashlib.sha256(row.encode()).hexdigest()[:16]
+    return f"{name.encode()[: LONGEST - 17].decode(errors='ignore')}-{digest}"
 
 
 def _file_name(source: Source) -> str:

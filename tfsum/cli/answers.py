@@ -111,8 +111,8 @@ def _json(result: Any, name: str, names: Sequence[str] | None) -> str:
 
 
 def _marked_down(text: str) -> str:
-    """A text whose marks mean nothing in Markdown."""
-    return re.sub(r"([\\`*_\[\]<>#|~])", r"\\\1", text)
+    """A text whose marks mean nothing in Markdown, nor what begins a list."""
+    return re.sub(r"([\\`*_\[\]<>#|~&]|^[-+]|(?<=^\d)[.)])", r"\\\1", text)
 
 
 def _rounded(value: Any) -> Any:

@@ -109,12 +109,13 @@ def answering(arguments: argparse.Namespace, model: Any, summarize: Callable) ->
 
     Args:
         arguments: Parsed arguments of `tfsum summarize`.
-        model: An object with the methods `keywords`, `score` and `together`.
+        model: An object with the methods `keywords`, `score` and `together`; None for a model that
+            writes.
         summarize: Function from texts to summaries.
 
     Example:
-        >>> modes = argparse.Namespace(keywords=None, all=False, together=False)
-        >>> answering(argparse.Namespace(**vars(modes), sentences=None, newline=None), None, len)
+        >>> modes = dict.fromkeys(("keywords", "all", "together"), False)
+        >>> answering(argparse.Namespace(**modes, sentences=None, newline=None), None, len)
         functools.partial(<built-in function len>)
     """
     mode = next(

@@ -36,7 +36,9 @@ def documents_bar(total: int | None) -> Any:
 
 
 @contextlib.contextmanager
-def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]) -> Iterator[None]:
+def large_text_bar(
+    name: str, texts: Sequence[str], answer: Callable[[list[str]], Any]
+) -> Iterator[None]:
     """Shows on a terminal how far the model is with a group of texts, one of them large.
 
     One call of the graph reads a text from beginning to end and reports nothing meanwhile. The bar
@@ -46,7 +48,7 @@ def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]
     Args:
         name: Name of the largest text.
         texts: Texts of the group.
-        answer: Model, called with a text.
+        answer: Model, called with a list of a text.
 
     Example:
         >>> with large_text_bar("a.txt", ["It rained."], print):  # not large: nothing is shown
@@ -57,9 +59,9 @@ def large_text_bar(name: str, texts: Sequence[str], answer: Callable[[str], Any]
         yield
         return
 
-    answer(largest[: TRIAL // 10])  # the first call takes longer
+    answer([largest[: TRIAL // 10]])  # the first call takes longer
     begin = time.monotonic()
-    answer(largest[:TRIAL])
+    answer([largest[:TRIAL]])
     seconds = (time.monotonic() - begin) / TRIAL * sum(map(len, texts))
 
     done, begin = threading.Event(), time.monotonic()

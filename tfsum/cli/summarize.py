@@ -52,9 +52,9 @@ OPTIONS: Options = {
             "metavar": "N",
             "help": (
                 "of an extractive model: sentences at most, or auto for two to four (default: as it"
-                " was exported; the shipped gives two to four, and up to 10); a model is exported"
-                " with more by `tfsum export --max-sentences`, and for auto with --selection"
-                " expected_rouge"
+                " was exported, and from a server 3; the shipped gives two to four, and up to 10);"
+                " a model is exported with more by `tfsum export --max-sentences`, and for auto"
+                " with --selection expected_rouge"
             ),
         },
         "--words": {
@@ -83,7 +83,8 @@ OPTIONS: Options = {
         "--query": {
             "metavar": "TEXT",
             "help": (
-                "of an extractive model: a question or a title that the sentences are to be about"
+                "of an extractive model: a question or a title that the sentences are to be about;"
+                " one that shares no word with the text changes nothing"
             ),
         },
         "--query-weight": {
@@ -98,7 +99,10 @@ OPTIONS: Options = {
             "--keywords": {
                 "type": positive,
                 "metavar": "N",
-                "help": "of an extractive model: words and phrases that carry the text instead",
+                "help": (
+                    "of an extractive model: instead of a summary, the N words and phrases that say"
+                    " most"
+                ),
             },
             "--all": {
                 "action": "store_true",
@@ -139,10 +143,10 @@ OPTIONS: Options = {
         "-o --output": {
             "metavar": "PATH",
             "help": (
-                "write the answers to this file, or, where it ends with a slash or is a folder,"
-                " each into a file of that folder, which remembers the options; a document whose"
-                " answer exists there and is not older than it is skipped; no file is written over"
-                " there that tfsum did not write"
+                "write the answers to this file, which is replaced, or, where it ends with a slash"
+                " or is a folder, each into a file of that folder, which remembers the options; a"
+                " document whose answer exists there and is not older than it is skipped; no file"
+                " is written over there that tfsum did not write"
             ),
         },
         "--model": {
@@ -206,6 +210,7 @@ def run(arguments: argparse.Namespace) -> int:
         print("tfsum: reading standard input; end it with Ctrl-D, or name a file", file=sys.stderr)
 
     _check_modes(arguments)
+    _check_output(arguments.output, arguments.parser, sources)
 
     files = None
     if arguments.output and (
@@ -237,15 +242,30 @@ def _check_modes(arguments: argparse.Namespace) -> None:
         arguments.parser.error(
             "--highlight: is for the sentences of one text, as text or html; leave it out"
         )
-    if arguments.output == "-":
-        arguments.parser.error("--output -: leave it out to write to standard output")
-    if arguments.output in arguments.files:
-        arguments.parser.error(
-            f"--output {arguments.output}: is a text to be read, which the answers would take the"
-            " place of; choose another file"
-        )
+    if arguments.share == 0:
+        arguments.parser.error("--share 0: expected a share of the text above 0")
+    if arguments.query is None and arguments.query_weight is not None:
+        arguments.parser.error("--query-weight: is for a query; give --query too")
+    if arguments.query is not None and not arguments.query.strip():
+        arguments.parser.error("--query: is empty; leave it out, or give a question or a title")
     if arguments.id and not arguments.field:
         arguments.parser.error("--id: is for rows; name the field of the text with --field too")
+
+
+def _check_output(output: str | None, parser: Any, sources: list[Source]) -> None:
+    """Rejects an output that cannot be written, or that would take the place of a text."""
+    if output in ("-", ""):
+        parser.error(f"--output {output!r}: leave it out to write to standard output")
+    if output is None:
+        return
+    if not output.endswith(("/", os.sep)) and not os.path.isdir(os.path.dirname(output) or "."):
+        parser.error(f"--output {output}: there is no folder {os.path.dirname(output)}; make it")
+    place = os.path.realpath(output)
+    if place in {os.path.realpath(source.name) for source in sources if source.name != "-"}:
+        parser.error(
+            f"--output {output}: is a text to be read, which the answers would take the place of;"
+            " choose another file"
+        )
 
 
 def _answer_options(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -276,6 +296,11 @@ def summarize_all(
             for note in (*document.notes, *warnings):
                 bar.write(printable(f"tfsum: {document.name}: {note}"), file=sys.stderr)
 
+            if marks and not hasattr(result, "offsets"):
+                raise Error(
+                    "--highlight: the model writes its answer, which is no part of the text; leave"
+                    " it out"
+                )
             if marks:
                 answer = highlighted(
                     document.text, result, document.name, arguments.format, heading
@@ -298,9 +323,8 @@ def summarize_all(
         else:
             _write_file(arguments.output, page + "\n")
     if files and files.existing:
-        print(
-            f"tfsum: {files.existing} answers were in {arguments.output} already", file=sys.stderr
-        )
+        were = "answer was" if files.existing == 1 else "answers were"
+        print(f"tfsum: {files.existing} {were} in {arguments.output} already", file=sys.stderr)
     if failures:
         print(f"tfsum: {len(failures)} could not be summarized:", file=sys.stderr)
         print(*(printable(f"  {failure}") for failure in failures), sep="\n", file=sys.stderr)
@@ -317,6 +341,8 @@ def _results_of(
     """Each document, its answer, and None; or of all together their names."""
     if arguments.together:
         every = list(documents)
+        if not every:
+            return
         bar.update(len(every))
         names = [document.name for document in every]
         notes = [f"{document.name}: {note}" for document in every for note in document.notes]
@@ -363,6 +389,7 @@ def unanswered(
     Of several sources, those that cannot be read are added to `failures`.
     """
     rows = arguments.field is not None
+    names: set[str] = set()
     for source in sources:
         try:
             if not rows and files and files.is_answered(source, source.name):
@@ -371,14 +398,21 @@ def unanswered(
             for document in read_source(source, arguments.field, arguments.encoding, arguments.id):
                 if document.error is not None:
                     failures.append(str(document.error))
+                elif rows and document.name in names:
+                    failures.append(
+                        f"{document.name}: is the name of a row before it too; name another field"
+                        " by --id"
+                    )
                 elif rows and not document.text.strip():
                     note = printable(f"tfsum: {document.name}: is empty, skipped")
                     bar.write(note, file=sys.stderr)
                 elif rows and files and files.is_answered(source, document.name):
                     pass
                 else:
+                    names.add(document.name)
                     yield document
                     continue
+                names.add(document.name)
                 bar.update()
         except DataError as error:
             if len(sources) == 1:

@@ -246,7 +246,7 @@ def read_rows(
         id: Name of the field that names a row; None for the number of its line, from 1.
 
     Yields:
-        The row's name, and the field: "" where it is null or not a number, or the error that names
+        The row's name, and the field: "" where it is null or NaN, or the error that names
         the line, what was found and what was expected.
 
     Raises:

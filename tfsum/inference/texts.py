@@ -48,6 +48,24 @@ def check_texts(texts: Iterable[str]) -> list[str]:
     return texts
 
 
+def several(texts: Sequence[str]) -> Sequence[str]:
+    """Checks that texts are several, and no single one, whose characters would be taken for texts.
+
+    Args:
+        texts: Texts.
+
+    Raises:
+        Error: It is a str.
+
+    Example:
+        >>> several(["It rained."])
+        ['It rained.']
+    """
+    if isinstance(texts, str):
+        raise Error("texts is a str; expected a sequence of them, such as [text]")
+    return texts
+
+
 def batches(sizes: Sequence[int]) -> list[list[int]]:
     """Groups texts by size, at most `TEXTS_AT_ONCE` and about `BYTES_AT_ONCE` in a group.
 

@@ -24,7 +24,7 @@ import numpy as np
 from tfsum.errors import Error, install_extra
 from tfsum.generation.generated import Generated, generated_of
 from tfsum.inference.shipped import DEFAULT_MODEL
-from tfsum.inference.texts import as_bytes, check_texts, filled
+from tfsum.inference.texts import as_bytes, check_texts, filled, several
 from tfsum.serving.request_error import RequestError
 from tfsum.serving.signature import Arrays, divide_rows, row_sizes
 from tfsum.tasks.bert_classifier.classified import Classified, classified_of
@@ -263,9 +263,9 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
 
         Args:
             texts: The texts.
-            sentences: As in `summarize`, as the others.
+            sentences: As in `summarize`; so are the arguments below.
             block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
-            **limits: Limits; `share` is one of the words of all texts.
+            **limits: Limits; `share` counts the words of all texts.
 
         Returns:
             A `tfsum.Summary`, whose `documents` tell the text of each sentence.
@@ -274,7 +274,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             Error: A limit is not possible.
             RequestError: The server refused a request, or was not reached.
         """
-        texts = check_texts(texts)
+        texts = check_texts(several(texts))
         summary = await self.summarize(joined(texts), sentences, block_trigrams, **limits)
         return with_documents(summary, texts)
 
@@ -290,7 +290,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
         Raises:
             RequestError: The server refused a request, or was not reached.
         """
-        return await self._summaries("score", texts)
+        return await self._summaries("score", several(texts))
 
     async def keywords(self, texts: Sequence[str], number: int = 8) -> list[list[Keyword]]:
         """The words and phrases that carry texts, by an extractive model.
@@ -306,7 +306,7 @@ class AsyncClient(contextlib.AbstractAsyncContextManager["AsyncClient"]):
             Error: The number is not possible.
             RequestError: The server refused a request, or was not reached.
         """
-        texts = check_texts(texts)
+        texts = check_texts(several(texts))
         rows = await self._rows("keywords", texts, max_keywords=check_number_of_keywords(number))
         return [keywords_of(text, row) for text, row in zip(texts, rows)]
 

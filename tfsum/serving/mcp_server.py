@@ -21,9 +21,9 @@ from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 
 LARGEST = 8 << 20  # characters of a text, and bytes of a file
 INSTRUCTIONS = (
-    "Makes long texts shorter. Every answer is made of sentences of the text, word for word, with"
-    " their character offsets: nothing is invented. Give `text`, or `file` where the server has a"
-    " folder of files."
+    "Makes long texts shorter and finds their keywords. Every answer is made of sentences and words"
+    " of the text, with their character offsets: nothing is invented. Give `text`, or `file` where"
+    " the server has a folder of files."
 )
 
 Text = Annotated[str | None, Field(description="the text")]
@@ -128,13 +128,21 @@ def _read(file: str, root: pathlib.Path | None) -> str:
     if root is None:
         raise Error("file: this server reads no files; send `text`, or start it with --root FOLDER")
     folder = root.resolve()
-    path = (folder / file).resolve()
-    if not path.is_relative_to(folder) or not path.is_file():
-        raise Error(f"file: {file!r} is no file below the server's folder; expected a path in it")
+    try:
+        path = (folder / file).resolve()
+        is_file = path.is_relative_to(folder) and path.is_file()
+    except (OSError, ValueError):  # no name that a file may have
+        is_file = False
+    if not is_file:
+        raise Error(
+            f"file: {file[:100]!r} is no file below the server's folder; expected a path in it"
+        )
     if path.stat().st_size > LARGEST:
         raise Error(f"file: {file!r} is larger than {LARGEST >> 20} MB; expected a smaller one")
     try:
         (document,) = read_source(Source(str(path)))
     except DataError as error:
         raise Error(str(error).replace(str(path), file)) from None
+    if len(document.text) > LARGEST:
+        raise Error(f"file: {file!r} has {len(document.text)} characters, and may have {LARGEST}")
     return document.text

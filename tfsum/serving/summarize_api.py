@@ -111,8 +111,6 @@ class SummarizeApi:
             inputs = extract_inputs(asked, sentences, default)  # type: ignore[arg-type]
         except Error as error:
             raise invalid(str(error)) from None
-        if not asked and sentences is None:
-            inputs["max_sentences"] = default
 
         block = bool(servable.description["block_trigrams"])
         row = await self._row(
@@ -129,7 +127,7 @@ class SummarizeApi:
     async def _row(
         self, request: Request, servable: Servable, signature: str, text: str, options: dict
     ) -> dict[str, Any]:
-        """The outputs of a signature for one text, computed beside those of other requests."""
+        """The outputs of a signature for one text."""
         inputs = {name: filled(1, value) for name, value in options.items()}
         inputs["text"] = np.array([as_bytes(text)], object)
         outputs = await unless_gone(

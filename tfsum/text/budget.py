@@ -61,28 +61,40 @@ def budget_of(
     return Budget(tf.stack([in_words, length + 1], 1), tf.stack(limits, 1))
 
 
-def with_room_for_one(budget: Budget, texts: tf.RaggedTensor, present: tf.Tensor) -> Budget:
-    """Raises the limits of a summary in which no sentence has room to what the shortest one takes.
+def with_room_for_one(
+    budget: Budget, texts: tf.RaggedTensor, present: tf.Tensor
+) -> tuple[Budget, tf.Tensor]:
+    """Makes room for the shortest sentence of a summary in which no sentence has any.
+
+    The shortest has the fewest words where these are limited, else the fewest characters.
 
     Args:
         budget: The budget.
         texts: Sentences, (B, S).
         present: Sentences that may be chosen, (N,) bool for all sentences.
+
+    Returns:
+        The budget, and the sentences that may be chosen now: where no other has room, the shortest.
     """
     owner, documents = row_ids(texts), texts.nrows()
     fits = present & tf.reduce_all(budget.costs <= tf.gather(budget.limits, owner), 1)
     room = tf.math.unsorted_segment_max(tf.cast(fits, tf.int32), owner, documents) > 0
 
     # the first of the shortest
-    length = tf.where(present, budget.costs[:, 1], UNLIMITED)
-    least = -tf.math.unsorted_segment_max(-length, owner, documents)
-    is_least = tf.where(present & (length == tf.gather(least, owner)))[:, 0]
+    in_words, length = tf.unstack(tf.cast(budget.costs, tf.int64), axis=1)
+    by_words = tf.gather(budget.limits[:, 0] < UNLIMITED, owner)
+    key = tf.where(by_words, in_words * 2**32 + length, length)
+    key = tf.where(present, key, tf.int64.max)
+    least = -tf.math.unsorted_segment_max(-key, owner, documents)
+    is_least = tf.where(present & (key == tf.gather(least, owner)))[:, 0]
     last = tf.size(owner, tf.int64)
     from_end = tf.math.unsorted_segment_max(last - is_least, tf.gather(owner, is_least), documents)
     first = last - tf.maximum(from_end, 0)  # `last` where a text has no sentence
+
+    alone = tf.range(last) == tf.gather(first, owner)
     costs = tf.gather(tf.pad(budget.costs, [[0, 1], [0, 0]]), first)
     limits = tf.where(room[:, tf.newaxis], budget.limits, tf.maximum(budget.limits, costs))
-    return Budget(budget.costs, limits)
+    return Budget(budget.costs, limits), present & (tf.gather(room, owner) | alone)
 
 
 def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:

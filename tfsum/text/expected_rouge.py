@@ -134,11 +134,11 @@ def expected_rouge_ranks(
     shape = tf.shape(p, tf.int64)
 
     # The K candidates: the best of each document by score. A padded column, so that there is one.
-    enough = tf.maximum(CANDIDATES, 2 * tf.reduce_max(tf.concat([most, [0]], 0)))
-    width = tf.minimum(tf.shape(p)[1], enough - 1) + 1
+    enough = tf.maximum(CANDIDATES, 2 * most)
+    width = tf.minimum(tf.shape(p)[1], tf.reduce_max(tf.concat([enough, [1]], 0)) - 1) + 1
     scores = tf.pad(tf.where(present, p, -1.0), [[0, 0], [0, 1]], constant_values=-1.0)
     best, index = tf.math.top_k(scores, width)
-    where = tf.where(best >= 0.0)
+    where = tf.where((best >= 0.0) & (tf.range(width) < enough[:, tf.newaxis]))
     row, probability = where[:, 0], tf.gather_nd(best, where)
     sentence = tf.cast(tf.gather_nd(index, where), tf.int64)
     which = tf.gather(pieces.row_splits, row) + sentence

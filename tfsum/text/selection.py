@@ -97,7 +97,7 @@ def select_sentences(
     if enough is not None:
         may_be &= enough
     if budget is not None:
-        budget = with_room_for_one(budget, texts, may_be)
+        budget, may_be = with_room_for_one(budget, texts, may_be)
     candidates = texts.with_flat_values(may_be).to_tensor(False)
     candidates = tf.pad(candidates, [[0, 0], [0, width]])[:, :width]
     present = tf.sequence_mask(scores.row_lengths(), width) & candidates
@@ -173,7 +173,7 @@ def select(
     Args:
         scores: Scores of the sentences, (B, S) float, higher is better.
         present: Sentences that may be chosen, (B, S) bool.
-        texts: Sentences, (B, S) ragged strings, whose words are parted by white space.
+        texts: Sentences, (B, S) ragged strings, whose words are separated by white space.
         most: Sentences to choose at most, (B,) int32; above `limit` counts as `limit`.
         block_trigrams: Whether to skip a candidate that shares a word trigram with a chosen
             sentence, (B,) bool. A sentence under three words never does; `The` and `the` are two

@@ -14,12 +14,13 @@ class Limits(TypedDict, total=False):
     """Limits of a summary and what it is to be about; none by default.
 
     Attributes:
-        words: The most words, parted by white space; characters of scripts without it (Han, Kana,
-            Thai ...) count one by one.
-        characters: The most characters, sentences parted by a space.
+        words: The most words, separated by white space; characters of scripts without it (Han,
+            Kana, Thai ...) count one by one.
+        characters: The most characters, sentences separated by a space.
         share: The largest share of the text's words, above 0 and at most 1.
         min_score: The lowest score of a sentence, from 0 to 1.
-        query: A question or a title that the sentences are to be about.
+        query: A question or a title that the sentences are to be about; one that shares no word
+            with the text changes nothing.
         query_weight: How much the query counts beside what matters in general, from 0 to 1; 0.7 by
             default.
     """
@@ -78,9 +79,9 @@ def extract_inputs(limits: Limits, sentences: int | None, default: int) -> dict[
     if query is None and "query_weight" in limits:
         raise Error("query_weight: expected a query too, beside which it weighs what matters")
 
-    only_query = not {"words", "characters", "share", "min_score"} & set(limits)
+    no_limit = not {"words", "characters", "share", "min_score"} & set(limits)
     if sentences is None:
-        sentences = default if only_query else 0  # as many as there is room for
+        sentences = default if no_limit else 0  # as many as there is room for
     return {
         "max_sentences": sentences,
         "max_words": limits.get("words", 0),

@@ -18,7 +18,7 @@ from tfsum.errors import ExportError
 from tfsum.export.groups import in_groups
 from tfsum.export.stored_weights import StoredWeights
 from tfsum.models import BertSumExt
-from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
+from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR, KEYWORDS
 from tfsum.text.budget import budget_of, most_that_fit
 from tfsum.text.expected_rouge import AUTOMATIC, MOST, SELECTIONS, USUAL, is_word
 from tfsum.text.keywords import Words, keywords, words_of
@@ -335,7 +335,8 @@ class ExtractiveSummarizer(tf.Module):
         autograph=False,
     )
     def keywords(self, text: tf.Tensor, max_keywords: tf.Tensor) -> dict[str, tf.Tensor]:
-        """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each."""
+        """The words and phrases that carry texts (B,), at most `max_keywords` (B,) of each, and
+        never more than `KEYWORDS`."""
         tf.debugging.assert_equal(
             tf.shape(max_keywords), tf.shape(text), "max_keywords: expected one value for each text"
         )
@@ -349,7 +350,7 @@ class ExtractiveSummarizer(tf.Module):
             owner,
             tf.size(text, tf.int64),
             self._expected(read, words, owner),
-            max_keywords,
+            tf.minimum(max_keywords, KEYWORDS),
         )
         at = tf.gather(tf.pad(read["start"], [[0, 1]]), tf.maximum(found.sentence, 0))
         at = tf.where(found.sentence < 0, 0, at)

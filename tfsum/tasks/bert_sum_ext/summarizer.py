@@ -5,7 +5,7 @@ from typing import Any, Literal, Unpack, overload
 
 from tfsum.errors import Error
 from tfsum.inference.exported_model import ExportedModel
-from tfsum.inference.texts import as_bytes, check_texts
+from tfsum.inference.texts import as_bytes, check_texts, several
 from tfsum.tasks.bert_sum_ext.limits import (
     MOST_SENTENCES,
     Limits,
@@ -132,10 +132,10 @@ class Summarizer(ExportedModel):
 
         Args:
             texts: The texts.
-            sentences: As in the call, as the others.
+            sentences: As in the call; so are the arguments below.
             block_trigrams: Whether to skip a sentence that repeats a word trigram of the summary.
             newline: Meaning of a new line.
-            **limits: Limits; `share` is one of the words of all texts.
+            **limits: Limits; `share` counts the words of all texts.
 
         Returns:
             A `Summary`, whose `documents` tell the text of each sentence.
@@ -143,7 +143,7 @@ class Summarizer(ExportedModel):
         Raises:
             Error: As in the call.
         """
-        texts = check_texts(texts)
+        texts = check_texts(several(texts))
         summary = self(joined(texts), sentences, block_trigrams, newline, **limits)
         return with_documents(summary, texts)
 
@@ -158,9 +158,9 @@ class Summarizer(ExportedModel):
             The keywords of each text, the best first.
 
         Raises:
-            Error: An element is not a str, or the number is below 1.
+            Error: Texts are not a sequence of str, or the number is below 1.
         """
-        texts = check_texts(texts)
+        texts = check_texts(several(texts))
         rows = self._ask("keywords", {"text": texts}, max_keywords=check_number_of_keywords(number))
         return [keywords_of(text, row) for text, row in zip(texts, rows)]
 

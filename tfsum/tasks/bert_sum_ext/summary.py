@@ -177,7 +177,9 @@ def _warnings(text: str, outputs: dict, expected: float) -> list[str]:
     training corpus."""
     known, coverage, warnings = float(outputs["known"]), float(outputs["coverage"]), []
     if not outputs["count"]:
-        warnings.append("there is no sentence in the text")
+        warnings.append(
+            "no sentence was chosen" if text.strip() else "there is no sentence in the text"
+        )
 
     few = (
         expected
