@@ -9,7 +9,7 @@ tf = pytest.importorskip("tensorflow")
 
 import tfsum
 from tfsum.errors import Error
-from tfsum.tasks.bert_sum_ext.limits import MOST_SENTENCES, Limits, extract_inputs
+from tfsum.tasks.bert_sum_ext.limits import KEYWORDS, MOST_SENTENCES, Limits, extract_inputs
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +54,12 @@ def test_several_limits_and_a_number(summarize, story):
 
 
 def test_a_sentence_that_is_longer_than_the_limit_stands_alone(summarize):
-    text = "Rain fell on the whole of the northern coast. It fell all day long."
-    assert summarize(text, words=3).sentences == ["It fell all day long."]
+    text = (
+        "Rain fell on the whole of the northern coast. It fell all the day in May."
+        " Unintelligibly extraordinary circumstances."
+    )
+    assert summarize(text, words=2).sentences == ["Unintelligibly extraordinary circumstances."]
+    assert summarize(text, characters=9).sentences == ["It fell all the day in May."]
 
 
 def test_a_text_without_a_limit_is_answered_as_ever_and_alone_as_among_others(
@@ -69,6 +73,24 @@ def test_a_text_without_a_limit_is_answered_as_ever_and_alone_as_among_others(
         assert among.scores == pytest.approx(alone.scores, abs=1e-5)
     # more than the outputs of `summarize` hold
     assert len(summarize(report, sentences=15, words=10**6).sentences) == 15
+
+
+def test_a_text_with_a_longer_neighbour(summarize):
+    """Of more sentences than candidates are looked at where the limit is small."""
+    short, long = (
+        " ".join(f"Item {i} of {n} says that {i * i % 97} of the ships sank." for i in range(n))
+        for n in (90, 200)
+    )
+    alone = summarize(short, share=0.3)
+    assert summarize([short, long], share=0.3)[0].offsets == alone.offsets
+
+
+def test_the_signature_of_keywords_has_a_limit(summarize):
+    inputs = {"text": [b"Rain fell in Paris."], "max_keywords": [2**31 - 1]}
+    outputs = summarize._model.call("keywords", inputs)
+    assert outputs["count"].tolist() == [3] and outputs["keyword"].shape == (1, KEYWORDS)
+    with pytest.raises(Error, match="texts is a str; expected a sequence"):
+        summarize.keywords("Rain fell in Paris.")
 
 
 def test_what_a_query_is_about(summarize):
