@@ -1,4 +1,4 @@
-"""`tfsum mcp`: what it refuses; its tools are tested in serving/test_mcp_server.py."""
+"""`tfsum mcp`: what it refuses; its tools are tested in cli/test_mcp_tools.py."""
 
 import sys
 
@@ -18,7 +18,7 @@ def test_a_model_that_does_not_select(capsys):
 
 
 def test_without_the_package(monkeypatch, capsys):
-    monkeypatch.delitem(sys.modules, "tfsum.serving.mcp_server", raising=False)
+    monkeypatch.delitem(sys.modules, "tfsum.cli.mcp_tools", raising=False)
     monkeypatch.setitem(sys.modules, "mcp.server.mcpserver", None)
     monkeypatch.setitem(sys.modules, "mcp", None)
     assert main(["mcp"]) == 1

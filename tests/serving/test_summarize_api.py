@@ -69,6 +69,12 @@ def test_a_model_that_is_not_there(post):
     assert post.asked("GET", "/summarize").status_code == 405
 
 
+def test_it_counts_as_a_request_of_its_model(post):
+    post(text="It rained.")
+    metrics = post.asked("GET", "/metrics").text
+    assert any(DEFAULT_MODEL in line and "summarize" in line for line in metrics.splitlines())
+
+
 def test_the_models(post):
     models = post.asked("GET", "/models").json()["models"]
     assert [model["name"] for model in models] == [DEFAULT_MODEL, "transformer_tatoeba_en_fr"]

@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace) -> int:
     if root is not None and not root.is_dir():
         arguments.parser.reject(f"--root {root}: no such folder")
     try:
-        from tfsum.serving.mcp_server import mcp_server
+        from tfsum.cli.mcp_tools import mcp_server
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "mcp":
             raise

@@ -111,7 +111,9 @@ class Application:
             await send(message)
 
         traced: contextlib.AbstractContextManager[dict] = contextlib.nullcontext({})
-        if path.startswith("/v1/"):  # probes and browsers ask for the rest all the time
+        if path.startswith(
+            ("/v1/", "/v2/models/", "/summarize")
+        ):  # probes and browsers ask for the rest all the time
             traced = span(request.method, request.headers, url_path=path[:MAX_LOGGED])
         with traced as attributes:
             try:

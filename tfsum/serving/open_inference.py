@@ -55,35 +55,39 @@ class OpenInference:
         self._predictor, self._versions = predictor, predictor.versions
         model = "/v2/models/{name:segment}"
         self.routes = [
-            Route("/v2", self._server),
-            Route("/v2/health/live", self._live),
-            Route("/v2/health/ready", self._ready),
+            Route("/v2", self.server),
+            Route("/v2/health/live", self.live),
+            Route("/v2/health/ready", self.ready),
             *(
                 route
                 for path in (model, model + "/versions/{version:version}")
                 for route in (
-                    Route(path, self._metadata),
-                    Route(path + "/ready", self._model_ready),
-                    Route(path + "/infer", self._infer, methods=["POST"]),
+                    Route(path, self.metadata),
+                    Route(path + "/ready", self.model_ready),
+                    Route(path + "/infer", self.infer, methods=["POST"]),
                 )
             ),
         ]
 
-    async def _server(self, request: Request) -> Response:
+    async def server(self, request: Request) -> Response:
+        """The name of the server."""
         return JsonResponse({"name": "tfsum", "version": tfsum.__version__, "extensions": []})
 
-    async def _live(self, request: Request) -> Response:
+    async def live(self, request: Request) -> Response:
+        """Whether the server runs."""
         return JsonResponse({"live": True})
 
-    async def _ready(self, request: Request) -> Response:
+    async def ready(self, request: Request) -> Response:
+        """Whether every model answers."""
         ready = self._versions.ready
         return JsonResponse({"ready": ready}, 200 if ready else 503)
 
-    async def _model_ready(self, request: Request) -> Response:
+    async def model_ready(self, request: Request) -> Response:
+        """Whether a model answers."""
         with self._versions.use(**request.path_params) as servable:
             return JsonResponse({"name": servable.name, "ready": True})
 
-    async def _metadata(self, request: Request) -> Response:
+    async def metadata(self, request: Request) -> Response:
         """Inputs and outputs of `serving_default`."""
         with self._versions.use(**request.path_params) as servable:
             signature = servable.signature("serving_default")
@@ -98,7 +102,7 @@ class OpenInference:
                 }
             )
 
-    async def _infer(self, request: Request) -> Response:
+    async def infer(self, request: Request) -> Response:
         """The outputs of a signature."""
         require(
             "inference-header-content-length" not in request.headers,

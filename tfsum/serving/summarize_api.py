@@ -43,11 +43,11 @@ class SummarizeApi:
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
         self.routes = [
-            Route("/summarize", self._summarize, methods=["POST"]),
-            Route("/models", self._models),
+            Route("/summarize", self.summarize, methods=["POST"]),
+            Route("/models", self.models),
         ]
 
-    async def _models(self, request: Request) -> Response:
+    async def models(self, request: Request) -> Response:
         """The newest version of each model that takes texts."""
         newest = [servables[-1] for servables in self._predictor.versions.available().values()]
         models = [
@@ -63,7 +63,7 @@ class SummarizeApi:
         ]
         return JsonResponse({"models": models})
 
-    async def _summarize(self, request: Request) -> Response:
+    async def summarize(self, request: Request) -> Response:
         """The summary of a text, and its keywords if a number of them is asked for."""
         with self._predictor.room() as take:
             body = await read_body(request, self._predictor.settings, take)
@@ -75,6 +75,7 @@ class SummarizeApi:
             text, name = asked.pop("text", None), asked.pop("model", DEFAULT_MODEL)
             if not isinstance(text, str) or not isinstance(name, str):
                 raise invalid('expected {"text": "..."}, and "model": "NAME" for another model')
+            request.path_params["name"] = name  # for the metrics and the log
             with self._predictor.versions.use(name) as servable:
                 answer = await self._answer(request, servable, text, asked)
             return JsonResponse({"model": name, "version": servable.version, **answer})

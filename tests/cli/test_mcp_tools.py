@@ -7,7 +7,7 @@ import pytest
 from mcp import Client, StdioServerParameters
 
 import tfsum
-from tfsum.serving.mcp_server import LARGEST, mcp_server
+from tfsum.cli.mcp_tools import LARGEST, mcp_server
 
 TEXT = (
     "The council met on Monday. The bridge will cost forty million dollars. Rain fell all night."
