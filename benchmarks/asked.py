@@ -38,9 +38,13 @@ def documents(corpus: str, limit: int) -> list[dict]:
     return rows[:: max(1, len(rows) // limit)][:limit]
 
 
-def cut(text: str, words: int) -> str:
-    """The first words of a text."""
-    return " ".join(text.split()[:words])
+def cut(sentences: list[str], words: int) -> str:
+    """The first words of a text, a sentence a line."""
+    lines = []
+    for sentence in sentences:
+        lines.append(" ".join(sentence.split()[:words]))
+        words -= len(lines[-1].split())
+    return "\n".join(filter(None, lines))
 
 
 def filled(order: list[int], sentences: list[str], words: int) -> str:
@@ -71,7 +75,7 @@ def budgets(model, others, rows: list[dict]) -> None:
     print("|---|---|---|---|---|---|---|")
     for words in BUDGETS:
         systems = {"tfsum": ["\n".join(one.sentences) for one in model(texts, words=words)]}
-        systems["first words"] = [cut(text, words) for text in texts]
+        systems["first words"] = [cut(each, words) for each in sentences]
         for name in ("lexrank", "textrank"):
             systems[name] = [
                 filled(order[name], each, words) for order, each in zip(orders, sentences)
@@ -155,7 +159,7 @@ def meetings(model, others, corpus: str, limit: int) -> None:
             bm25 = others.ask({"query": asked["query"], "sentences": sentences})["bm25s"]
             order = [int(i) for i in np.argsort(-np.array(bm25), kind="stable")]
             systems = {
-                "first words": cut(row["text"], ANSWER_WORDS),
+                "first words": cut(sentences, ANSWER_WORDS),
                 "bm25s": filled(order, sentences, ANSWER_WORDS),
                 "tfsum, no query": str(model(row["text"], words=ANSWER_WORDS)),
                 "tfsum": str(model(row["text"], words=ANSWER_WORDS, query=asked["query"])),
