@@ -151,6 +151,7 @@ def test_output_cut_off_by_its_reader_is_quiet():
         (["explain", "absent"], 2),
         (["verify", "absent"], 2),
         (["serve", "absent"], 1),
+        (["mcp", "--root", "absent"], 2),
         (["classify", "absent"], 2),
         (["vocab", "absent", "-o", "v.txt"], 2),
         (["pipeline", "prepare", "absent", "--output", "r", "--vocabulary", "absent"], 2),

@@ -40,6 +40,7 @@ EXTRAS = {
     "tensorboard": "curves of training runs",
     "serve": "tfsum serve",
     "client": "tfsum.serving.Client and tfsum summarize --server",
+    "mcp": "tfsum mcp",
     "beam": "tfsum pipeline",
     "plots": "figures",
     "jax": "layers, decoding and models on Keras's JAX backend",
