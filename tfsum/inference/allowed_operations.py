@@ -164,8 +164,8 @@ def read_definitions(folder: str | pathlib.Path) -> dict[str, Any]:
 
     Example:
         >>> from tfsum.inference.shipped import shipped_model
-        >>> sorted(read_definitions(shipped_model()))
-        ['__saved_model_init_op', 'score', 'score_ids', 'serving_default', 'summarize']
+        >>> sorted(read_definitions(shipped_model()))[1:4]
+        ['extract', 'keywords', 'score']
     """
     for graph in read_graphs(folder):
         if "serve" in graph.meta_info_def.tags:

@@ -83,7 +83,7 @@ def load_model(folder: str | pathlib.Path, description: dict) -> Any:
     Example:
         >>> from tfsum.inference.shipped import shipped_model
         >>> sorted(load_model(shipped_model(), {"ops": "core"}).signatures)
-        ['score', 'score_ids', 'serving_default', 'summarize']
+        ['extract', 'keywords', 'score', 'score_ids', 'serving_default', 'summarize']
     """
     check_operations(folder, description.get("ops", "core") if description else None)
     if description.get("ops") == "text":

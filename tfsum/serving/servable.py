@@ -178,7 +178,7 @@ def read_records(file: pathlib.Path) -> Iterator[bytes]:
         >>> from tfsum.inference.shipped import shipped_model
         >>> file = shipped_model() / "assets.extra" / "tf_serving_warmup_requests"
         >>> len([*read_records(file)])
-        6
+        10
     """
     content, begin = file.read_bytes(), 0
     while begin < len(content):
