@@ -68,7 +68,7 @@ def test_the_shipped_model_explains_itself(shipped):
     text = ARTICLE.read_text(encoding="utf-8")
     explanation = explain(text, shipped)
     assert [text[a:b] for a, b in explanation.every.offsets] == explanation.every.sentences
-    assert len(explanation.every.sentences) == 31 and len(explanation.chosen) == 3
+    assert len(explanation.every.sentences) == 31 and len(explanation.chosen) in (2, 3, 4)
     assert [explanation.every.scores[i] for i in explanation.chosen] == pytest.approx(
         explanation.summary.scores
     )
