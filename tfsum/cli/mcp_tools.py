@@ -18,6 +18,7 @@ from tfsum.errors import DataError, Error
 from tfsum.inputs.sources import Source, read_source
 from tfsum.tasks.bert_sum_ext.limits import Limits
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
+from tfsum.tasks.bert_sum_ext.summary import plain
 
 LARGEST = 8 << 20  # characters of a text, and bytes of a file
 INSTRUCTIONS = (
@@ -62,7 +63,7 @@ def mcp_server(model: Summarizer, root: pathlib.Path | None) -> MCPServer:
         given = {"words": words, "share": share, "query": query}
         limits = Limits(**{name: value for name, value in given.items() if value is not None})  # type: ignore[typeddict-item]
         with _told():
-            return _plain(model(_text(text, file, root), sentences, **limits))
+            return plain(model(_text(text, file, root), sentences, **limits))
 
     @server.tool()
     def compress(
@@ -74,7 +75,7 @@ def mcp_server(model: Summarizer, root: pathlib.Path | None) -> MCPServer:
         """Shortens a text to a number of words for a context window, verbatim and in order."""
         limits = Limits(words=words) if query is None else Limits(words=words, query=query)
         with _told():
-            return _plain(model(_text(text, file, root), block_trigrams=True, **limits))
+            return plain(model(_text(text, file, root), block_trigrams=True, **limits))
 
     @server.tool()
     def keywords(
@@ -97,19 +98,6 @@ def _told() -> Iterator[None]:
         yield
     except Error as error:
         raise ToolError(str(error)) from None
-
-
-def _plain(summary: Any) -> dict[str, Any]:
-    """A summary for an agent; offsets are characters."""
-    rows = zip(summary.sentences, summary.offsets, summary.scores)
-    return {
-        "summary": summary.summary,
-        "sentences": [
-            {"text": text, "start": start, "end": end, "score": round(score, 4)}
-            for text, (start, end), score in rows
-        ],
-        "warnings": summary.warnings,
-    }
 
 
 def _text(text: str | None, file: str | None, root: pathlib.Path | None) -> str:

@@ -19,7 +19,7 @@ from tfsum.serving.request_error import invalid, require
 from tfsum.serving.rest import JsonResponse, read_body, unless_gone
 from tfsum.serving.servable import Servable
 from tfsum.tasks.bert_sum_ext.limits import Limits, check_number_of_keywords, extract_inputs
-from tfsum.tasks.bert_sum_ext.summary import keywords_of, summary_of
+from tfsum.tasks.bert_sum_ext.summary import keywords_of, plain, summary_of
 
 FIELDS = ("text", "model", "sentences", "keywords", *Limits.__annotations__)
 
@@ -119,7 +119,7 @@ class SummarizeApi:
         )
         decided = row.get("newline", servable.description["text"]["newline"].encode())
         expected = servable.description.get("frequent", {}).get("share", 0.0)
-        answer = _plain(summary_of(text, row, decided.decode(), expected))
+        answer = plain(summary_of(text, row, decided.decode(), expected))
         if number is not None:
             row = await self._row(request, servable, "keywords", text, {"max_keywords": number})
             answer["keywords"] = [vars(word) for word in keywords_of(text, row)]
@@ -135,20 +135,6 @@ class SummarizeApi:
             request, self._predictor.predict(servable, servable.signatures[signature], inputs)
         )
         return {name: array[0] for name, array in outputs.items()}
-
-
-def _plain(summary: Any) -> dict[str, Any]:
-    """A summary with its sentences as objects; offsets are characters."""
-    rows = zip(summary.sentences, summary.offsets, summary.scores)
-    return {
-        "summary": summary.summary,
-        "sentences": [
-            {"text": text, "start": start, "end": end, "score": round(score, 6)}
-            for text, (start, end), score in rows
-        ],
-        "coverage": summary.coverage,
-        "warnings": summary.warnings,
-    }
 
 
 def _is_whole(value: Any) -> bool:

@@ -4,6 +4,7 @@ import bisect
 import dataclasses
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 from tfsum.inference.texts import KNOWN_ENOUGH, as_bytes
 from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
@@ -165,6 +166,29 @@ def summary_of(text: str, outputs: dict, newline: str, expected: float = 0.0) ->
         _warnings(text, outputs, expected),
         newline,
     )
+
+
+def plain(summary: Summary) -> dict[str, Any]:
+    """A summary for programs: an object for each sentence, offsets in characters.
+
+    Args:
+        summary: The summary.
+
+    Example:
+        >>> summary = Summary("It rained.", ["It rained."], [0.9], [(0, 10)], 1.0, [])
+        >>> plain(summary)["sentences"]
+        [{'text': 'It rained.', 'start': 0, 'end': 10, 'score': 0.9}]
+    """
+    rows = zip(summary.sentences, summary.offsets, summary.scores)
+    return {
+        "summary": summary.summary,
+        "sentences": [
+            {"text": text, "start": start, "end": end, "score": round(score, 6)}
+            for text, (start, end), score in rows
+        ],
+        "coverage": summary.coverage,
+        "warnings": summary.warnings,
+    }
 
 
 def _characters(data: bytes, offset: int) -> int:
