@@ -36,7 +36,7 @@ ROOMS = {
         "visualization",
     },
     "conversion": {"formats", "layers", "models", "text"},
-    "serving": {"formats", "inference", "export", "generation", "tasks"},
+    "serving": {"formats", "inference", "inputs", "export", "generation", "tasks"},
     "beam": {"inference", "generation", "tasks", "data"},
     "visualization": {"layers", "decoding", "models", "text", "formats"},
 }

@@ -209,6 +209,18 @@ def test_pages_and_documents(tmp_path):
         text(tmp_path / "b.pdf")
 
 
+def test_rows_of_tables_are_no_sentences(tmp_path):
+    table = (
+        "<table><tr><th>Town</th><th>Rain</th></tr><tr><td>Bergen</td><td>12 mm</td></tr></table>"
+    )
+    (tmp_path / "a.html").write_text(PAGE.replace("<p>People", f"{table}<p>People"))
+    found = text(tmp_path / "a.html")
+    assert "the river rose" in found and "the mayor asked" in found
+    assert "Bergen" not in found and "12 mm" not in found
+    (tmp_path / "a.md").write_text("It rained.\n\n|Town|Rain|\n|-|-|\n|Bergen|12|\n\nIt stopped.\n")
+    assert text(tmp_path / "a.md").split() == ["It", "rained.", "It", "stopped."]
+
+
 def test_a_cell_that_says_it_spans_ten_million_columns_is_read_once(tmp_path):
     docx = pytest.importorskip("docx")
     document = docx.Document()

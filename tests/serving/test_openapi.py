@@ -7,6 +7,7 @@ import types
 
 import pytest
 
+from tfsum.inference.shipped import DEFAULT_MODEL, shipped_model
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.signature import Signature, TensorInfo
 
@@ -112,7 +113,8 @@ def test_each_way_to_ask_is_there(document):
         for path, item in document["paths"].items()
         if "post" in item
     }
-    assert asked == {
+    others = {"/summarize", "/v2/models/text/infer", "/v2/models/numbers/infer"}
+    assert asked == others | {
         f"{model}{version}:{method}"
         for model, numbers, methods in (
             ("text", (1, 2), ("predict",)),
@@ -156,6 +158,46 @@ def test_requests_and_answers_are_as_it_says(ask, document, path, body):
     assert conforms(
         answer.json(), said["responses"]["200"]["content"]["application/json"]["schema"], document
     )
+
+
+@pytest.fixture(scope="module")
+def shipped(serving):
+    return serving.Asked(shipped_model().parents[1], version_policy="latest")
+
+
+V2 = {"name": "text", "datatype": "BYTES", "shape": [1], "data": ["It rained."]}
+PLAIN = [
+    ("/summarize", {"text": "It rained. The sun shone.", "words": 3, "keywords": 2}, 200),
+    ("/summarize", {"text": "It rained.", "all": True}, 200),
+    ("/summarize", {"text": "It rained.", "query": "rain", "query_weight": 1}, 200),
+    ("/summarize", {"text": "I am cold.", "model": "transformer_tatoeba_en_fr"}, 200),
+    (f"/v2/models/{DEFAULT_MODEL}/infer", {"id": "1", "inputs": [V2]}, 200),
+    ("/summarize", {}, 400),
+    ("/summarize", {"text": "a", "wordz": 3}, 400),
+    ("/summarize", {"text": "a", "words": 0}, 400),
+    ("/summarize", {"text": "a", "sentences": None}, 400),
+    ("/summarize", {"text": "a", "share": 0}, 400),
+    ("/summarize", {"text": "a", "query": " "}, 400),
+    (f"/v2/models/{DEFAULT_MODEL}/infer", {"inputs": [{"name": "text"}]}, 400),
+]
+
+
+@pytest.mark.parametrize("path, body, status", PLAIN)
+def test_plain_json_and_the_open_inference_protocol(shipped, path, body, status):
+    document = shipped("GET", "/openapi.json").json()
+    said = document["paths"][path]["post"]
+    allowed = conforms(body, said["requestBody"]["content"]["application/json"]["schema"], document)
+    answer = shipped("POST", path, json.dumps(body).encode())
+    assert answer.status_code == status and allowed == (status == 200), answer.text
+    schema = said["responses"][str(status)]["content"]["application/json"]["schema"]
+    assert conforms(answer.json(), schema, document)
+
+
+@pytest.mark.parametrize("path", ["/models", f"/v2/models/{DEFAULT_MODEL}"])
+def test_what_is_served_is_as_it_says(shipped, path):
+    document = shipped("GET", "/openapi.json").json()
+    content = document["paths"][path]["get"]["responses"]["200"]["content"]["application/json"]
+    assert conforms(shipped("GET", path).json(), content["schema"], document)
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,14 @@ def test_the_answers_are_those_of_python(post):
     assert [TEXT[word["start"] : word["end"]] for word in found] == [str(word) for word in words]
 
 
+def test_every_sentence_with_its_score(post):
+    (expected,) = tfsum.load().score([TEXT])
+    answer = post(text=TEXT, all=True)
+    assert [(s["start"], s["end"]) for s in answer["sentences"]] == expected.offsets
+    assert [s["score"] for s in answer["sentences"]] == pytest.approx(expected.scores, abs=1e-5)
+    assert len(expected.offsets) == 4
+
+
 def test_a_model_that_writes(post):
     answer = post(text="I am cold.", model="transformer_tatoeba_en_fr")
     assert answer["summary"] == "J'ai froid."
@@ -57,6 +65,9 @@ def test_a_model_that_writes(post):
         ({"text": "a", "words": "9"}, "words='9': expected a whole number from 1"),
         ({"text": "a", "sentences": 0}, "sentences=0: expected a whole number from 1"),
         ({"text": "a", "sentences": True}, "sentences=True"),
+        ({"text": "a", "sentences": None}, "sentences: null; leave out what is not asked for"),
+        ({"text": "a", "all": 1}, "all=1: expected true or false"),
+        ({"text": "a", "all": True, "words": 9}, "all: every sentence has no words"),
         ({"text": "a", "keywords": 1000}, "number=1000: expected a whole number from 1 to 100"),
     ],
 )

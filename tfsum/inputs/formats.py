@@ -13,6 +13,8 @@ from tfsum.errors import DataError, install_extra
 from tfsum.private_names import check_private_names
 
 SHORT = 0.7  # of the width of a page's lines: where a paragraph or a heading may end
+# A table of words and numbers, not one that lays out a page.
+_TABLE = "//table[not(.//p or .//br or .//div or .//table)]"
 # What is left out of a mail: the one that it answers, its signature, and quoted lines.
 _LEFT_OUT = (
     re.compile(r"^-{2,} ?(?:Original Message|Ursprüngliche Nachricht).*", re.M | re.S | re.I),
@@ -73,7 +75,9 @@ def _library(module: str, kind: str, name: str) -> Any:
 
 def _html(data: bytes, name: str) -> str:
     extract = _library("trafilatura", "HTML", name).extract
-    return extract(data, include_comments=False, include_tables=False, favor_recall=True) or ""
+    # With `include_tables=False` alone, the rows of a table are in the text of short pages.
+    options = {"include_tables": False, "prune_xpath": _TABLE, "favor_recall": True}
+    return extract(data, include_comments=False, **options) or ""
 
 
 def _pdf(data: bytes, name: str) -> str:

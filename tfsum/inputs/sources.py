@@ -16,6 +16,7 @@ from tfsum.inputs.encoding import decode
 from tfsum.inputs.fetching import fetch
 from tfsum.inputs.formats import text_of
 from tfsum.inputs.kinds import READ, WORDS, kind_of
+from tfsum.inputs.tables import without_tables
 
 ADDRESS = ("http://", "https://")  # how a name begins that is an address of the web
 UNPACKED = 256 << 20  # limit of a compressed file
@@ -127,8 +128,32 @@ def read_source(
         >>> [document.text for document in read_source(Source(str(path)))]
         ['It rained.']
     """
-    name = source.name
-    data = _bytes(name)
+    yield from read_content(_bytes(source.name), source.name, field, encoding, id)
+
+
+def read_content(
+    data: bytes,
+    name: str,
+    field: str | None = None,
+    encoding: str | None = None,
+    id: str | None = None,
+) -> Iterator[Document]:
+    """Reads the documents of a file's content.
+
+    Args:
+        data: Content of the file.
+        name: Name of the file.
+        field: As in `read_source`; so are the arguments below.
+        encoding: Python's name of the encoding.
+        id: Field that names a row.
+
+    Raises:
+        DataError: As in `read_source`.
+
+    Example:
+        >>> [document.text for document in read_content(b"It rained.", "a.txt")]
+        ['It rained.']
+    """
     kind = kind_of(data, name)
     if kind == "gzip-compressed":
         data = _unpacked(data, name)
@@ -150,7 +175,8 @@ def read_source(
             f" fields{cure}"
         )
     elif kind == "text":
-        yield Document(name, *decode(data, name, encoding))
+        text, notes = decode(data, name, encoding)
+        yield Document(name, without_tables(text), notes)
     else:
         yield Document(name, text_of(kind, data, name), [])
 

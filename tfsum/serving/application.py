@@ -16,7 +16,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tfsum.errors import DataError
 from tfsum.inference.saved_model import read_vocabularies
+from tfsum.inputs.apart import text_apart
 from tfsum.serving.json_tensor import read_object
 from tfsum.serving.loopback import is_loopback, is_page_of_another_site
 from tfsum.serving.open_inference import OpenInference
@@ -32,6 +34,7 @@ FILES = {
     "/": ("index.html", "text/html"),
     "/page.css": ("page.css", "text/css"),
     "/page.js": ("page.js", "text/javascript"),
+    "/page/example.txt": ("example.txt", "text/plain"),
 }
 PAGE_HEADERS = {
     # The page may load files of this server alone, and ask it alone.
@@ -63,6 +66,7 @@ class Application:
 
     def __init__(self, predictor: Predictor) -> None:
         self._predictor = predictor
+        self._reading = asyncio.Semaphore(1)  # files of the page
         self.draining = False
 
         folder = pathlib.Path(__file__).parent / "page"
@@ -70,6 +74,7 @@ class Application:
         routes = [
             *(Route(path, self._file) for path in FILES),
             Route("/page/attention", self._attention, methods=["POST"]),
+            Route("/page/text", self._text, methods=["POST"]),
             Route("/healthz", self._healthz),
             Route("/readyz", self._readyz),
             Route("/monitoring/prometheus/metrics", self._prometheus),
@@ -219,6 +224,20 @@ class Application:
             row = {key: array[0] for key, array in outputs.items()}
             # The vocabularies are read from files.
             return await asyncio.to_thread(_in_words, servable, row)
+
+    async def _text(self, request: Request) -> Response:
+        """The text of a file that is the body of the request; its name is the parameter `name`."""
+        name = request.query_params.get("name", "")[:MAX_LOGGED]
+        name = "".join(c for c in name if c.isprintable()) or "the file"
+        settings = self._predictor.settings
+        with self._predictor.room() as take:
+            body = await read_body(request, settings, take)
+            async with self._reading:
+                try:
+                    text = await asyncio.to_thread(text_apart, body, name, settings.timeout)
+                except DataError as error:
+                    raise invalid(str(error)) from None
+        return JsonResponse({"text": text})
 
     async def _healthz(self, request: Request) -> Response:
         return PlainTextResponse("ok\n")

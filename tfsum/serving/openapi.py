@@ -8,6 +8,7 @@ from tfsum.serving.json_tensor import FLOATS, INTEGERS
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.servable import Servable
 from tfsum.serving.signature import Signature, TensorInfo
+from tfsum.tasks.bert_sum_ext.limits import KEYWORDS, MOST_SENTENCES
 
 ERRORS = {
     "400": "the request is wrong; the error has a body that is correct",
@@ -37,18 +38,22 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
         The document, to be written as JSON.
 
     Example:
-        >>> sorted(openapi_document({}, token=False)["paths"])
-        ['/healthz', '/monitoring/prometheus/metrics', '/readyz']
+        >>> sorted(openapi_document({}, token=False)["paths"])[-4:]
+        ['/models', '/monitoring/prometheus/metrics', '/readyz', '/summarize']
     """
     paths: Document = {
         "/healthz": _get("whether the server runs", "text/plain", STRING),
         "/readyz": _get("whether every model answers", "text/plain", STRING),
         "/monitoring/prometheus/metrics": _get("the metrics", "text/plain", STRING),
+        "/models": _get("the models that take texts", "application/json", MODELS),
+        "/summarize": _post("the summary of a text", ASKED, SUMMARY),
     }
     for name, servables in models.items():
         path = f"/v1/models/{name}"
         paths[path] = _get("the states of the versions", "application/json", STATUS)
         paths[f"{path}/metadata"] = _get("the signatures", "application/json", METADATA)
+        paths[f"/v2/models/{name}"] = _get("the tensors", "application/json", TENSORS)
+        paths[f"/v2/models/{name}/infer"] = _post(f"asks {name}", INFER, INFERRED)
         versions = {f"{path}/versions/{servable.version}": servable for servable in servables}
         paths |= {
             f"{prefix}:predict": _predict(servable)
@@ -61,7 +66,8 @@ def openapi_document(models: Mapping[str, Sequence[Servable]], token: bool) -> D
         "info": {
             "title": "tfsum serve",
             "version": tfsum.__version__,
-            "description": "Models over TensorFlow Serving's REST API.",
+            "description": "Models in plain JSON, over TensorFlow Serving's REST API, and over the"
+            " Open Inference Protocol.",
         },
         "paths": paths,
         "components": {
@@ -89,25 +95,24 @@ def _predict(servable: Servable) -> Document:
     ]
     answers = [answer for signature in signatures for answer in _answers(signature)]
 
+    return _post(
+        f"asks {servable.name}",
+        {"anyOf": bodies},
+        {"anyOf": answers},
+        "Instead of `instances`, a list of rows, `inputs` may have a list for each input, and the"
+        " answer has the form of the request. Rows of a request have the same length, and ids are"
+        " those of the vocabulary, which a schema cannot say: others get 400.",
+    )
+
+
+def _post(summary: str, asked: Document, answer: Document, description: str = "") -> Document:
+    success = {"description": "the answer", "content": {"application/json": {"schema": answer}}}
     return {
         "post": {
-            "summary": f"asks {servable.name}",
-            "description": (
-                "Instead of `instances`, a list of rows, `inputs` may have a list for each input."
-                " Rows of a request have the same length, and ids are those of the vocabulary,"
-                " which a schema cannot say: others get 400."
-            ),
-            "requestBody": {
-                "required": True,
-                "content": {"application/json": {"schema": {"anyOf": bodies}}},
-            },
-            "responses": {
-                "200": {
-                    "description": "the answer, in the form of the request",
-                    "content": {"application/json": {"schema": {"anyOf": answers}}},
-                },
-                **_errors(*ERRORS),
-            },
+            "summary": summary,
+            **({"description": description} if description else {}),
+            "requestBody": {"required": True, "content": {"application/json": {"schema": asked}}},
+            "responses": {"200": success, **_errors(*ERRORS)},
         }
     }
 
@@ -220,3 +225,74 @@ STATUS = _object(
     }
 )
 METADATA = _object({"model_spec": {"type": "object"}, "metadata": {"type": "object"}})
+
+WHOLE: Document = {"type": "integer", "minimum": 1, "maximum": MOST_SENTENCES}
+SHARE: Document = {"type": "number", "minimum": 0, "maximum": 1}
+PLACE = {"text": STRING, "start": {"type": "integer"}, "end": {"type": "integer"}}
+SCORED = {"type": "array", "items": _object({**PLACE, "score": {"type": "number"}})}
+# `POST /summarize` and `GET /models`
+ASKED = {
+    **_object(
+        {
+            "text": STRING,
+            "model": STRING,
+            "sentences": WHOLE,
+            "all": {"type": "boolean"},
+            "keywords": {**WHOLE, "maximum": KEYWORDS},
+            "words": WHOLE,
+            "characters": WHOLE,
+            "share": {**SHARE, "minimum": 1e-9},
+            "min_score": SHARE,
+            "query": {**STRING, "pattern": r"\S"},
+            "query_weight": SHARE,
+        },
+        ["text"],
+    ),
+    "additionalProperties": False,
+}
+SUMMARY = _object(
+    {
+        "model": STRING,
+        "version": {"type": "integer"},
+        "summary": STRING,
+        "sentences": SCORED,
+        "coverage": {"type": "number"},
+        "warnings": {"type": "array", "items": STRING},
+        "keywords": SCORED,
+    },
+    ["model", "version", "summary"],
+)
+MODELS = _object(
+    {
+        "models": {
+            "type": "array",
+            "items": _object(
+                {
+                    "name": STRING,
+                    "version": {"type": "integer"},
+                    "kind": STRING,
+                    "max_sentences": {"type": "integer"},
+                    "signatures": {"type": "array", "items": STRING},
+                }
+            ),
+        }
+    }
+)
+# The Open Inference Protocol
+SIZES = {"type": "array", "items": {"type": "integer"}}
+TENSOR = {"name": STRING, "datatype": STRING, "shape": SIZES}
+TENSORS = _object(
+    {
+        "name": STRING,
+        "versions": {"type": "array", "items": STRING},
+        "platform": STRING,
+        "inputs": {"type": "array", "items": _object(TENSOR)},
+        "outputs": {"type": "array", "items": _object(TENSOR)},
+    }
+)
+FILLED = {"type": "array", "items": _object({**TENSOR, "data": {"type": "array"}})}
+INFER = _object({"id": STRING, "parameters": {"type": "object"}, "inputs": FILLED}, ["inputs"])
+INFERRED = _object(
+    {"model_name": STRING, "model_version": STRING, "id": STRING, "outputs": FILLED},
+    ["model_name", "model_version", "outputs"],
+)

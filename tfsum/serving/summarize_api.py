@@ -21,7 +21,7 @@ from tfsum.serving.servable import Servable
 from tfsum.tasks.bert_sum_ext.limits import Limits, check_number_of_keywords, extract_inputs
 from tfsum.tasks.bert_sum_ext.summary import keywords_of, plain, summary_of
 
-FIELDS = ("text", "model", "sentences", "keywords", *Limits.__annotations__)
+FIELDS = ("text", "model", "sentences", "all", "keywords", *Limits.__annotations__)
 
 
 class SummarizeApi:
@@ -102,6 +102,13 @@ class SummarizeApi:
             return {"summary": row["summary"].decode("utf-8", "replace")}
 
         try:
+            if nulls := sorted(field for field, value in asked.items() if value is None):
+                raise Error(f"{', '.join(nulls)}: null; leave out what is not asked for")
+            every = asked.pop("all", False)
+            if not isinstance(every, bool):
+                raise Error(f"all={every!r}: expected true or false")
+            if every and set(asked) - {"keywords"}:
+                raise Error(f"all: every sentence has no {', '.join(sorted(asked))}; leave it out")
             number, sentences = asked.pop("keywords", None), asked.pop("sentences", None)
             if number is not None:
                 check_number_of_keywords(number)
@@ -113,10 +120,9 @@ class SummarizeApi:
         except Error as error:
             raise invalid(str(error)) from None
 
-        block = bool(servable.description["block_trigrams"])
-        row = await self._row(
-            request, servable, "extract", text, {**inputs, "block_trigrams": block}
-        )
+        inputs["block_trigrams"] = bool(servable.description["block_trigrams"])
+        signature, inputs = ("score", {}) if every else ("extract", inputs)
+        row = await self._row(request, servable, signature, text, inputs)
         decided = row.get("newline", servable.description["text"]["newline"].encode())
         expected = servable.description.get("frequent", {}).get("share", 0.0)
         answer = plain(summary_of(text, row, decided.decode(), expected))

@@ -1,45 +1,70 @@
 "use strict";
-// The page of `tfsum serve`: it asks the server that it came from, over the same REST API as any other client.
+// The page of `tfsum serve`: it asks the server that it came from, as any other client does.
 
 const WORDS = {
   en: {
-    language: "Language", text: "Text", hint: "Paste a text, or drop a text file here.", file: "Text file",
-    model: "Model", length: "Sentences", token: "Token", send: "Summarize", answer: "Answer",
-    command: "The same by curl", asking: "The server is reading the text …", took: "Answered in {0} s.",
-    source: "Where the sentences stand, with their scores", none: "The model chose no sentence.",
-    nothing: "There is no text yet. Paste one, or choose a file.",
-    coverage: "The model read {0} % of the text; sentences longer than its window were cut.",
-    unknown: "Only {0} % of the words are known to the model: it was trained on another language, and the answer " +
-      "means little.",
+    tagline: "The sentences that matter, in the text's own words.", language: "Language", model: "Model", token: "Token",
+    text: "Text", edit: "Edit", example: "Example", file: "Open a file",
+    hint: "Paste a text, or drop a file here: text, HTML, PDF, Word, mail. {0} words.",
+    query: "Question", query_hint: "Optional: what should the summary be about?", length: "Length",
+    automatic: "as the model chooses", words: "{0} words at most", send: "Summarize", send_other: "Send",
+    answer: "Summary", answer_other: "Answer", empty: "The summary will stand here.", copy: "Copy", copied: "Copied",
+    download: "Download", heat: "Show how much each sentence matters", score: "Score {0}",
+    command: "The same by curl", reading: "The server reads {0} …", asking: "The server reads the text …",
+    took: "{0} s.", shorter: "{0} of {1} words, in {2} s.", none: "The model chose no sentence.",
+    nothing: "There is no text yet. Paste one, open a file, or try the example.", keywords: "Keywords",
     cut: "The answer is as long as this model may answer, and may lack its end.",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
     alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
     row: "answer", label: "Label", share: "Probability", unreached: "The server cannot be reached.",
-    models: "The server has no model yet.", denied: "This server needs its token.", file_bad: "{0} is no text file.",
+    models: "The server has no model yet.", denied: "This server needs its token.", history: "Earlier texts",
+    kept: "Kept in this browser alone.", forget: "Forget them",
   },
   ko: {
-    language: "언어", text: "본문", hint: "텍스트를 붙여넣거나 텍스트 파일을 여기에 끌어다 놓으세요.", file: "텍스트 파일",
-    model: "모델", length: "문장 수", token: "토큰", send: "요약하기", answer: "결과",
-    command: "curl로 같은 요청 보내기", asking: "서버가 본문을 읽고 있습니다 …", took: "{0}초 만에 응답했습니다.",
-    source: "선택된 문장의 위치와 점수", none: "선택된 문장이 없습니다.",
-    nothing: "본문이 없습니다. 텍스트를 붙여넣거나 파일을 고르세요.",
-    coverage: "모델이 본문의 {0} %만 읽었습니다. 윈도보다 긴 문장은 잘렸습니다.",
-    unknown: "모델이 아는 단어가 {0} %뿐입니다. 다른 언어로 학습한 모델이므로 결과를 신뢰하기 어렵습니다.",
+    tagline: "본문의 문장 그대로, 핵심만 골라 줍니다.", language: "언어", model: "모델", token: "토큰",
+    text: "본문", edit: "편집", example: "예시", file: "파일 열기",
+    hint: "텍스트를 붙여넣거나 파일(텍스트, HTML, PDF, Word, 메일)을 끌어다 놓으세요. {0}단어.",
+    query: "질문", query_hint: "선택 사항: 무엇에 관한 요약이 필요한가요?", length: "길이",
+    automatic: "모델이 정함", words: "최대 {0}단어", send: "요약하기", send_other: "보내기",
+    answer: "요약", answer_other: "결과", empty: "요약이 여기에 표시됩니다.", copy: "복사", copied: "복사됨",
+    download: "내려받기", heat: "문장별 중요도 표시", score: "점수 {0}",
+    command: "curl로 같은 요청 보내기", reading: "서버가 {0} 파일을 읽고 있습니다 …", asking: "서버가 본문을 읽고 있습니다 …",
+    took: "{0}초", shorter: "{1}단어 중 {0}단어, {2}초", none: "선택된 문장이 없습니다.",
+    nothing: "본문이 없습니다. 텍스트를 붙여넣거나 파일을 열거나 예시를 눌러 보세요.", keywords: "키워드",
     cut: "결과가 이 모델의 최대 길이에 이르러 끝부분이 잘렸을 수 있습니다.",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
     alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
-    models: "서버에 아직 모델이 없습니다.", denied: "이 서버는 토큰이 필요합니다.", file_bad: "{0}은(는) 텍스트 파일이 아닙니다.",
+    models: "서버에 아직 모델이 없습니다.", denied: "이 서버는 토큰이 필요합니다.", history: "이전 본문",
+    kept: "이 브라우저에만 저장됩니다.", forget: "모두 지우기",
   },
 };
+// The server warns in English: how a warning begins, and what it is in Korean.
+const WARNINGS_KO = [
+  [/^only (\d+)%/, "모델이 잘 아는 단어가 {0} %뿐입니다. 다른 언어로 학습한 모델이므로 결과를 신뢰하기 어렵습니다."],
+  [/^the text has hardly any full stop/, "마침표가 거의 없어 접속사와 길이를 기준으로 문장을 나누었습니다."],
+  [/^the model read ([\d.]+)%/, "모델이 본문의 {0} %만 읽었습니다. 윈도보다 긴 문장은 잘렸습니다."],
+  [/^no sentence was chosen/, "선택된 문장이 없습니다."],
+  [/^there is no sentence/, "본문에 문장이 없습니다."],
+];
+const LENGTHS = [0, 20, 30, 40, 60, 80, 100, 150, 200, 300, 500]; // words; 0: as the model chooses
+const KEYWORDS = 8;
 const KNOWN_ENOUGH = 0.6; // as in tfsum.inference.texts
 const LONGEST_COMMAND = 2000; // characters; a longer request is shown with its text in a file
+const KEPT = { texts: 20, characters: 200000 }; // of the history
+const HISTORY = "tfsum.history";
 
 const byId = (id) => document.getElementById(id);
 let language = navigator.language.startsWith("ko") ? "ko" : "en";
 let models = [];
+let asked = 0; // how many questions were sent: an answer to an earlier one is not shown
+let shown = null; // { text, question, answer, every }: what stands on the page
 
-const say = (name, ...values) => values.reduce((text, value, i) => text.replace(`{${i}}`, value), WORDS[language][name]);
+const fill = (text, values) => values.reduce((filled, value, i) => filled.replace(`{${i}}`, value), text);
+const say = (name, ...values) => fill(WORDS[language][name], values);
+const model = () => models.find((one) => one.name === byId("model").value);
+const isExtractive = () => model()?.signatures.includes("extract") ?? true;
+const wordsOf = (text) => text.match(/\S+/g)?.length ?? 0;
 
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
@@ -48,13 +73,23 @@ function element(tag, text, attributes = {}) {
   return made;
 }
 
+// Everything on the page that depends on the language or on the model.
 function speak() {
   document.documentElement.lang = language;
   for (const found of document.querySelectorAll("[data-say]")) found.textContent = say(found.dataset.say);
+  const extractive = isExtractive(), words = LENGTHS[byId("length").value];
+  for (const found of document.querySelectorAll(".extractive")) found.hidden = !extractive;
+  byId("send").textContent = say(extractive ? "send" : "send_other");
+  byId("answer-title").textContent = say(extractive ? "answer" : "answer_other");
+  byId("length-said").textContent = words ? say("words", words) : say("automatic");
+  byId("length").setAttribute("aria-valuetext", byId("length-said").textContent);
+  byId("keywords").setAttribute("aria-label", say("keywords"));
+  byId("query").placeholder = say("query_hint");
+  byId("hint").textContent = say("hint", wordsOf(byId("text").value));
 }
 
 async function request(path, body) {
-  const headers = { "Content-Type": "application/json" };
+  const headers = body instanceof File ? {} : { "Content-Type": "application/json" };
   if (byId("token").value) headers.Authorization = `Bearer ${byId("token").value}`;
   let answer;
   try {
@@ -75,48 +110,122 @@ async function request(path, body) {
 async function loadModels() {
   models = (await request("models")).models;
   const chosen = byId("model").value;
-  byId("model").replaceChildren(...models.map((model) => element("option", model.name, { value: model.name })));
-  if (models.some((model) => model.name === chosen)) byId("model").value = chosen;
+  byId("model").replaceChildren(...models.map((one) => element("option", one.name, { value: one.name })));
+  if (models.some((one) => one.name === chosen)) byId("model").value = chosen;
+  byId("model-control").hidden = models.length < 2;
+  speak();
   if (!models.length) throw new Error(say("models"));
-  fitModel();
 }
 
-const model = () => models.find((one) => one.name === byId("model").value);
-
-function fitModel() {
-  const extractive = model()?.kind === "extractive";
-  byId("length-control").hidden = !extractive;
-  if (extractive) byId("length").max = model().max_sentences;
-}
-
+// The request for a text: a path and a body. `POST /summarize` for models that select, TensorFlow Serving's for others.
 function questionOf(text) {
-  if (model().kind !== "extractive") return { inputs: { text: [text] } };
-  return { signature_name: "summarize",
-    inputs: { text: [text], max_sentences: [Number(byId("length").value)], block_trigrams: [false] } };
+  if (!isExtractive()) return [`v1/models/${encodeURIComponent(model().name)}:predict`, { inputs: { text: [text] } }];
+  const words = LENGTHS[byId("length").value], query = byId("query").value.trim();
+  return ["summarize", { text, model: model().name, ...(words && { words }), ...(query && { query }), keywords: KEYWORDS }];
 }
 
-function commandOf(question) {
-  const quoted = JSON.stringify(question).replaceAll("'", "'\\''");
+function commandOf([path, body]) {
+  const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
   const token = byId("token").value ? " -H 'Authorization: Bearer TOKEN'" : "";
   const data = quoted.length > LONGEST_COMMAND ? "@request.json" : `'${quoted}'`;
-  return `curl${token} -d ${data} ${location.origin}/v1/models/${encodeURIComponent(model().name)}:predict`;
+  return `curl${token} -d ${data} ${location.origin}/${path}`;
 }
 
-// The text with the chosen sentences marked. Offsets are of bytes in UTF-8, and a page counts in UTF-16.
-function marked(text, outputs) {
-  const bytes = new TextEncoder().encode(text);
-  const decode = (from, to) => new TextDecoder().decode(bytes.subarray(from, to));
-  const shown = element("div", undefined, { id: "source", tabindex: "0", "aria-labelledby": "source-title" });
+// Offsets of the server count characters, those of a page units of UTF-16.
+function unitsOf(text) {
+  if (!/[\ud800-\udfff]/.test(text)) return (place) => place;
+  const units = [0];
+  for (const character of text) units.push(units[units.length - 1] + character.length);
+  return (place) => units[place];
+}
+
+// The text with its sentences: those of the summary as links to it, all others with their score where it is known.
+function marked({ text, answer, every }) {
+  const unit = unitsOf(text), found = document.createDocumentFragment();
+  const places = new Map(answer.sentences.map((sentence, i) => [sentence.start, i]));
   let end = 0;
-  for (let i = 0; i < outputs.count[0]; i++) {
-    shown.append(decode(end, outputs.start[0][i]));
-    const mark = element("mark", decode(outputs.start[0][i], outputs.end[0][i]));
-    mark.append(element("sup", outputs.score[0][i].toFixed(2)));
-    shown.append(mark);
-    end = outputs.end[0][i];
+  for (const sentence of every ?? answer.sentences) {
+    const i = places.get(sentence.start);
+    found.append(text.slice(end, unit(sentence.start)));
+    end = unit(sentence.end);
+    const attributes = { class: i === undefined ? "sentence" : "sentence chosen", title: say("score", sentence.score.toFixed(2)) };
+    if (i !== undefined) Object.assign(attributes, { id: `source-${i}`, href: `#summary-${i}` });
+    const made = element(i === undefined ? "span" : "a", text.slice(unit(sentence.start), end), attributes);
+    made.style.setProperty("--score", sentence.score.toFixed(3));
+    found.append(made);
   }
-  shown.append(decode(end));
-  return [element("h2", say("source"), { id: "source-title" }), shown];
+  found.append(text.slice(end));
+  return found;
+}
+
+function showSource() {
+  byId("source").replaceChildren(marked(shown));
+  document.body.classList.toggle("heated", byId("heat").checked);
+}
+
+// The summary as links to the places of its sentences, and the keywords.
+function showSummary({ text, answer }) {
+  const unit = unitsOf(text), parts = [];
+  answer.sentences.forEach((sentence, i) => {
+    if (i) parts.push(" ");
+    const said = element("a", sentence.text.replace(/\s+/g, " "), { class: "chosen", id: `summary-${i}`, href: `#source-${i}` });
+    parts.push(said, element("span", sentence.score.toFixed(2), { class: "score" }));
+  });
+  byId("answer").replaceChildren(...(parts.length ? parts : [say("none")]));
+  byId("keywords").replaceChildren(...answer.keywords.map((word) => {
+    const chip = element("button", word.text, { type: "button" });
+    chip.addEventListener("click", () => select(unit(word.start), unit(word.end)));
+    const item = element("li");
+    item.append(chip);
+    return item;
+  }));
+  swap(true);
+  showSource();
+  byId("source").scrollTop = byId("source-0") ? byId("source-0").offsetTop - byId("source").offsetTop - 16 : 0;
+}
+
+// Selects a part of the shown text and scrolls to it.
+function select(start, end) {
+  const walker = document.createTreeWalker(byId("source"), NodeFilter.SHOW_TEXT), range = document.createRange();
+  for (let at = 0, node; (node = walker.nextNode()); at += node.length) {
+    if (start >= at && start < at + node.length) range.setStart(node, start - at);
+    if (end > at && end <= at + node.length) range.setEnd(node, end - at);
+  }
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+  const box = byId("source"), place = range.getBoundingClientRect();
+  box.scrollTop += place.top - box.getBoundingClientRect().top - box.clientHeight / 3;
+  box.focus({ preventScroll: box.getBoundingClientRect().bottom < innerHeight });
+}
+
+// Shows the text to be read, with its marks, or the field to be written in.
+function swap(reads) {
+  byId("source").hidden = !reads;
+  byId("edit").hidden = !reads;
+  byId("text").hidden = reads;
+}
+
+function partner(sentence) {
+  return document.querySelector(sentence.getAttribute("href"));
+}
+
+const pointed = { mouse: null, focus: null }; // the sentences that are pointed at
+
+function point(way, event, on) {
+  const sentence = event.target.closest?.(".chosen");
+  if (!sentence) return;
+  pointed[way] = on ? sentence : null;
+  for (const one of document.querySelectorAll(".strong")) one.classList.remove("strong");
+  for (const one of Object.values(pointed)) {
+    if (!one?.isConnected) continue;
+    one.classList.add("strong");
+    partner(one).classList.add("strong");
+  }
+  const other = partner(sentence), pane = byId("source");
+  if (on && pane.contains(other)) {
+    const place = other.getBoundingClientRect(), box = pane.getBoundingClientRect();
+    if (place.bottom > box.bottom || place.top < box.top) pane.scrollTop += place.top - box.top - pane.clientHeight / 3;
+  }
 }
 
 function table(name, head, rows) {
@@ -143,11 +252,11 @@ function weight(value) {
 async function attention(text) {
   const found = await request("page/attention", JSON.stringify({ model: model().name, text }));
   const rows = found.answer.map((word, i) => [word, ...found.attention[i].map(weight)]);
-  const shown = [element("h2", say("attention")), table(say("attention"), [say("row"), ...found.source], rows)];
+  const shown = [element("h3", say("attention")), table(say("attention"), [say("row"), ...found.source], rows)];
   if (found.alternatives) {
     const others = found.alternatives.map((place, i) => [found.answer[i], element("td",
       place.map(([word, share]) => `${word} ${share.toFixed(2)}`).join(", "))]);
-    shown.push(element("h2", say("alternatives")),
+    shown.push(element("h3", say("alternatives")),
       table(say("alternatives"), [say("written"), say("considered")], others));
   }
   return shown;
@@ -155,19 +264,24 @@ async function attention(text) {
 
 function warningsOf(outputs) {
   const found = [];
-  if (outputs.known?.[0] < KNOWN_ENOUGH) found.push(say("unknown", Math.round(100 * outputs.known[0])));
-  if (outputs.coverage?.[0] < 1) found.push(say("coverage", (100 * outputs.coverage[0]).toFixed(1)));
-  if (outputs.ended?.[0] === false) found.push(say("cut"));
-  return found;
+  if (outputs.known?.[0] < KNOWN_ENOUGH) found.push(`only ${Math.round(100 * outputs.known[0])}% of the words are known to the ` +
+    "model: it was trained on another language, and the answer means little");
+  if (outputs.coverage?.[0] < 1) found.push(`the model read ${(100 * outputs.coverage[0]).toFixed(1)}% of the text`);
+  return outputs.ended?.[0] === false ? [...found, say("cut")] : found;
 }
 
-async function show(text, question) {
-  const { outputs } = await request(`v1/models/${encodeURIComponent(model().name)}:predict`, JSON.stringify(question));
+function translated(warning) {
+  for (const [pattern, words] of language === "ko" ? WARNINGS_KO : []) {
+    const match = warning.match(pattern);
+    if (match) return fill(words, match.slice(1));
+  }
+  return warning[0].toUpperCase() + warning.slice(1) + (/[.。]$/.test(warning) ? "" : ".");
+}
+
+// The answer of a model that writes or labels.
+async function showOther(text, outputs) {
   const details = [];
-  if (model().kind === "extractive") {
-    byId("answer").textContent = outputs.summary[0] || say("none");
-    details.push(...marked(text, outputs));
-  } else if (model().kind === "classifier") {
+  if (model().kind === "classifier") {
     byId("answer").textContent = outputs.label[0];
     const rows = outputs.labels[0].map((label, i) => [label, weight(outputs.probability[0][i])]);
     details.push(table(say("label"), [say("label"), say("share")], rows));
@@ -176,17 +290,16 @@ async function show(text, question) {
     details.push(element("p", say("probability", outputs.log_probability[0].toFixed(2))));
     if (model().signatures.includes("attend")) details.push(...await attention(text));
   }
-  byId("warnings").replaceChildren(...warningsOf(outputs).map((warning) => element("li", warning)));
-  byId("details").replaceChildren(...details);
-  byId("command").textContent = commandOf(question);
+  byId("keywords").replaceChildren();
+  return details;
 }
 
 async function ask(event) {
-  event.preventDefault();
-  const text = byId("text").value;
+  event?.preventDefault();
+  const text = byId("text").value, turn = ++asked;
   byId("problem").textContent = "";
-  byId("result").hidden = true;
   if (!text.trim()) {
+    swap(false);
     byId("problem").textContent = say("nothing");
     byId("text").focus();
     return;
@@ -196,42 +309,180 @@ async function ask(event) {
   const begin = performance.now();
   try {
     if (!models.length) await loadModels();
-    await show(text, questionOf(text));
-    byId("state").textContent = say("took", ((performance.now() - begin) / 1000).toFixed(2));
-    byId("result").hidden = false;
-    byId("result").focus();
+    const question = questionOf(text), answer = await request(question[0], JSON.stringify(question[1]));
+    if (turn !== asked) return;
+    shown = { text, question, answer, every: null };
+    const seconds = ((performance.now() - begin) / 1000).toFixed(2);
+    let details = [], warnings = answer.warnings;
+    if (isExtractive()) {
+      if (byId("heat").checked) await loadEvery();
+      showSummary(shown);
+      byId("state").textContent = say("shorter", wordsOf(answer.summary), wordsOf(text), seconds);
+    } else {
+      details = await showOther(text, answer.outputs);
+      warnings = warningsOf(answer.outputs);
+      byId("state").textContent = say("took", seconds);
+    }
+    byId("warnings").replaceChildren(...warnings.map((warning) => element("li", translated(warning))));
+    byId("details").replaceChildren(...details);
+    byId("command").textContent = commandOf(question);
+    answered(true);
+    keep({ text, model: model().name, length: byId("length").value, query: byId("query").value });
+    if (event) byId("result").focus({ preventScroll: true });
+    if (event) byId("answer-pane").scrollIntoView({ block: "nearest" });
   } catch (error) {
+    if (turn !== asked) return;
+    answered(false);
     byId("state").textContent = "";
     byId("problem").textContent = error.message;
   } finally {
-    byId("send").disabled = false;
+    if (turn === asked) byId("send").disabled = false;
   }
 }
 
-async function read(file) {
-  if (!file) return;
+function answered(is) {
+  byId("result").hidden = !is;
+  byId("empty").hidden = is;
+  byId("copy").disabled = byId("download").disabled = !is;
+  if (!is) swap(false);
+}
+
+// The scores of all sentences of the shown text.
+async function loadEvery() {
+  const of = shown, { text, model } = of.question[1];
+  of.every = (await request("summarize", JSON.stringify({ text, model, all: true }))).sentences;
+}
+
+async function heat() {
   try {
-    byId("text").value = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
-    byId("problem").textContent = "";
+    if (shown && !shown.every && byId("heat").checked) await loadEvery();
+    if (shown) showSource();
   } catch (error) {
-    byId("problem").textContent = say("file_bad", file.name);
+    byId("problem").textContent = error.message;
   }
+}
+
+const answerText = () => shown.answer.summary ?? byId("answer").textContent;
+
+async function copy() {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(answerText());
+  } else { // a page that came over http from another machine
+    const field = element("textarea");
+    field.value = answerText();
+    document.body.append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+  byId("copy").textContent = say("copied");
+  setTimeout(() => { byId("copy").textContent = say("copy"); }, 2000);
+}
+
+function download() {
+  const address = URL.createObjectURL(new Blob([`${answerText()}\n`], { type: "text/plain" }));
+  element("a", "", { href: address, download: "summary.txt" }).click();
+  URL.revokeObjectURL(address);
+}
+
+// A browser that keeps nothing, or is full, has no history.
+function kept() {
+  try {
+    return JSON.parse(localStorage.getItem(HISTORY)) ?? [];
+  } catch (error) {
+    return [];
+  }
+}
+
+function keep(entry) {
+  if (entry.text.length > KEPT.characters) return;
+  const entries = [entry, ...kept().filter((one) => one.text !== entry.text)].slice(0, KEPT.texts);
+  try {
+    localStorage.setItem(HISTORY, JSON.stringify(entries));
+  } catch (error) { /* full */ }
+  showHistory();
+}
+
+function showHistory() {
+  const entries = kept();
+  byId("history-pane").hidden = !entries.length;
+  byId("history").replaceChildren(...entries.map((entry) => {
+    const item = element("li"), again = element("button", entry.text.trim().slice(0, 160), { type: "button" });
+    again.addEventListener("click", () => {
+      if (models.some((one) => one.name === entry.model)) byId("model").value = entry.model;
+      byId("length").value = entry.length;
+      byId("query").value = entry.query;
+      write(entry.text);
+      ask();
+      scrollTo(0, 0);
+    });
+    item.append(again);
+    return item;
+  }));
+}
+
+function write(text) {
+  byId("text").value = text;
+  byId("problem").textContent = "";
+  swap(false);
+  speak();
+}
+
+// Text is read here; the server reads HTML, PDF, Word and mail, and tells what it cannot read.
+async function open(file) {
+  if (!file) return;
+  byId("state").textContent = say("reading", file.name);
+  try {
+    write((await request(`page/text?name=${encodeURIComponent(file.name)}`, file)).text);
+    byId("state").textContent = "";
+  } catch (error) {
+    byId("state").textContent = "";
+    byId("problem").textContent = error.message;
+  }
+  byId("file").value = "";
+}
+
+async function example() {
+  write(await (await fetch("page/example.txt")).text());
+  await ask();
 }
 
 byId("language").value = language;
 byId("language").addEventListener("change", (event) => { language = event.target.value; speak(); });
-byId("model").addEventListener("change", fitModel);
+byId("model").addEventListener("change", () => { answered(false); speak(); });
 byId("ask").addEventListener("submit", ask);
-byId("file").addEventListener("change", (event) => read(event.target.files[0]));
+byId("text").addEventListener("input", speak);
+byId("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask(event); });
+byId("length").addEventListener("input", speak);
+byId("length").addEventListener("change", () => { if (shown?.text === byId("text").value && !byId("result").hidden) ask(); });
+byId("edit").addEventListener("click", () => { swap(false); byId("text").focus(); });
+byId("example").addEventListener("click", example);
+byId("file").addEventListener("change", (event) => open(event.target.files[0]));
+byId("heat").addEventListener("change", heat);
+byId("copy").addEventListener("click", copy);
+byId("download").addEventListener("click", download);
+byId("forget").addEventListener("click", () => { localStorage.removeItem(HISTORY); showHistory(); });
+for (const [way, begin, end] of [["mouse", "mouseover", "mouseout"], ["focus", "focusin", "focusout"]]) {
+  document.addEventListener(begin, (event) => point(way, event, true));
+  document.addEventListener(end, (event) => point(way, event, false));
+}
+document.addEventListener("click", (event) => {
+  const sentence = event.target.closest?.(".chosen");
+  if (!sentence) return;
+  event.preventDefault(); // no entry of the browser's history for a place on the page
+  partner(sentence).scrollIntoView({ block: "nearest" });
+  partner(sentence).focus({ preventScroll: true });
+});
 for (const name of ["dragover", "dragleave", "drop"]) {
-  byId("text").addEventListener(name, (event) => {
+  byId("source-pane").addEventListener(name, (event) => {
     if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
-    byId("text").classList.toggle("over", name === "dragover");
-    if (name === "drop") read(event.dataTransfer.files[0]);
+    byId("source-pane").classList.toggle("over", name === "dragover");
+    if (name === "drop") open(event.dataTransfer.files[0]);
   });
 }
 byId("token").addEventListener("change", () => loadModels().catch(() => {}));
 speak();
+showHistory();
 // The server listens before its models are loaded: the page asks until all are that were found at its start.
 async function firstModels() {
   let ready = false, failed = false;
