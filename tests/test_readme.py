@@ -15,6 +15,7 @@ from tfsum.inference.shipped import shipped_folder, shipped_models
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "README.ko.md"]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -40,6 +41,12 @@ def test_every_command_is_one_that_tfsum_understands(page):
     found = commands(page)
     assert {"summarize", "train", "evaluate", "export", "verify"} <= {words[0] for words in found}
     for words in found:
+        assert callable(parse(words).run), words
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda path: path.name)
+def test_every_command_of_the_documentation_is_one_that_tfsum_understands(page):
+    for words in commands(page):
         assert callable(parse(words).run), words
 
 
@@ -104,3 +111,13 @@ def test_the_bert_of_the_readme(tmp_path, monkeypatch, capsys):
         capsys.readouterr().out.strip() == "(1, 9, 384)"
         and (tmp_path / "attention.png").stat().st_size > 10_000
     )
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_table(library):
+    pytest.importorskip(library)
+    page = ROOT / "docs" / "many_texts.md"
+    (code,) = (code for code in blocks(page, "python") if f"import {library}" in code)
+    names: dict = {}
+    exec(code, names)
+    assert list(names["news"]["summary"]) == ["It rained. The bridge was closed on Monday.", ""]
