@@ -142,3 +142,11 @@ def test_any_bytes_have_a_kind(data):
         or kind.startswith(("a ", "an ", "XML", "binary", "PGP"))
         or kind.endswith(("compressed", "audio", "video"))
     )
+
+
+def test_html_without_a_head_has_its_name():
+    assert (
+        kind_of(b"<p>It rained.</p>", "a.html") == kind_of(b"<p>It rained.</p>", "A.HTM") == "html"
+    )
+    assert kind_of(b"<p>It rained.</p>", "a.txt") == "text"
+    assert kind_of(bytes(range(256)), "a.html") == "binary data"

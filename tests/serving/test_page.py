@@ -197,6 +197,58 @@ def test_copy_download_and_the_example(open_page, tmp_path):
     assert file.read_text("utf-8") == summary + "\n"
 
 
+def write(driver, text):
+    """Replaces the text, as a person who types does."""
+    driver.execute_script(
+        "const field = document.getElementById('text'); field.value = arguments[0];"
+        "field.dispatchEvent(new Event('input', {bubbles: true}))",
+        text,
+    )
+
+
+def test_what_is_written_while_the_server_reads_is_kept(open_page):
+    driver = open_page()
+    ask(driver, "It rained. The bridge was closed.", "bert_sum_ext_news_en")
+    driver.find_element(By.ID, "edit").click()
+    driver.find_element(By.ID, "send").click()
+    write(driver, "The sun shone.")
+    driver.find_element(By.ID, "send").click()
+    write(driver, " ")
+    driver.find_element(By.ID, "send").click()
+    assert "no text yet" in text_of(driver, "problem") and text_of(driver, "state") == ""
+    assert driver.find_element(By.ID, "send").is_enabled()
+    assert "old" in driver.find_element(By.ID, "result").get_attribute("class")
+    write(driver, "People swam in the lake.")
+    assert text_of(driver, "state") == "Of the text before your changes."
+    driver.find_element(By.ID, "send").click()
+    settled(driver)
+    WebDriverWait(driver, 30).until(
+        lambda page: sentences(page, "answer") == ["People swam in the lake."]
+    )
+    assert "old" not in driver.find_element(By.ID, "result").get_attribute("class")
+
+
+def test_another_model_or_question(open_page):
+    driver = open_page()
+    driver.find_element(By.ID, "query").send_keys("zebra quantum chromodynamics")
+    ask(driver, "It rained. The bridge was closed.", "bert_sum_ext_news_en")
+    assert "No word of the question is in the text" in text_of(driver, "warnings")
+    driver.find_element(By.CSS_SELECTOR, "#model option[value=transformer_tatoeba_en_fr]").click()
+    assert text_of(driver, "state") == text_of(driver, "problem") == ""
+    assert text_of(driver, "empty") == "The answer will appear here."
+
+
+def test_a_phone_has_no_sideways_scrolling(open_page):
+    driver = open_page()
+    size = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    width = "return document.documentElement.scrollWidth"
+    assert driver.execute_script(width) == 390
+    driver.find_element(By.ID, "example").click()
+    settled(driver)
+    assert driver.execute_script(width) == 390 and violations(driver) == []
+
+
 def test_the_history_is_in_the_browser_alone(open_page):
     driver = open_page()
     assert not driver.find_element(By.ID, "history-pane").is_displayed()
@@ -224,6 +276,8 @@ def test_a_translation_with_its_attention(open_page):
     driver = open_page()
     ask(driver, "I am cold.", "transformer_tatoeba_en_fr")
     assert text_of(driver, "answer") == "J'ai froid."
+    driver.find_element(By.CSS_SELECTOR, "#details summary").click()
+    WebDriverWait(driver, 120).until(lambda page: page.find_elements(By.TAG_NAME, "tbody"))
     looked, considered = driver.find_elements(By.TAG_NAME, "tbody")
     rows = considered.find_elements(By.TAG_NAME, "tr")
     assert "▁Je 0." in rows[0].text and len(looked.find_elements(By.TAG_NAME, "tr")) == len(rows)

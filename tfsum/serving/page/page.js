@@ -8,17 +8,22 @@ const WORDS = {
     hint: "Paste a text, or drop a file here: text, HTML, PDF, Word, mail. {0} words.",
     query: "Question", query_hint: "Optional: what should the summary be about?", length: "Length",
     automatic: "as the model chooses", words: "{0} words at most", send: "Summarize", send_other: "Send",
-    answer: "Summary", answer_other: "Answer", empty: "The summary will stand here.", copy: "Copy", copied: "Copied",
-    download: "Download", heat: "Show how much each sentence matters", score: "Score {0}",
-    command: "The same by curl", reading: "The server reads {0} …", asking: "The server reads the text …",
-    took: "{0} s.", shorter: "{0} of {1} words, in {2} s.", none: "The model chose no sentence.",
+    answer: "Summary", answer_other: "Answer", empty: "The summary will appear here.",
+    empty_other: "The answer will appear here.", old: "Of the text before your changes.", copy: "Copy", copied: "Copied",
+    download: "Download", heat: "Show how much each sentence matters",
+    heat_general: "Show how much each sentence matters, without the question", score: "Score {0}",
+    command: "The same request with curl", save: "Save request.json", reading: "The server is reading {0}…",
+    asking: "The server is reading the text…", took: "Answered in {0} s.", shorter: "{0} of {1} words, in {2} s.",
+    none: "The model chose no sentence.", no_text: "{0} has no text.",
+    unasked: "No word of the question is in the text, so the summary is a general one.",
     nothing: "There is no text yet. Paste one, open a file, or try the example.", keywords: "Keywords",
     cut: "The answer is as long as this model may answer, and may lack its end.",
     probability: "Log-probability of the answer: {0}", attention: "What each word of the answer looked at",
     alternatives: "What else the model considered at each position", written: "Answer", considered: "Most probable",
     row: "answer", label: "Label", share: "Probability", unreached: "The server cannot be reached.",
-    models: "The server has no model yet.", denied: "This server needs its token.", history: "Earlier texts",
-    kept: "Kept in this browser alone.", forget: "Forget them",
+    models: "The server has no model yet. If it has just started, it is still loading: wait a minute.",
+    denied: "This server needs its token.", history: "Earlier texts", kept: "Kept only in this browser.",
+    forget: "Forget all",
   },
   ko: {
     tagline: "본문의 문장 그대로, 핵심만 골라 줍니다.", language: "언어", model: "모델", token: "토큰",
@@ -26,45 +31,66 @@ const WORDS = {
     hint: "텍스트를 붙여넣거나 파일(텍스트, HTML, PDF, Word, 메일)을 끌어다 놓으세요. {0}단어.",
     query: "질문", query_hint: "선택 사항: 무엇에 관한 요약이 필요한가요?", length: "길이",
     automatic: "모델이 정함", words: "최대 {0}단어", send: "요약하기", send_other: "보내기",
-    answer: "요약", answer_other: "결과", empty: "요약이 여기에 표시됩니다.", copy: "복사", copied: "복사됨",
-    download: "내려받기", heat: "문장별 중요도 표시", score: "점수 {0}",
-    command: "curl로 같은 요청 보내기", reading: "서버가 {0} 파일을 읽고 있습니다 …", asking: "서버가 본문을 읽고 있습니다 …",
-    took: "{0}초", shorter: "{1}단어 중 {0}단어, {2}초", none: "선택된 문장이 없습니다.",
+    answer: "요약", answer_other: "결과", empty: "요약이 여기에 표시됩니다.", empty_other: "결과가 여기에 표시됩니다.",
+    old: "수정하기 전 본문의 결과입니다.", copy: "복사", copied: "복사됨", download: "내려받기", heat: "문장별 중요도 표시",
+    heat_general: "문장별 중요도 표시(질문 제외)", score: "점수 {0}",
+    command: "curl로 같은 요청 보내기", save: "request.json 저장", reading: "서버가 {0} 파일을 읽고 있습니다…",
+    asking: "서버가 본문을 읽고 있습니다…", took: "{0}초 만에 응답했습니다.", shorter: "{1}단어 중 {0}단어, {2}초",
+    none: "선택된 문장이 없습니다.", no_text: "{0}에 텍스트가 없습니다.",
+    unasked: "질문의 단어가 본문에 없어 일반적인 요약을 표시합니다.",
     nothing: "본문이 없습니다. 텍스트를 붙여넣거나 파일을 열거나 예시를 눌러 보세요.", keywords: "키워드",
     cut: "결과가 이 모델의 최대 길이에 이르러 끝부분이 잘렸을 수 있습니다.",
     probability: "결과의 로그 확률: {0}", attention: "결과의 각 단어가 주목한 곳",
     alternatives: "각 위치에서 모델이 고려한 다른 단어", written: "결과", considered: "확률이 높은 단어",
     row: "결과", label: "레이블", share: "확률", unreached: "서버에 연결할 수 없습니다.",
-    models: "서버에 아직 모델이 없습니다.", denied: "이 서버는 토큰이 필요합니다.", history: "이전 본문",
+    models: "서버에 아직 모델이 없습니다. 방금 시작했다면 로드 중이니 잠시 기다려 주세요.", denied: "이 서버는 토큰이 필요합니다.", history: "이전 본문",
     kept: "이 브라우저에만 저장됩니다.", forget: "모두 지우기",
   },
 };
 // The server warns in English: how a warning begins, and what it is in Korean.
 const WARNINGS_KO = [
-  [/^only (\d+)%/, "모델이 잘 아는 단어가 {0} %뿐입니다. 다른 언어로 학습한 모델이므로 결과를 신뢰하기 어렵습니다."],
+  [/^only (\d+)%/, "모델이 잘 아는 단어가 {0}%뿐입니다. 다른 언어로 학습한 모델이므로 결과를 신뢰하기 어렵습니다."],
   [/^the text has hardly any full stop/, "마침표가 거의 없어 접속사와 길이를 기준으로 문장을 나누었습니다."],
-  [/^the model read ([\d.]+)%/, "모델이 본문의 {0} %만 읽었습니다. 윈도보다 긴 문장은 잘렸습니다."],
+  [/^the model read ([\d.]+)%/, "모델이 본문의 {0}%만 읽었습니다. 윈도보다 긴 문장은 잘렸습니다."],
   [/^no sentence was chosen/, "선택된 문장이 없습니다."],
   [/^there is no sentence/, "본문에 문장이 없습니다."],
 ];
 const LENGTHS = [0, 20, 30, 40, 60, 80, 100, 150, 200, 300, 500]; // words; 0: as the model chooses
 const KEYWORDS = 8;
 const KNOWN_ENOUGH = 0.6; // as in tfsum.inference.texts
-const LONGEST_COMMAND = 2000; // characters; a longer request is shown with its text in a file
+const LONGEST_COMMAND = 100000; // characters, which a command may have; the text of a longer request is in a file
 const KEPT = { texts: 20, characters: 200000 }; // of the history
-const HISTORY = "tfsum.history";
+const HISTORY = "tfsum.history", LANGUAGE = "tfsum.language"; // names in the browser's storage
+const PAUSE = 300; // ms, after which the slider rests
 
 const byId = (id) => document.getElementById(id);
-let language = navigator.language.startsWith("ko") ? "ko" : "en";
+let language = stored(LANGUAGE) ?? (navigator.language.startsWith("ko") ? "ko" : "en");
 let models = [];
-let asked = 0; // how many questions were sent: an answer to an earlier one is not shown
-let shown = null; // { text, question, answer, every }: what stands on the page
+let asking = null; // what ends the request that runs
+let moved = null; // the timer of the slider
+let shown = null; // { text, model, question, answer, every, seconds }: what stands on the page
 
 const fill = (text, values) => values.reduce((filled, value, i) => filled.replace(`{${i}}`, value), text);
 const say = (name, ...values) => fill(WORDS[language][name], values);
 const model = () => models.find((one) => one.name === byId("model").value);
 const isExtractive = () => model()?.signatures.includes("extract") ?? true;
+const isShown = () => shown !== null && shown.text === byId("text").value;
 const wordsOf = (text) => text.match(/\S+/g)?.length ?? 0;
+
+// A browser may keep nothing.
+function stored(name) {
+  try {
+    return JSON.parse(localStorage.getItem(name));
+  } catch (error) {
+    return null;
+  }
+}
+
+function store(name, value) {
+  try {
+    localStorage.setItem(name, JSON.stringify(value));
+  } catch (error) { /* full */ }
+}
 
 function element(tag, text, attributes = {}) {
   const made = document.createElement(tag);
@@ -80,6 +106,9 @@ function speak() {
   const extractive = isExtractive(), words = LENGTHS[byId("length").value];
   for (const found of document.querySelectorAll(".extractive")) found.hidden = !extractive;
   byId("send").textContent = say(extractive ? "send" : "send_other");
+  byId("send").title = "Ctrl+Enter";
+  byId("empty").textContent = say(extractive ? "empty" : "empty_other");
+  byId("heat-said").textContent = say(shown?.question[1].query ? "heat_general" : "heat");
   byId("answer-title").textContent = say(extractive ? "answer" : "answer_other");
   byId("length-said").textContent = words ? say("words", words) : say("automatic");
   byId("length").setAttribute("aria-valuetext", byId("length-said").textContent);
@@ -88,13 +117,14 @@ function speak() {
   byId("hint").textContent = say("hint", wordsOf(byId("text").value));
 }
 
-async function request(path, body) {
+async function request(path, body, signal) {
   const headers = body instanceof File ? {} : { "Content-Type": "application/json" };
   if (byId("token").value) headers.Authorization = `Bearer ${byId("token").value}`;
   let answer;
   try {
-    answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body });
+    answer = await fetch(path, body === undefined ? { headers } : { method: "POST", headers, body, signal });
   } catch (error) {
+    if (signal?.aborted) throw error;
     throw new Error(say("unreached"));
   }
   if (answer.status === 401) {
@@ -127,7 +157,8 @@ function questionOf(text) {
 function commandOf([path, body]) {
   const quoted = JSON.stringify(body).replaceAll("'", "'\\''");
   const token = byId("token").value ? " -H 'Authorization: Bearer TOKEN'" : "";
-  const data = quoted.length > LONGEST_COMMAND ? "@request.json" : `'${quoted}'`;
+  byId("save").hidden = quoted.length <= LONGEST_COMMAND;
+  const data = byId("save").hidden ? `'${quoted}'` : "@request.json";
   return `curl${token} -d ${data} ${location.origin}/${path}`;
 }
 
@@ -174,12 +205,11 @@ function showSummary({ text, answer }) {
   byId("answer").replaceChildren(...(parts.length ? parts : [say("none")]));
   byId("keywords").replaceChildren(...answer.keywords.map((word) => {
     const chip = element("button", word.text, { type: "button" });
-    chip.addEventListener("click", () => select(unit(word.start), unit(word.end)));
+    chip.addEventListener("click", () => back() && select(unit(word.start), unit(word.end)));
     const item = element("li");
     item.append(chip);
     return item;
   }));
-  swap(true);
   showSource();
   byId("source").scrollTop = byId("source-0") ? byId("source-0").offsetTop - byId("source").offsetTop - 16 : 0;
 }
@@ -195,7 +225,8 @@ function select(start, end) {
   getSelection().addRange(range);
   const box = byId("source"), place = range.getBoundingClientRect();
   box.scrollTop += place.top - box.getBoundingClientRect().top - box.clientHeight / 3;
-  box.focus({ preventScroll: box.getBoundingClientRect().bottom < innerHeight });
+  box.scrollIntoView({ block: "nearest" });
+  box.focus({ preventScroll: true });
 }
 
 // Shows the text to be read, with its marks, or the field to be written in.
@@ -203,6 +234,12 @@ function swap(reads) {
   byId("source").hidden = !reads;
   byId("edit").hidden = !reads;
   byId("text").hidden = reads;
+}
+
+// Back to the marked text after `Edit`; false where the text is another by now.
+function back() {
+  if (isShown()) swap(true);
+  return isShown();
 }
 
 function partner(sentence) {
@@ -249,17 +286,27 @@ function weight(value) {
   return cell;
 }
 
-async function attention(text) {
-  const found = await request("page/attention", JSON.stringify({ model: model().name, text }));
-  const rows = found.answer.map((word, i) => [word, ...found.attention[i].map(weight)]);
-  const shown = [element("h3", say("attention")), table(say("attention"), [say("row"), ...found.source], rows)];
-  if (found.alternatives) {
-    const others = found.alternatives.map((place, i) => [found.answer[i], element("td",
-      place.map(([word, share]) => `${word} ${share.toFixed(2)}`).join(", "))]);
-    shown.push(element("h3", say("alternatives")),
-      table(say("alternatives"), [say("written"), say("considered")], others));
-  }
-  return shown;
+// What each word looked at: asked for when it is opened, since its first answer takes long.
+function attention(text, name) {
+  const details = element("details");
+  details.append(element("summary", say("attention")));
+  details.addEventListener("toggle", async () => {
+    if (details.children.length > 1) return;
+    try {
+      const found = await request("page/attention", JSON.stringify({ model: name, text }));
+      const rows = found.answer.map((word, i) => [word, ...found.attention[i].map(weight)]);
+      details.append(table(say("attention"), [say("row"), ...found.source], rows));
+      if (found.alternatives) {
+        const others = found.alternatives.map((place, i) => [found.answer[i], element("td",
+          place.map(([word, share]) => `${word} ${share.toFixed(2)}`).join(", "))]);
+        details.append(element("h3", say("alternatives")),
+          table(say("alternatives"), [say("written"), say("considered")], others));
+      }
+    } catch (error) {
+      byId("problem").textContent = error.message;
+    }
+  });
+  return details;
 }
 
 function warningsOf(outputs) {
@@ -279,84 +326,132 @@ function translated(warning) {
 }
 
 // The answer of a model that writes or labels.
-async function showOther(text, outputs) {
+function showOther({ text, model, answer: { outputs } }) {
   const details = [];
-  if (model().kind === "classifier") {
+  if (model.kind === "classifier") {
     byId("answer").textContent = outputs.label[0];
     const rows = outputs.labels[0].map((label, i) => [label, weight(outputs.probability[0][i])]);
     details.push(table(say("label"), [say("label"), say("share")], rows));
   } else {
     byId("answer").textContent = outputs.summary[0];
     details.push(element("p", say("probability", outputs.log_probability[0].toFixed(2))));
-    if (model().signatures.includes("attend")) details.push(...await attention(text));
+    if (model.signatures.includes("attend")) details.push(attention(text, model.name));
   }
   byId("keywords").replaceChildren();
-  return details;
+  byId("details").replaceChildren(...details);
 }
 
-async function ask(event) {
-  event?.preventDefault();
-  const text = byId("text").value, turn = ++asked;
+// Whether a question shares no word with the text.
+function isUnasked({ text, question: [, { query }] }) {
+  const words = query?.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu), of = text.toLowerCase();
+  return Boolean(words) && !words.some((word) => of.includes(word));
+}
+
+// Shows the last answer, in the language of the page.
+function present() {
+  const { text, model, question, answer, seconds } = shown, extractive = Boolean(answer.sentences);
+  if (extractive) {
+    showSummary(shown);
+    byId("details").replaceChildren();
+  } else {
+    showOther(shown);
+  }
+  const warnings = (answer.warnings ?? warningsOf(answer.outputs)).map(translated);
+  if (isUnasked(shown)) warnings.push(say("unasked"));
+  byId("warnings").replaceChildren(...warnings.map((warning) => element("li", warning)));
+  byId("command").textContent = commandOf(question);
+  byId("state").textContent = extractive ? say("shorter", wordsOf(answer.summary), wordsOf(text), seconds) : say("took", seconds);
+  byId("result").classList.remove("old");
+  byId("result").hidden = false;
+  byId("empty").hidden = true;
+  byId("copy").disabled = byId("download").disabled = false;
+  speak();
+}
+
+// Ends the request that runs: its answer would be to another text or model.
+function cancel() {
+  asking?.abort();
+  asking = null;
+  byId("send").disabled = false;
+  byId("state").textContent = "";
   byId("problem").textContent = "";
+}
+
+// Sends the text. `moves`: whether the focus goes to the answer.
+async function ask(moves) {
+  const text = byId("text").value;
+  cancel();
   if (!text.trim()) {
     swap(false);
     byId("problem").textContent = say("nothing");
     byId("text").focus();
     return;
   }
+  const mine = asking = new AbortController(), begin = performance.now();
   byId("send").disabled = true;
   byId("state").textContent = say("asking");
-  const begin = performance.now();
   try {
     if (!models.length) await loadModels();
-    const question = questionOf(text), answer = await request(question[0], JSON.stringify(question[1]));
-    if (turn !== asked) return;
-    shown = { text, question, answer, every: null };
+    const question = questionOf(text), chosen = model();
+    const answer = await request(question[0], JSON.stringify(question[1]), mine.signal);
+    const every = answer.sentences && byId("heat").checked ? await everyOf(text, chosen, mine.signal) : null;
+    if (mine !== asking) return;
     const seconds = ((performance.now() - begin) / 1000).toFixed(2);
-    let details = [], warnings = answer.warnings;
-    if (isExtractive()) {
-      if (byId("heat").checked) await loadEvery();
-      showSummary(shown);
-      byId("state").textContent = say("shorter", wordsOf(answer.summary), wordsOf(text), seconds);
-    } else {
-      details = await showOther(text, answer.outputs);
-      warnings = warningsOf(answer.outputs);
-      byId("state").textContent = say("took", seconds);
-    }
-    byId("warnings").replaceChildren(...warnings.map((warning) => element("li", translated(warning))));
-    byId("details").replaceChildren(...details);
-    byId("command").textContent = commandOf(question);
-    answered(true);
-    keep({ text, model: model().name, length: byId("length").value, query: byId("query").value });
-    if (event) byId("result").focus({ preventScroll: true });
-    if (event) byId("answer-pane").scrollIntoView({ block: "nearest" });
+    shown = { text, model: chosen, question, answer, every, seconds };
+    swap(Boolean(answer.sentences));
+    present();
+    keep({ text, model: chosen.name, length: byId("length").value, query: byId("query").value });
+    if (moves) byId("result").focus({ preventScroll: true });
+    if (moves) byId("answer-pane").scrollIntoView({ block: "nearest" });
   } catch (error) {
-    if (turn !== asked) return;
-    answered(false);
+    if (mine !== asking) return;
     byId("state").textContent = "";
     byId("problem").textContent = error.message;
-  } finally {
-    if (turn === asked) byId("send").disabled = false;
   }
+  asking = null;
+  byId("send").disabled = false;
+  if (moves && byId("problem").textContent) byId("send").focus();
 }
 
-function answered(is) {
-  byId("result").hidden = !is;
-  byId("empty").hidden = is;
-  byId("copy").disabled = byId("download").disabled = !is;
-  if (!is) swap(false);
+// The text is another now: what stands beside it is an answer to the one before.
+function changed() {
+  cancel();
+  if (shown && !isShown() && !byId("result").hidden) {
+    byId("result").classList.add("old");
+    byId("state").textContent = say("old");
+  } else if (isShown() && !byId("result").hidden) {
+    present();
+  }
+  speak();
 }
 
-// The scores of all sentences of the shown text.
-async function loadEvery() {
-  const of = shown, { text, model } = of.question[1];
-  of.every = (await request("summarize", JSON.stringify({ text, model, all: true }))).sentences;
+function write(text) {
+  byId("text").value = text;
+  swap(false);
+  changed();
+}
+
+function chooseModel() {
+  cancel();
+  shown = null;
+  byId("result").hidden = true;
+  byId("empty").hidden = false;
+  byId("copy").disabled = byId("download").disabled = true;
+  swap(false);
+  speak();
+}
+
+// All sentences of a text with their scores.
+async function everyOf(text, of, signal) {
+  return (await request("summarize", JSON.stringify({ text, model: of.name, all: true }), signal)).sentences;
 }
 
 async function heat() {
+  if (!shown || !back()) return;
+  const of = shown;
   try {
-    if (shown && !shown.every && byId("heat").checked) await loadEvery();
-    if (shown) showSource();
+    if (byId("heat").checked) of.every ??= await everyOf(of.text, of.model);
+    if (of === shown) showSource();
   } catch (error) {
     byId("problem").textContent = error.message;
   }
@@ -379,27 +474,17 @@ async function copy() {
   setTimeout(() => { byId("copy").textContent = say("copy"); }, 2000);
 }
 
-function download() {
-  const address = URL.createObjectURL(new Blob([`${answerText()}\n`], { type: "text/plain" }));
-  element("a", "", { href: address, download: "summary.txt" }).click();
+function download(name, content) {
+  const address = URL.createObjectURL(new Blob([content], { type: "text/plain" }));
+  element("a", "", { href: address, download: name }).click();
   URL.revokeObjectURL(address);
 }
 
-// A browser that keeps nothing, or is full, has no history.
-function kept() {
-  try {
-    return JSON.parse(localStorage.getItem(HISTORY)) ?? [];
-  } catch (error) {
-    return [];
-  }
-}
+const kept = () => stored(HISTORY) ?? [];
 
 function keep(entry) {
   if (entry.text.length > KEPT.characters) return;
-  const entries = [entry, ...kept().filter((one) => one.text !== entry.text)].slice(0, KEPT.texts);
-  try {
-    localStorage.setItem(HISTORY, JSON.stringify(entries));
-  } catch (error) { /* full */ }
+  store(HISTORY, [entry, ...kept().filter((one) => one.text !== entry.text)].slice(0, KEPT.texts));
   showHistory();
 }
 
@@ -407,34 +492,33 @@ function showHistory() {
   const entries = kept();
   byId("history-pane").hidden = !entries.length;
   byId("history").replaceChildren(...entries.map((entry) => {
-    const item = element("li"), again = element("button", entry.text.trim().slice(0, 160), { type: "button" });
+    const begin = entry.text.trim().slice(0, 160), item = element("li");
+    const again = element("button", begin + (begin.length < 160 ? "" : "…"), { type: "button" });
     again.addEventListener("click", () => {
-      if (models.some((one) => one.name === entry.model)) byId("model").value = entry.model;
+      if (models.some((one) => one.name === entry.model) && byId("model").value !== entry.model) {
+        byId("model").value = entry.model;
+        chooseModel();
+      }
       byId("length").value = entry.length;
       byId("query").value = entry.query;
       write(entry.text);
-      ask();
-      scrollTo(0, 0);
+      ask(true);
     });
     item.append(again);
     return item;
   }));
 }
 
-function write(text) {
-  byId("text").value = text;
-  byId("problem").textContent = "";
-  swap(false);
-  speak();
-}
-
-// Text is read here; the server reads HTML, PDF, Word and mail, and tells what it cannot read.
+// The server reads files: text in any encoding, HTML, PDF, Word and mail.
 async function open(file) {
   if (!file) return;
+  cancel();
   byId("state").textContent = say("reading", file.name);
   try {
-    write((await request(`page/text?name=${encodeURIComponent(file.name)}`, file)).text);
-    byId("state").textContent = "";
+    const { text } = await request(`page/text?name=${encodeURIComponent(file.name)}`, file);
+    if (!text.trim()) throw new Error(say("no_text", file.name));
+    write(text);
+    await ask(true);
   } catch (error) {
     byId("state").textContent = "";
     byId("problem").textContent = error.message;
@@ -443,24 +527,38 @@ async function open(file) {
 }
 
 async function example() {
-  write(await (await fetch("page/example.txt")).text());
-  await ask();
+  try {
+    write(await (await fetch("page/example.txt")).text());
+    await ask(true);
+  } catch (error) {
+    byId("problem").textContent = say("unreached");
+  }
 }
 
 byId("language").value = language;
-byId("language").addEventListener("change", (event) => { language = event.target.value; speak(); });
-byId("model").addEventListener("change", () => { answered(false); speak(); });
-byId("ask").addEventListener("submit", ask);
-byId("text").addEventListener("input", speak);
-byId("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask(event); });
-byId("length").addEventListener("input", speak);
-byId("length").addEventListener("change", () => { if (shown?.text === byId("text").value && !byId("result").hidden) ask(); });
+byId("language").addEventListener("change", (event) => {
+  language = event.target.value;
+  store(LANGUAGE, language);
+  if (isShown() && !byId("result").hidden) present();
+  speak();
+});
+byId("model").addEventListener("change", chooseModel);
+byId("ask").addEventListener("submit", (event) => { event.preventDefault(); ask(true); });
+byId("text").addEventListener("input", changed);
+byId("text").addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) ask(true); });
+byId("source").addEventListener("paste", (event) => { write(event.clipboardData.getData("text")); });
+byId("length").addEventListener("input", () => {
+  speak();
+  clearTimeout(moved);
+  if (isShown() && !byId("result").hidden) moved = setTimeout(() => ask(false), PAUSE);
+});
 byId("edit").addEventListener("click", () => { swap(false); byId("text").focus(); });
 byId("example").addEventListener("click", example);
 byId("file").addEventListener("change", (event) => open(event.target.files[0]));
 byId("heat").addEventListener("change", heat);
 byId("copy").addEventListener("click", copy);
-byId("download").addEventListener("click", download);
+byId("download").addEventListener("click", () => download("summary.txt", `${answerText()}\n`));
+byId("save").addEventListener("click", () => download("request.json", JSON.stringify(shown.question[1])));
 byId("forget").addEventListener("click", () => { localStorage.removeItem(HISTORY); showHistory(); });
 for (const [way, begin, end] of [["mouse", "mouseover", "mouseout"], ["focus", "focusin", "focusout"]]) {
   document.addEventListener(begin, (event) => point(way, event, true));
@@ -470,12 +568,14 @@ document.addEventListener("click", (event) => {
   const sentence = event.target.closest?.(".chosen");
   if (!sentence) return;
   event.preventDefault(); // no entry of the browser's history for a place on the page
+  if (!back()) return;
   partner(sentence).scrollIntoView({ block: "nearest" });
   partner(sentence).focus({ preventScroll: true });
 });
 for (const name of ["dragover", "dragleave", "drop"]) {
-  byId("source-pane").addEventListener(name, (event) => {
-    if (event.dataTransfer?.types.includes("Files")) event.preventDefault();
+  document.addEventListener(name, (event) => { // anywhere: the browser would leave the page for the file
+    if (!event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
     byId("source-pane").classList.toggle("over", name === "dragover");
     if (name === "drop") open(event.dataTransfer.files[0]);
   });
