@@ -8,6 +8,7 @@ import pathlib
 import ml_dtypes
 import numpy as np
 import pytest
+import tensorflow as tf
 from agreement_transformers import compare_encoder, read_by_transformers
 from safetensors.numpy import load_file
 
@@ -334,3 +335,22 @@ def test_a_config_that_is_no_object(folder, text, says):
     (folder / "config.json").write_bytes(text)
     with pytest.raises(CheckpointError, match=says):
         Bert.from_pretrained(folder)
+
+
+def test_training_looks_up_segments_by_a_product():
+    """The same vectors as by a lookup, and as gradient the sum over the tokens of each segment."""
+    bert = Bert(**SIZES, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    bert.build()
+    random = np.random.default_rng(1)
+    ids, segments = random.integers(1, 60, (2, 7)), random.integers(0, 2, (2, 7))
+    np.testing.assert_array_equal(
+        bert.embed(ids, segments, training=True), bert.embed(ids, segments, training=False)
+    )
+
+    bert.embedding_norm = lambda x: x  # so that the gradient by x is `upstream`
+    upstream = random.normal(size=(2, 7, 24)).astype("float32")
+    table = bert.segment_embeddings.embeddings
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(bert.embed(ids, segments, training=True) * upstream)
+    expected = np.stack([upstream[segments == segment].sum(0) for segment in (0, 1)])
+    np.testing.assert_allclose(tape.gradient(loss, table), expected, atol=1e-5)

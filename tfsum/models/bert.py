@@ -267,7 +267,16 @@ class Bert(keras.Model):
         if segment_ids is None:
             segment_ids = ops.zeros_like(token_ids)
 
-        x = self.word_embeddings(token_ids) + self.segment_embeddings(segment_ids)
+        if training:
+            # A product as in Google's BERT: the gradient of a lookup would add all tokens to the
+            # same two rows, which on a GPU happens one after another.
+            table = ops.cast(self.segment_embeddings.embeddings, self.compute_dtype)
+            rows = ops.one_hot(segment_ids, self.config["type_vocab_size"], dtype=table.dtype)
+            segments = ops.matmul(rows, table)
+        else:
+            segments = self.segment_embeddings(segment_ids)
+
+        x = self.word_embeddings(token_ids) + segments
         x = self.embedding_norm(x + self.position_embeddings(ops.arange(length)))
         return self.embedding_drop(x, training=training)
 
