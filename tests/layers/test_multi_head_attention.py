@@ -1,6 +1,10 @@
 """Attention against its formula in numpy's float64 and against Keras's own layer with the same
 weights."""
 
+import pathlib
+import subprocess
+import sys
+
 import keras
 import numpy as np
 import pytest
@@ -152,3 +156,83 @@ def test_a_mask_of_rank_2_is_never_taken_for_queries_and_keys():
         layer(x, attention_mask=mask)
     with pytest.raises(Error, match=r"key_mask .* shape \(1, 3, 3\).* attention_mask"):
         layer(x, key_mask=mask[None])
+
+
+@pytest.fixture
+def kernel_used(monkeypatch):
+    """As on a GPU of JAX: a list that grows with each use of Keras's fused attention."""
+    used, fused = [], keras.ops.dot_product_attention
+    monkeypatch.setattr(keras.backend, "backend", lambda: "jax")
+    monkeypatch.setattr(keras.distribution, "list_devices", lambda: ["gpu:0"])
+    monkeypatch.setattr(
+        keras.ops, "dot_product_attention", lambda *a, **k: used.append(1) or fused(*a, **k)
+    )
+    return used
+
+
+@pytest.mark.parametrize("name", MASKS)
+@pytest.mark.parametrize("cross", [False, True])
+def test_the_kernel_of_a_gpu_gets_what_the_formula_does(layer, arrays, monkeypatch, name, cross):
+    """Keras computes it with its own formula where there is no kernel."""
+    monkeypatch.setattr(layer, "_kernel_takes", lambda *_: True)
+    query, value = arrays
+    value = value if cross else query
+    mask = masks(TQ, value.shape[1])[name]
+    found = layer(query, value if cross else None, attention_mask=mask)
+    expected, _ = formula(layer, query.astype(np.float64), value.astype(np.float64), mask)
+    np.testing.assert_allclose(found, expected, atol=2e-6)
+
+
+def test_in_the_kernel_too_a_query_that_sees_nothing_gets_the_mean(layer, arrays, monkeypatch):
+    monkeypatch.setattr(layer, "_kernel_takes", lambda *_: True)
+    query, value = arrays
+    mask = np.ones((B, 1, TQ, TK), bool)
+    mask[0, :, 1] = False
+    mean = layer.output_projection(layer.value(value).numpy().mean(1))
+    found = layer(query, value, attention_mask=mask)
+    np.testing.assert_allclose(found[0, 1], mean[0], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("options", "call", "uses"),
+    [
+        ({}, {}, True),
+        ({}, {"training": True}, True),
+        ({"dropout": 0.5}, {}, True),
+        ({"dropout": 0.5}, {"training": True}, False),
+        ({}, {"return_attention_weights": True}, False),
+        ({"dtype": "float32"}, {}, False),
+        ({"dtype": "mixed_float16"}, {}, False),
+    ],
+)
+def test_the_kernel_is_used_in_bfloat16_without_weights(kernel_used, options, call, uses):
+    layer = MultiHeadAttention(2, 8, **{"dtype": "mixed_bfloat16", **options})
+    layer(np.ones((1, 4, 8), "float32"), **call)
+    assert bool(kernel_used) == uses
+
+
+def test_the_kernel_has_no_gradient_for_odd_lengths(kernel_used):
+    layer = MultiHeadAttention(2, 8, dtype="mixed_bfloat16")
+    even, odd = np.ones((1, 4, 8), "float32"), np.ones((1, 5, 8), "float32")
+    layer(even, odd, training=True)
+    layer(odd, even, training=True)
+    assert not kernel_used
+    layer(odd)
+    assert kernel_used
+
+
+def test_the_kernel_is_not_asked_for_without_a_gpu(kernel_used, monkeypatch):
+    monkeypatch.setattr(keras.distribution, "list_devices", lambda: ["cpu:0"])
+    MultiHeadAttention(2, 8, dtype="mixed_bfloat16")(np.ones((1, 4, 8), "float32"))
+    assert not kernel_used
+
+
+@pytest.mark.gpu
+def test_on_a_gpu_of_jax_the_kernel_agrees_with_the_formula():
+    script = pathlib.Path(__file__).with_name("attention_kernel.py")
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True)
+    assert "Failed to apply" not in done.stderr
+    lines = [line.split(", ") for line in done.stdout.splitlines()]
+    assert [way for way, *_ in lines] == ["kernel"] * 5 + ["formula"] * 5
+    for *_, output, gradient in lines:
+        assert max(float(output), float(gradient)) < 0.02

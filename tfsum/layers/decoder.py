@@ -96,22 +96,24 @@ class DecoderLayer(ResidualLayer):
             visible = ops.logical_and(visible, mask)  # (B, 1 or H, T, T)
 
         # Masked self-attention: (B, T, D) -> (B, T, D), weights (B, H, T, T)
-        y, own = self.self_attention(
+        y = self.self_attention(
             self.before("self_attention", x),
             attention_mask=visible,
             training=training,
-            return_attention_weights=True,
+            return_attention_weights=return_attention_weights,
         )
+        y, own = y if return_attention_weights else (y, None)
         x = self.after("self_attention", x, y, training)
 
         # Cross-attention from target to source: (B, T, D) -> (B, T, D), weights (B, H, T, Ts)
-        y, cross = self.cross_attention(
+        y = self.cross_attention(
             self.before("cross_attention", x),
             source,
             key_mask=source_mask,
             training=training,
-            return_attention_weights=True,
+            return_attention_weights=return_attention_weights,
         )
+        y, cross = y if return_attention_weights else (y, None)
         x = self.after("cross_attention", x, y, training)
 
         # The feed-forward network at each position: (B, T, D) -> (B, T, D)
@@ -271,6 +273,7 @@ class Decoder(Stack):
             key_mask=key_mask,
             source_mask=source_mask,
             training=training,
+            return_attention_weights=return_all,
         )
         if return_all:
             return (x, outputs, [own for own, _ in attentions], [cross for _, cross in attentions])

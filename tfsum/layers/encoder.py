@@ -109,13 +109,14 @@ class EncoderLayer(ResidualLayer):
             Float tensor (B, T, D), or a tuple of it and the attention weights (B, H, T, T).
         """
         # Self-attention between the positions: (B, T, D) -> (B, T, D), weights (B, H, T, T)
-        y, weights = self.attention(
+        y = self.attention(
             self.before("attention", x),
             attention_mask=attention_mask,
             key_mask=key_mask,
             training=training,
-            return_attention_weights=True,
+            return_attention_weights=return_attention_weights,
         )
+        y, weights = y if return_attention_weights else (y, None)
         x = self.after("attention", x, y, training)
 
         # The feed-forward network at each position: (B, T, D) -> (B, T, D)
@@ -214,7 +215,11 @@ class Encoder(Stack):
             return self._packed(x, self.packing(key_mask))
 
         x, outputs, attentions = self.follow(
-            x, attention_mask=attention_mask, key_mask=key_mask, training=training
+            x,
+            attention_mask=attention_mask,
+            key_mask=key_mask,
+            training=training,
+            return_attention_weights=return_all,
         )
         if return_all:
             return (x, outputs, [weights for (weights,) in attentions])

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from keras import initializers, layers, ops, saving
+from keras import backend, distribution, initializers, layers, ops, saving
 
 from tfsum.errors import Error
 from tfsum.layers.dropout import Dropout
@@ -161,17 +161,22 @@ class MultiHeadAttention(layers.Layer):
         """
         if value is None:
             value = query
-        keys, values = self.keys_and_values(value)  # (B, H, Tk, D/H) each
+        mask = combine_masks(attention_mask, key_mask)
 
-        context, weights = self._attend(
-            self._heads(self._scaled_query(query)),
-            ops.swapaxes(keys, 2, 3),
-            values,
-            combine_masks(attention_mask, key_mask),
-            training,
-        )
+        weights_used = return_attention_weights or (training and self.dropout)
+        if not weights_used and self._kernel_takes(query, value, training):
+            context = self._attend_fused(query, value, mask)
+        else:
+            keys, values = self.keys_and_values(value)  # (B, H, Tk, D/H) each
+            context, weights = self._attend(
+                self._heads(self._scaled_query(query)),
+                ops.swapaxes(keys, 2, 3),
+                values,
+                mask,
+                training,
+            )
+            context = ops.swapaxes(context, 1, 2)  # (B, H, Tq, D/H) -> (B, Tq, H, D/H)
 
-        context = ops.swapaxes(context, 1, 2)  # (B, H, Tq, D/H) -> (B, Tq, H, D/H)
         output = self.output_projection(ops.reshape(context, ops.shape(query)))
         if return_attention_weights:
             return (output, weights)
@@ -268,11 +273,49 @@ class MultiHeadAttention(layers.Layer):
         weights = self.drop(weights, training=training)
         return ops.matmul(weights, values), weights
 
+    def _kernel_takes(self, query, value, training):
+        """Whether a GPU's kernel can compute attention: cuDNN's, which JAX calls."""
+        if backend.backend() != "jax" or self.compute_dtype != "bfloat16":
+            return False
+
+        # With a mask the kernel has a gradient for even lengths alone.
+        even = query.shape[1] % 2 == 0 and value.shape[1] % 2 == 0
+        return (even or not training) and distribution.list_devices()[0].startswith("gpu")
+
+    def _attend_fused(self, query, value, attention_mask):
+        """Computes what `_attend` does in one kernel, without writing the scores to memory.
+
+        For long rows reading and writing them takes most of an encoder's time on a GPU. Queries
+        (B, Tq, D) and values (B, Tk, D) before their projection -> contexts (B, Tq, H, D/H).
+        """
+        query_heads = self._split(self._scaled_query(query))
+        if attention_mask is not None:
+            # A query that sees nothing becomes 0 and sees everything, which gives the mean of all
+            # values; the kernel's gradient at its hidden scores would be NaN.
+            sees = ops.any(attention_mask, axis=-1, keepdims=True)  # (B, 1 or H, 1 or Tq, 1)
+            query_heads = query_heads * ops.cast(ops.swapaxes(sees, 1, 2), query_heads.dtype)
+            attention_mask = ops.logical_or(attention_mask, ops.logical_not(sees))
+
+            # Of the axes of size 1, the kernel broadcasts those of the rows and heads.
+            shape = (*attention_mask.shape[:2], query.shape[1], value.shape[1])
+            attention_mask = ops.broadcast_to(attention_mask, shape)
+
+        return ops.dot_product_attention(
+            query_heads,
+            self._split(self.key(value)),
+            self._split(self.value(value)),
+            mask=attention_mask,
+            scale=1.0,
+        )
+
     def _heads(self, x):
         """(B, T, D) -> (B, H, T, D/H)."""
+        return ops.swapaxes(self._split(x), 1, 2)
+
+    def _split(self, x):
+        """(B, T, D) -> (B, T, H, D/H)."""
         batch, length, _ = ops.shape(x)
-        x = ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads))
-        return ops.swapaxes(x, 1, 2)
+        return ops.reshape(x, (batch, length, self.num_heads, self.d_model // self.num_heads))
 
     def get_config(self) -> dict:
         return {

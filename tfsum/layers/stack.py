@@ -143,24 +143,27 @@ class Stack(keras.layers.Layer):
             self.final_norm.build((None, None, self._layer_config["d_model"]))
 
     def follow(
-        self, x: Tensor, *source: Tensor, **options: Any
+        self, x: Tensor, *source: Tensor, return_attention_weights: bool, **options: Any
     ) -> tuple[Tensor, list[Tensor], list[list[Tensor]]]:
         """Applies layer after layer.
 
         Args:
             x: Float tensor (B, T, D).
             *source: Further inputs of each layer.
+            return_attention_weights: Whether each layer's attention weights are returned too.
             **options: Arguments of each layer's `call`.
 
         Returns:
             Output (B, T, D) of the stack; the input and each layer's output, before the final
-            normalization; and each layer's attention weights.
+            normalization; and each layer's attention weights, or an empty list.
         """
         outputs, attentions = [x], []
         for layer in self.stacked():
-            x, *weights = layer(x, *source, return_attention_weights=True, **options)
+            x = layer(x, *source, return_attention_weights=return_attention_weights, **options)
+            if return_attention_weights:
+                x, *weights = x
+                attentions.append(weights)
             outputs.append(x)
-            attentions.append(weights)
 
         if self.final_norm is not None:
             x = self.final_norm(x)
