@@ -19,7 +19,7 @@ from typing import Any
 from tfsum.errors import CheckpointError, DataError, Error, ExportError, RecipeError, Stopped
 from tfsum.lazy_names import lazy_names
 
-__version__ = "0.2.0"
+__version__ = "1.0.0"
 
 # Public name -> the module that holds it.
 _LAZY = {
