@@ -7,9 +7,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import zipfile
 
 import pytest
 
+import tfsum
 from tfsum.cli.main import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -47,6 +50,19 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
     sdist, wheel = sorted(packed.iterdir(), key=lambda path: path.suffix)
     assert sdist.name.endswith(".tar.gz") and wheel.suffix == ".whl"
     run(sys.executable, "-m", "twine", "check", "--strict", sdist, wheel)
+
+    # The sdist is the whole checkout, for whoever wants to run the tests; the wheel is the package.
+    with tarfile.open(sdist) as archive:
+        packed_files = {name.partition("/")[2] for name in archive.getnames()}
+    assert packed_files >= {".ci/run", "CITATION.cff", "docs/README.md", "tests/conftest.py"}
+    assert packed_files >= {
+        "benchmarks/summarizing.py",
+        "examples/article.txt",
+        "training/bert_sum_ext_news.toml",
+    }
+    with zipfile.ZipFile(wheel) as archive:
+        folders = {name.partition("/")[0] for name in archive.namelist()}
+    assert folders == {"tfsum", f"tfsum-{tfsum.__version__}.dist-info"}
 
     # An environment that has what these tests have but tfsum, which is the wheel's: its own folder
     # comes first.
