@@ -92,7 +92,9 @@ def train(data: str, output: str, minutes: float, batch: int, rate: float, dropo
     optimizer = keras.optimizers.AdamW(rate, weight_decay=0.01, global_clipnorm=1.0)
     model.compile(optimizer)
     tested = masked(loaded["validation"], mask, vocabulary, np.random.default_rng(1))
-    model.fit(masked(loaded["train"][: 4 * batch], mask, vocabulary, random), batch_size=batch, verbose=0)
+    model.fit(
+        masked(loaded["train"][: 4 * batch], mask, vocabulary, random), batch_size=batch, verbose=0
+    )
 
     begin, epoch = time.monotonic(), 0
     while (share := (time.monotonic() - begin) / (60 * minutes)) < 1:
@@ -121,11 +123,13 @@ def save(weights: str, records: str, folder: str) -> None:
 
     words = (pathlib.Path(records) / "vocabulary" / "vocab.txt").read_text("utf-8").split("\n")
     words = [word for word in words if word]
-    manifest = json.loads((pathlib.Path(records) / "vocabulary" / "manifest.json").read_text())
+    made = json.loads((pathlib.Path(records) / "vocabulary" / "manifest.json").read_text())
+    text = {name: made["settings"][name] for name in ("lowercase", "strip_accents")}
     model = BertForPretraining({"vocab_size": len(words), **SIZE})
+    model({"token_ids": np.ones((1, 2), np.int32)})  # makes its weights
     loaded = np.load(weights)
     model.set_weights([loaded[name].astype(np.float32) for name in loaded.files])
-    model.save_pretrained(folder, words, manifest)
+    model.save_pretrained(folder, words, {"text": text})
 
 
 def main() -> int:
