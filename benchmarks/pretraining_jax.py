@@ -6,8 +6,8 @@ records that `tfsum train` prepared, and a model folder from the weights.
     python benchmarks/pretraining_jax.py save weights.npz records/pretrain_orangesum_fr \\
         runs/bert_pretrain_orangesum_fr/best
 
-`rows` and `save` need TensorFlow, `train` does not. 15 % of the pieces of each row are masked, other
-ones in each epoch (Devlin et al. 2019, section 3.1); the learning rate rises for a twentieth of the
+`rows` and `save` need TensorFlow, `train` does not. 15 % of the pieces of a row are masked, others
+in each epoch (Devlin et al. 2019, section 3.1); the learning rate rises for a twentieth of the
 time and falls to zero. Prints the accuracy on the masked pieces of validation rows.
 """
 
@@ -32,7 +32,7 @@ FIRST = 5  # the first piece that is no [PAD], [UNK], [CLS], [SEP] or [MASK]
 
 
 def rows(records: str, output: str) -> None:
-    """Writes the rows of records, (N, T) ids from [CLS] to [SEP], and the size of the vocabulary."""
+    """Writes the rows of records, (N, T) ids from [CLS] to [SEP], and the vocabulary's size."""
     from tfsum.data.records import load_columns
 
     words = (pathlib.Path(records) / "vocabulary" / "vocab.txt").read_text("utf-8").split("\n")

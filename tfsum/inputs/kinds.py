@@ -104,7 +104,7 @@ def kind_of(data: bytes, name: str = "") -> str:
 
     start, name = data.removeprefix(b"\xef\xbb\xbf")[:4096], name.lower()
     found = {
-        "html": _HTML.match(start) or name.endswith((".html", ".htm")) and _is_text(data),
+        "html": _HTML.match(start) or (name.endswith((".html", ".htm")) and _is_text(data)),
         "XML": _XML.match(start),
         "rows": _ROWS.match(start) or name.removesuffix(".gz").endswith((".jsonl", ".csv", ".tsv")),
         "mail": name.endswith(".eml") or _is_mail(start),
