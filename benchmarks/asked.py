@@ -200,7 +200,7 @@ def meetings(model, others, corpus: str, limit: int) -> None:
     minilm = MiniLM()
     for row in [row for row in rows if row["split"] == "test"][:limit]:
         sentences = model.score([row["text"]])[0].sentences
-        vectors = minilm.vectors(sentences)
+        vectors, general = minilm.vectors(sentences), str(model(row["text"], words=ANSWER_WORDS))
         for asked in row["specific"]:
             bm25 = others.ask({"query": asked["query"], "sentences": sentences})["bm25s"]
             order = [int(i) for i in np.argsort(-np.array(bm25), kind="stable")]
@@ -210,7 +210,7 @@ def meetings(model, others, corpus: str, limit: int) -> None:
                 "minilm": filled(
                     minilm.order(asked["query"], vectors, 60), sentences, ANSWER_WORDS
                 ),
-                "tfsum, no query": str(model(row["text"], words=ANSWER_WORDS)),
+                "tfsum, no query": general,
                 "tfsum": str(model(row["text"], words=ANSWER_WORDS, query=asked["query"])),
             }
             for name, answer in systems.items():
