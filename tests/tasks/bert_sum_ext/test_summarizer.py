@@ -132,3 +132,14 @@ def test_texts_of_like_size_go_together_within_bounds():
     assert sorted(i for group in groups for i in group) == list(range(45))
     assert all(len(group) <= 32 for group in groups) and [1] in groups and [4] in groups
     assert batches([]) == []
+
+
+def test_several_texts_say_nothing_twice(summarize, article):
+    texts = [f"Why? {article} Very few.", f"{article} Why? Very few."]
+    for words in (10, 60, 400):
+        answer = summarize.together(texts, words=words)
+        assert len(set(answer.sentences)) == len(answer.sentences) > 0
+        assert answer.summary == " ".join(answer.sentences)
+        for i, (start, end), said in zip(answer.documents, answer.offsets, answer.sentences):
+            assert texts[i][start:end] == said
+    assert "Why?" in answer.sentences

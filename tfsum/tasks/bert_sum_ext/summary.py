@@ -107,7 +107,10 @@ def joined(texts: Sequence[str]) -> str:
 
 
 def with_documents(summary: Summary, texts: Sequence[str]) -> Summary:
-    """A summary of `joined` texts, with offsets in each of them.
+    """A summary of `joined` texts, with offsets in each of them, and no sentence twice.
+
+    The model leaves out what repeats three words; of shorter sentences, which have no three, the
+    first is kept here.
 
     Args:
         summary: Summary of the joined text.
@@ -120,11 +123,18 @@ def with_documents(summary: Summary, texts: Sequence[str]) -> Summary:
         ([1], [(0, 10)])
     """
     begins = [0, *itertools.accumulate(len(text) + 1 for text in texts)][:-1]
-    documents = [bisect.bisect_right(begins, start) - 1 for start, _ in summary.offsets]
-    offsets = [
-        (start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, summary.offsets)
-    ]
-    return dataclasses.replace(summary, documents=documents, offsets=offsets)
+    kept = [i for i, one in enumerate(summary.sentences) if one not in summary.sentences[:i]]
+    sentences = [summary.sentences[i] for i in kept]
+    places = [summary.offsets[i] for i in kept]
+    documents = [bisect.bisect_right(begins, start) - 1 for start, _ in places]
+    return dataclasses.replace(
+        summary,
+        summary=_in_a_row(sentences, summary.newline),
+        sentences=sentences,
+        scores=[summary.scores[i] for i in kept],
+        documents=documents,
+        offsets=[(start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)],
+    )
 
 
 def summary_of(text: str, outputs: dict, newline: str, expected: float = 0.0) -> Summary:
@@ -156,9 +166,7 @@ def summary_of(text: str, outputs: dict, newline: str, expected: float = 0.0) ->
     ]
     sentences = [text[start:end] for start, end in offsets]
     return Summary(
-        " ".join(
-            sentence if newline == "sentence" else one_line(sentence) for sentence in sentences
-        ),
+        _in_a_row(sentences, newline),
         sentences,
         outputs["score"][:count].tolist(),
         offsets,
@@ -189,6 +197,11 @@ def plain(summary: Summary) -> dict[str, Any]:
         "coverage": summary.coverage,
         "warnings": summary.warnings,
     }
+
+
+def _in_a_row(sentences: Sequence[str], newline: str) -> str:
+    """The sentences with a space between them, each in one line."""
+    return " ".join(one if newline == "sentence" else one_line(one) for one in sentences)
 
 
 def _characters(data: bytes, offset: int) -> int:
