@@ -1,5 +1,5 @@
 """Writes the pages of docs/reference/ from the code: public names, commands, keys of recipes,
-signatures of exported models, errors.
+signatures of exported models, errors; and the notebooks.
 
     python docs/reference.py && zensical build --strict
 
@@ -7,8 +7,10 @@ The pages are not in the repository; zensical.toml names the first of each kind.
 """
 
 import ast
+import base64
 import contextlib
 import io
+import json
 import pathlib
 import re
 import shutil
@@ -141,6 +143,30 @@ def speed() -> None:
     )
 
 
+def notebooks() -> None:
+    """The notebooks as pages, with what they printed and drew."""
+    for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
+        parts: list[str] = []
+        for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
+            source = "".join(cell["source"])
+            if cell["cell_type"] == "markdown":
+                source = source.replace("](../", "](../../").replace(".ipynb)", ".md)")
+                # Files of the repository that are no pages
+                parts.append(re.sub(r"\[([^\]]+)\]\((?:\.\./){3}[^)]*\)", r"\1", source))
+                continue
+            parts.append(f"```python\n{source}\n```")
+            for output in cell["outputs"]:
+                data = output.get("data", {})
+                if "image/png" in data:
+                    image = FOLDER / "notebooks" / f"{path.stem}_{number}.png"
+                    image.parent.mkdir(parents=True, exist_ok=True)
+                    image.write_bytes(base64.b64decode(data["image/png"]))
+                    parts.append(f"![What the cell draws]({image.name})")
+                elif text := "".join(output.get("text", data.get("text/plain", []))):
+                    parts.append(f"```text\n{text.rstrip()}\n```")
+        write(f"notebooks/{path.stem}", *parts)
+
+
 def _is_error(value: object) -> bool:
     return isinstance(value, type) and issubclass(value, Error)
 
@@ -164,7 +190,7 @@ def _message(call: ast.Call) -> str:
 
 def main() -> None:
     shutil.rmtree(FOLDER, ignore_errors=True)
-    for part in (names, commands, recipes, signatures, errors, speed):
+    for part in (names, commands, recipes, signatures, errors, speed, notebooks):
         part()
     print(f"{len(list(FOLDER.rglob('*.md')))} pages in {FOLDER.relative_to(ROOT)}")
 

@@ -127,13 +127,14 @@ def with_documents(summary: Summary, texts: Sequence[str]) -> Summary:
     sentences = [summary.sentences[i] for i in kept]
     places = [summary.offsets[i] for i in kept]
     documents = [bisect.bisect_right(begins, start) - 1 for start, _ in places]
+    offsets = [(start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)]
     return dataclasses.replace(
         summary,
         summary=_in_a_row(sentences, summary.newline),
         sentences=sentences,
         scores=[summary.scores[i] for i in kept],
         documents=documents,
-        offsets=[(start - begins[i], end - begins[i]) for i, (start, end) in zip(documents, places)],
+        offsets=offsets,
     )
 
 
