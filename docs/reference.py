@@ -18,11 +18,15 @@ import shutil
 import tfsum
 from tfsum.cli.main import VERBS
 from tfsum.cli.main import main as command_line
+from tfsum.cli.pipeline import PIPELINES
 from tfsum.errors import Error
+from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.shipped import shipped_folder
+from tfsum.serving import Client
 from tfsum.serving.openapi import ERRORS as STATUSES
 from tfsum.serving.servable import Servable
 from tfsum.tasks import tasks
+from tfsum.tasks.bert_sum_ext.limits import Limits
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
@@ -54,6 +58,13 @@ def names() -> None:
         lines.append(
             f"- [`tfsum.{name}`](api/{name}.md): {(value.__doc__ or '').split(chr(10))[0]}"
         )
+    for value in (ExportedModel, Limits, Client):  # which others name
+        write(
+            f"api/{value.__name__}",
+            f"# {value.__name__}",
+            f"::: {value.__module__}.{value.__name__}",
+        )
+        lines.append(f"- [`{value.__name__}`](api/{value.__name__}.md)")
     layers = _defined("tfsum.layers")
     write("api/layers", "# tfsum.layers", *(f"::: {path}" for path in layers))
     lines.append(
@@ -74,7 +85,12 @@ def commands() -> None:
     verbs = list(VERBS)
     for verb in verbs:
         write(f"commands/{verb}", f"# tfsum {verb}", f"```text\n{printed(verb, '--help')}```")
-    lines = [f"- [`tfsum {verb}`](commands/{verb}.md)" for verb in verbs]
+    for part in PIPELINES:
+        page = f"```text\n{printed('pipeline', part, '--help')}```"
+        write(f"commands/pipeline_{part}", f"# tfsum pipeline {part}", page)
+    names = {verb: verb for verb in verbs}
+    names |= {f"pipeline {part}": f"pipeline_{part}" for part in PIPELINES}
+    lines = [f"- [`tfsum {name}`](commands/{page}.md)" for name, page in sorted(names.items())]
     write("commands", "# Commands", f"```text\n{printed('--help')}```", "\n".join(lines))
 
 
@@ -146,11 +162,12 @@ def speed() -> None:
 def notebooks() -> None:
     """The notebooks as pages, with what they printed and drew."""
     for path in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb")):
-        parts: list[str] = []
+        parts, heading = list[str](), ""
         for number, cell in enumerate(json.loads(path.read_text(encoding="utf-8"))["cells"]):
             source = "".join(cell["source"])
             if cell["cell_type"] == "markdown":
                 source = source.replace("](../", "](../../").replace(".ipynb)", ".md)")
+                heading = ([heading] + re.findall(r"(?m)^#+ (.+)", source))[-1]
                 # Files of the repository that are no pages
                 parts.append(re.sub(r"\[([^\]]+)\]\((?:\.\./){3}[^)]*\)", r"\1", source))
                 continue
@@ -161,9 +178,12 @@ def notebooks() -> None:
                     image = FOLDER / "notebooks" / f"{path.stem}_{number}.png"
                     image.parent.mkdir(parents=True, exist_ok=True)
                     image.write_bytes(base64.b64decode(data["image/png"]))
-                    parts.append(f"![What the cell draws]({image.name})")
+                    parts.append(f"![Figure: {heading}]({image.name})")
                 elif text := "".join(output.get("text", data.get("text/plain", []))):
                     parts.append(f"```text\n{text.rstrip()}\n```")
+        parts.insert(
+            1, f"This page is a notebook as it ran: [{path.name}](../../notebooks/{path.name})."
+        )
         write(f"notebooks/{path.stem}", *parts)
 
 
