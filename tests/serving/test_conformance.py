@@ -37,7 +37,7 @@ def find_tested() -> set[int]:
 
 
 def named_in_docs() -> set[int]:
-    page = (HERE.parents[1] / "docs" / "serving.md").read_text(encoding="utf-8")
+    page = (HERE.parents[1] / "docs" / "serving_differences.md").read_text(encoding="utf-8")
     return {int(number) for number in re.findall(r"^\| (\d+) \|", page, re.MULTILINE)}
 
 
