@@ -88,9 +88,9 @@ def commands() -> None:
     for part in PIPELINES:
         page = f"```text\n{printed('pipeline', part, '--help')}```"
         write(f"commands/pipeline_{part}", f"# tfsum pipeline {part}", page)
-    names = {verb: verb for verb in verbs}
-    names |= {f"pipeline {part}": f"pipeline_{part}" for part in PIPELINES}
-    lines = [f"- [`tfsum {name}`](commands/{page}.md)" for name, page in sorted(names.items())]
+    pages = {verb: verb for verb in verbs}
+    pages |= {f"pipeline {part}": f"pipeline_{part}" for part in PIPELINES}
+    lines = [f"- [`tfsum {name}`](commands/{page}.md)" for name, page in sorted(pages.items())]
     write("commands", "# Commands", f"```text\n{printed('--help')}```", "\n".join(lines))
 
 

@@ -175,6 +175,22 @@ def test_a_question_keywords_and_scores(open_page):
     assert not driver.find_element(By.CLASS_NAME, "score").is_displayed()
 
 
+def test_a_sentence_without_its_dateline_is_linked_beside_all_scores(open_page):
+    driver = open_page()
+    driver.find_element(By.ID, "example").click()
+    settled(driver)
+    said = sentences(driver, "answer")
+    assert said[0].startswith("The last ferry")
+    driver.find_element(By.ID, "heat").click()
+    WebDriverWait(driver, 30).until(
+        lambda page: len(page.find_elements(By.CSS_SELECTOR, "#source .sentence")) > len(said)
+    )
+    marked = sentences(driver, "source")
+    assert [one.endswith(other) for one, other in zip(marked, said, strict=True)] == [True] * len(
+        said
+    )
+
+
 def test_copy_download_and_the_example(open_page, tmp_path):
     driver = open_page()
     driver.execute_cdp_cmd(

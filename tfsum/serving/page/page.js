@@ -173,10 +173,11 @@ function unitsOf(text) {
 // The text with its sentences: those of the summary as links to it, all others with their score where it is known.
 function marked({ text, answer, every }) {
   const unit = unitsOf(text), found = document.createDocumentFragment();
-  const places = new Map(answer.sentences.map((sentence, i) => [sentence.start, i]));
+  // By their ends: in the summary a sentence may begin after its dateline.
+  const places = new Map(answer.sentences.map((sentence, i) => [sentence.end, i]));
   let end = 0;
   for (const sentence of every ?? answer.sentences) {
-    const i = places.get(sentence.start);
+    const i = places.get(sentence.end);
     found.append(text.slice(end, unit(sentence.start)));
     end = unit(sentence.end);
     const attributes = { class: i === undefined ? "sentence" : "sentence chosen", title: say("score", sentence.score.toFixed(2)) };
