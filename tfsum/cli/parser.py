@@ -39,6 +39,25 @@ class Parser(argparse.ArgumentParser):
         'tfsum'
     """
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._groups: dict[tuple[str, str], Any] = {}
+
+    def group(self, title: str = "", exclusive: str = "") -> Any:
+        """Returns what options are added to: a group with this title, the same at each call.
+
+        Args:
+            title: Title in the help; "" is the parser itself.
+            exclusive: Name of a set in the group, of which a call may have one option at most.
+        """
+        key = title, exclusive
+        if key not in self._groups:
+            if exclusive:
+                self._groups[key] = self.group(title).add_mutually_exclusive_group()
+            else:
+                self._groups[key] = self.add_argument_group(title) if title else self
+        return self._groups[key]
+
     def reject(self, message: str) -> NoReturn:
         """Ends the command with exit status 2 and one line on standard error.
 
