@@ -95,7 +95,7 @@ def mistakes(
     schema = model.model_json_schema()
     found: dict[Path, str] = {}  # a union is wrong in as many ways as it has types
     for each in error.errors():
-        path, part = _follow(schema, each["loc"])
+        path, part = follow(schema, each["loc"])
         if each["type"] == "extra_forbidden":
             path = each["loc"]
         if path in found:
@@ -137,7 +137,7 @@ def _number(value: float) -> str:
     return shown(value).removesuffix(".0")
 
 
-def _follow(schema: Mapping[str, Any], place: Path) -> tuple[Path, dict[str, Any]]:
+def follow(schema: Mapping[str, Any], place: Path) -> tuple[Path, dict[str, Any]]:
     """Goes from a class to one of its values.
 
     Args:
@@ -177,7 +177,7 @@ def _near(schema: Mapping[str, Any], part: Mapping[str, Any], path: Path, name: 
 
 
 def _names(schema: Mapping[str, Any], section: str) -> list[str]:
-    return list(_follow(schema, (section,))[1].get("properties", {}))
+    return list(follow(schema, (section,))[1].get("properties", {}))
 
 
 def _sentence(
@@ -203,7 +203,7 @@ def _sentence(
         return f"{name(path)}={value}: expected a finite number"
 
     sentence = f"{name(path)}={value}: expected {expected(part)}"
-    if kind == "string_type" and type(error["input"]) in (int, float):
+    if expected(part) == "a text" and type(error["input"]) in (int, float):
         sentence += f"; put it in quotes, in a shell in both kinds: '\"{value}\"'"
     if kind == "list_type" and isinstance(error["input"], str):
         sentence += ', such as ["a", "b"], in a shell in quotes: \'["a", "b"]\''

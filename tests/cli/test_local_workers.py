@@ -135,4 +135,4 @@ def test_a_wrong_recipe_starts_no_worker(monkeypatch, capsys):
     monkeypatch.setattr(verb, "run_workers", None)
     words = ["--local-workers", "2", "--set", "train.worker_timeout=soon"]
     assert main(["train", RECIPE, *words]) == 2
-    assert "worker_timeout: expected int, found str 'soon'" in capsys.readouterr().err
+    assert 'worker_timeout="soon": expected a whole number from 1' in capsys.readouterr().err

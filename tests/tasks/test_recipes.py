@@ -54,14 +54,14 @@ def test_overrides_and_defaults():
     [
         (
             "train.learning_rat=1",
-            r"\[train\] learning_rat: unknown key; did you mean learning_rate\?",
+            r"train.learning_rat: unknown; did you mean train.learning_rate\?",
         ),
-        ("model.steps=3", r"\[model\] steps: unknown key; it belongs in \[train\]"),
-        ("trian.steps=3", r"unknown section \[trian\]; did you mean \[train\]\?"),
-        ("train.steps=many", r"\[train\] steps: expected int, found str 'many'"),
+        ("model.steps=3", r"model.steps: unknown; did you mean train.steps\?"),
+        ("trian.steps=3", r"trian: unknown; did you mean train\?"),
+        ("train.steps=many", 'train.steps="many": expected a whole number from 1'),
         ("train.steps", "expected SECTION.KEY=VALUE"),
         # an argument of `prepare` that no recipe can set
-        ("data.run=3", r"\[data\] run: unknown key"),
+        ("data.run=3", "data.run: unknown"),
     ],
 )
 def test_mistakes_are_named(override, says):
@@ -72,7 +72,7 @@ def test_mistakes_are_named(override, says):
 @pytest.mark.parametrize("kind", ["classifier", "[1]"])
 def test_a_kind_that_is_none_is_the_only_mistake(kind):
     with pytest.raises(
-        RecipeError, match=r"1 mistake\n.*\[model\] kind: expected 'bert_sum_ext', 'bert_sum_abs', "
+        RecipeError, match=r'1 mistake\n.*model.kind=.*: expected "bert_sum_ext", "bert_sum_abs", '
     ):
         load_recipe(FOLDER / "transformer_tatoeba_en_fr.toml", [f"model.kind={kind}"])
 
@@ -80,7 +80,7 @@ def test_a_kind_that_is_none_is_the_only_mistake(kind):
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(RecipeError, match="3 mistakes") as caught:
         load_recipe(RECIPE, ["train.a=1", "text.b=2", "model.start=c"])
-    for mistake in ("[train] a", "[text] b", "[model] give either encoder or start"):
+    for mistake in ("train.a: unknown", "text.b: unknown", "model: give either encoder or start"):
         assert mistake in str(caught.value)
 
 

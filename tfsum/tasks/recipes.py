@@ -4,6 +4,7 @@ import pathlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tfsum.settings_errors import expected, shown
 from tfsum.tasks import task, task_of_recipe, tasks
 from tfsum.training.recipe_file import check_recipe, mistakes_error, read_recipe, recipe_keys
 from tfsum.training.settings import Recipe
@@ -55,9 +56,7 @@ def load_recipe(
     name = "recipe" if isinstance(source, Mapping) else str(source)
     kind, kinds = _kind(values), [task.name for task in tasks()]
     if kind not in kinds:
-        *first, last = map(repr, kinds)
-        found = f"{type(kind).__name__} {kind!r}"
-        mistakes.append(f"[model] kind: expected {', '.join(first)} or {last}, found {found}")
+        mistakes.append(f"model.kind={shown(kind)}: expected {expected({'enum': kinds})}")
         raise mistakes_error(name, mistakes)
     return check_recipe(recipe_class(kind), values, mistakes, name)
 

@@ -3,40 +3,27 @@
 A run keeps its resolved recipe in its folder, with which a resumed run is compared.
 """
 
-import difflib
 import pathlib
 import textwrap
 import tomllib
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar
 
 import pydantic
 import tomli_w
-from pydantic.fields import FieldInfo
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
+from tfsum.settings_errors import expected, follow, mistakes
 from tfsum.training.settings import Recipe
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
-EXPECTED = {
-    "string_type": "str",
-    "int_type": "int",
-    "float_type": "float",
-    "bool_type": "bool",
-    "list_type": "list",
-    "literal_error": "{expected}",
-    "greater_than": "more than {gt:g}",
-    "greater_than_equal": "{ge:g} or more",
-    "less_than": "less than {lt:g}",
-    "less_than_equal": "{le:g} or less",
-    "finite_number": "a finite number",
-}
-"""Kind of a pydantic error -> what the key expects."""
 FIXED = ("data", "text", "model")
 """Sections that a run keeps from its first step to its last."""
 PLACES = {"records", "processes", "folder"}
 """Keys that say where and how fast, not what."""
+PLAIN = ("a text", "true or false")
+"""What a key expects that need not be said beside its default and meaning."""
 
 
 def read_recipe(
@@ -60,14 +47,13 @@ def read_recipe(
         ({'train': {'steps': 50, 'seed': 1}}, [])
     """
     values = dict(source) if isinstance(source, Mapping) else _parse(pathlib.Path(source))
-    mistakes = [mistake for text in overrides if (mistake := _override(values, text))]
-    return values, mistakes
+    return values, [mistake for text in overrides if (mistake := _override(values, text))]
 
 
 def check_recipe(
     recipe_class: type[AnyRecipe],
     values: Mapping[str, Any],
-    mistakes: Iterable[str] = (),
+    known: Iterable[str] = (),
     name: str = "recipe",
 ) -> AnyRecipe:
     """Checks the values of a recipe, and fills in the defaults.
@@ -75,7 +61,7 @@ def check_recipe(
     Args:
         recipe_class: Class of the recipes of this model.
         values: Sections with their values.
-        mistakes: Mistakes that are known already, which are reported with the others.
+        known: Mistakes that are known already, which are reported with the others.
         name: Name of the recipe, for messages.
 
     Raises:
@@ -86,18 +72,15 @@ def check_recipe(
         >>> check_recipe(Recipe, {"model": {"kind": "mine"}, "train": train})
         Traceback (most recent call last):
         tfsum.errors.RecipeError: recipe: 2 mistakes
-          [train] steps is missing: Optimizer steps of the whole run.
-          [train] step: unknown key; did you mean steps?
+          train.steps is missing: Optimizer steps of the whole run.
+          train.step: unknown; did you mean train.steps?
     """
     sections: dict[str, Any] = {section: {} for section in recipe_class.model_fields}
-    messages = list(mistakes)
+    messages = list(known)
     try:
         recipe = recipe_class.model_validate({**sections, **values})
     except pydantic.ValidationError as error:
-        places: dict[tuple, Any] = {}  # an item of a list can be wrong in two ways
-        for each in error.errors():
-            places.setdefault(each["loc"][:3], each)
-        messages += [_message(recipe_class, each) for each in places.values()]
+        messages += mistakes(error, recipe_class)
 
     if messages:
         raise mistakes_error(name, messages)
@@ -108,22 +91,6 @@ def mistakes_error(name: str, messages: list[str]) -> RecipeError:
     """Returns the error that reports the mistakes of a recipe, one line each."""
     count = "1 mistake" if len(messages) == 1 else f"{len(messages)} mistakes"
     return RecipeError("\n  ".join([f"{name}: {count}", *messages]))
-
-
-def keys_of_sections(recipe_class: type[Recipe]) -> dict[str, dict[str, FieldInfo]]:
-    """Returns the keys of a recipe: section -> key -> type, default and description.
-
-    Example:
-        >>> keys_of_sections(Recipe)["train"]["steps"].description
-        'Optimizer steps of the whole run.'
-    """
-    return {
-        section: {
-            key.alias or name: key
-            for name, key in field.annotation.model_fields.items()  # type: ignore[union-attr]
-        }
-        for section, field in recipe_class.model_fields.items()
-    }
 
 
 def _parse(path: pathlib.Path) -> dict[str, Any]:
@@ -167,61 +134,6 @@ def _toml_value(text: str) -> Any:
     return parsed["value"] if len(parsed) == 1 else text
 
 
-def _message(recipe_class: type[Recipe], error: Any) -> str:
-    """Says a mistake that pydantic found in our words."""
-    sections = keys_of_sections(recipe_class)
-    section, *keys = error["loc"]
-    kind, value, context = error["type"], error["input"], error.get("ctx", {})
-    if not keys and kind == "extra_forbidden":
-        return _unknown_section(section, value, sections)
-    if not keys and kind == "model_type":
-        return f"{section}: expected a section [{section}], found the value {value!r}"
-    if not keys:
-        return f"[{section}] {context['error']}"
-
-    name = f"[{section}] {keys[0]}"
-    if kind == "missing":
-        return f"{name} is missing: {sections[section][keys[0]].description}"
-    if kind == "extra_forbidden":
-        return f"{name}: unknown key; {_cure_of_key(section, keys[0], sections)}"
-    if kind == "value_error":
-        return f"{name}: {context['error']}"
-    return (
-        f"{name}: expected {EXPECTED[kind].format(**context)}, found"
-        f" {type(value).__name__} {value!r}" + _advice_on_quotes(section, keys, error)
-    )
-
-
-def _advice_on_quotes(section: str, keys: list[str], error: Any) -> str:
-    """Advice for a value that lost or lacks its quotes."""
-    name, value = keys[0], error["input"]
-    if error["type"] == "list_type" and type(value) is str:
-        return f'; on a command line put it in quotes: --set \'{section}.{name}=["a", "b"]\''
-    if error["type"] == "string_type" and type(value) is int and len(keys) == 1:
-        return (
-            f'; a number that is a name is put in quotes: {name} = "{value}" or '
-            f"--set '{section}.{name}=\"{value}\"'"
-        )
-    return ""
-
-
-def _unknown_section(name: str, value: Any, sections: Mapping[str, Any]) -> str:
-    kind = f"section [{name}]" if isinstance(value, Mapping) else f"key {name} outside of a section"
-    if near := difflib.get_close_matches(name, sections, n=1):
-        return f"unknown {kind}; did you mean [{near[0]}]?"
-    return f"unknown {kind}; expected " + " ".join(f"[{section}]" for section in sections)
-
-
-def _cure_of_key(section: str, name: str, sections: Mapping[str, Mapping[str, Any]]) -> str:
-    """The section to which an unknown key belongs, the nearest key of its section, or all keys."""
-    for other, keys in sections.items():
-        if other != section and name in keys:
-            return f"it belongs in [{other}]"
-    if near := difflib.get_close_matches(name, sections[section], n=1):
-        return f"did you mean {near[0]}?"
-    return f"the keys of [{section}] are {', '.join(sorted(sections[section])) or 'none'}"
-
-
 def recipe_keys(recipe_class: type[Recipe]) -> str:
     """Lists every key of a recipe with its default, its choices and its meaning.
 
@@ -238,40 +150,29 @@ def recipe_keys(recipe_class: type[Recipe]) -> str:
         kind  (required)
             Kind of the model.
     """
-    sections = [
-        "\n".join([f"[{section}]", *(_key(name, field) for name, field in keys.items())])
-        for section, keys in keys_of_sections(recipe_class).items()
-        if keys
-    ]
-    return "\n\n".join(sections)
-
-
-def _key(name: str, field: FieldInfo) -> str:
-    """One key with its default, and below it what it means."""
-    line = f"{name}  (required)"
-    if not field.is_required():
-        line = f"{name}  (not set)"
-        if field.default is not None:
-            line = tomli_w.dumps({name: field.default}).strip()
-
-    meaning = [field.description or ""]
-    if choices := _choices(field.annotation):
-        meaning.append(f"One of {', '.join(choices)}.")
-    return (
-        line
-        + "\n"
-        + textwrap.fill(" ".join(meaning), 96, initial_indent="    ", subsequent_indent="    ")
+    schema = recipe_class.model_json_schema()
+    sections = {name: follow(schema, (name,))[1] for name in schema["properties"]}
+    return "\n\n".join(
+        f"[{name}]\n" + "\n".join(_key(section, key) for key in section["properties"])
+        for name, section in sections.items()
+        if section.get("properties")
     )
 
 
-def _choices(annotation: object) -> list[str]:
-    """The texts that a key can have; none where it is no choice."""
-    choices: list[str] = []
-    for argument in get_args(annotation):
-        if isinstance(argument, str):
-            choices.append(argument)
-        choices += _choices(argument)
-    return choices
+def _key(section: dict[str, Any], name: str) -> str:
+    """One key with its default, and below it what it means."""
+    key = section["properties"][name]
+    line = f"{name}  (not set)"
+    if name in section.get("required", []):
+        line = f"{name}  (required)"
+    elif key["default"] is not None:
+        line = tomli_w.dumps({name: key["default"]}).strip()
+
+    meaning = key["description"]
+    if (kind := expected(key)) not in PLAIN:
+        meaning += f" Expects {kind}."
+    indent = "    "
+    return f"{line}\n{textwrap.fill(meaning, 96, initial_indent=indent, subsequent_indent=indent)}"
 
 
 def write_recipe(recipe: Recipe, path: str | pathlib.Path) -> pathlib.Path:

@@ -257,9 +257,7 @@ class RunSettings(Settings):
     def _names_steps(cls, profile: str) -> str:
         steps = re.fullmatch(r"(\d+):(\d+)", profile)
         if profile and not (steps and 1 <= int(steps[1]) <= int(steps[2])):
-            raise ValueError(
-                f'expected the first and the last step, such as "20:30", found {profile!r}'
-            )
+            raise ValueError('expected the first and the last step, such as "20:30"')
         return profile
 
     @model_validator(mode="after")
