@@ -3,6 +3,7 @@
 import gc
 import os
 import pathlib
+import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
@@ -30,7 +31,11 @@ pytest_plugins = (
     "training_runs",
 )
 
-SHARED = pathlib.Path(__file__).resolve().parents[2] / "shared"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+SHARED = ROOT.parent / "shared"
+
+# `benchmarks` is found in the checkout, and `tfsum` first where it is installed.
+sys.path.append(str(ROOT))
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,8 @@ import pathlib
 from collections.abc import Iterator
 
 import pytest
-from code_metrics import argument_entries, no_noun
+
+from benchmarks.code.metrics import argument_entries, is_no_noun
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1] / "tfsum"
 
@@ -85,6 +86,6 @@ def test_public_names_have_a_docstring(path, documented):
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(PACKAGE).as_posix())
 def test_arguments_are_described_by_noun_phrases(path):
-    entries = argument_entries(ast.parse(path.read_text(encoding="utf-8")))
-    wrong = [f"{name}: {text}" for name, text in entries if no_noun(text)]
+    entries = argument_entries(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    wrong = [f"{name}: {text}" for name, text in entries if is_no_noun(text)]
     assert not wrong, f"{path}: an entry begins with 'of', 'see' or 'likewise': {wrong}"

@@ -1,0 +1,1 @@
+"""Measured comparisons: see README.md."""

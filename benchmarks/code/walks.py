@@ -1,0 +1,148 @@
+"""What a command, a request and a training run execute of tfsum/: files, lines, and how a reader
+who follows them goes through the rooms.
+
+    python -m benchmarks walks [summarize|request|train ...] [--files]
+
+    summarize    `tfsum summarize examples/article.txt`
+    request      `POST /summarize` to a server that runs already
+    train        `tfsum train` with one step of tests/fixtures/tiny_corpus/extractive.toml, from
+                 prepared records
+
+A file counts when a function of it runs; what an import executes is not counted. Files are in the
+order in which they are first run. A return is a new file in a room that was left before.
+"""
+
+import argparse
+import contextlib
+import inspect
+import io
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+import tfsum
+from benchmarks import results
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PACKAGE = pathlib.Path(tfsum.__file__).parent
+ARTICLE = ROOT / "examples" / "article.txt"
+
+Walk = dict[str, set[tuple[str, int]]]  # file of tfsum/ -> the places of its lines that ran
+
+
+def trace_into(walk: Walk) -> Callable:
+    """A trace function that adds the lines of tfsum/, those of new threads too."""
+
+    def trace_call(frame: FrameType, event: str, argument: object) -> Callable | None:
+        # Functions that AutoGraph has rewritten keep the globals of the module that they are of.
+        file = frame.f_globals.get("__file__") or ""
+        is_function = frame.f_code.co_flags & inspect.CO_OPTIMIZED  # and no module or class body
+        if not is_function or not file.startswith(f"{PACKAGE}/"):
+            return None
+
+        name = file.removeprefix(f"{PACKAGE}/")
+
+        def trace_line(frame: FrameType, event: str, argument: object) -> Callable:
+            walk.setdefault(name, set()).add((frame.f_code.co_filename, frame.f_lineno))
+            return trace_line
+
+        return trace_line(frame, event, argument)
+
+    return trace_call
+
+
+@contextlib.contextmanager
+def traced() -> Iterator[Walk]:
+    """What runs inside, in the threads that begin there too."""
+    walk: Walk = {}
+    trace = trace_into(walk)
+    threading.settrace(trace)
+    sys.settrace(trace)
+    try:
+        yield walk
+    finally:
+        sys.settrace(None)
+        threading.settrace(None)
+
+
+def run_command(*words: str) -> None:
+    """Runs a command without what it prints."""
+    from tfsum.cli.main import main as tfsum_main
+
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        status = tfsum_main(words)
+    if status:
+        sys.exit(f"tfsum {' '.join(words)}: exit status {status}\n{printed.getvalue()}")
+
+
+def summarize() -> Walk:
+    """The walk of `tfsum summarize`."""
+    with traced() as walk:
+        run_command("summarize", str(ARTICLE))
+    return walk
+
+
+def request() -> Walk:
+    """The walk of a request from its arrival to its answer."""
+    from tfsum.serving.server import Server
+    from tfsum.serving.settings import ServerSettings
+
+    body = json.dumps({"text": ARTICLE.read_text(encoding="utf-8")}).encode()
+    settings = ServerSettings(port=0, poll_seconds=3600.0)
+    with traced() as walk, Server(settings=settings) as server:
+        url = f"http://127.0.0.1:{server.port}/summarize"
+        walk.clear()
+        with urllib.request.urlopen(urllib.request.Request(url, body)) as answer:
+            answer.read()
+        return walk.copy()
+
+
+def train() -> Walk:
+    """The walk of a training run from its records to its first step."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        shutil.copytree(ROOT / "tests" / "fixtures" / "tiny_corpus", folder, dirs_exist_ok=True)
+        run_command("prepare", "extractive.toml")
+        with traced() as walk:
+            run_command("train", "extractive.toml", "--set", "train.steps=1")
+    return walk
+
+
+def returns(files: list[str]) -> int:
+    """How often a reader of files in this order comes back to a room that was left before."""
+    rooms = [file.rpartition("/")[0] for file in files]
+    entered = [room for room, before in zip(rooms, [None, *rooms]) if room != before]
+    return len(entered) - len(set(entered))
+
+
+def row(walk: Walk) -> dict[str, str]:
+    """The row of a walk, by column."""
+    return {
+        "files": f"{len(walk)}",
+        "lines": f"{sum(map(len, walk.values())):,}",
+        "returns": f"{returns(list(walk))}",
+    }
+
+
+WALKS = {"summarize": summarize, "request": request, "train": train}
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks walks",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("walks", metavar="WALK", nargs="*", help=f"{', '.join(WALKS)}; all")
+    parser.add_argument("--files", action="store_true", help="also list the files of each walk")
+    arguments = parser.parse_args(argv)
+    walked = {name: WALKS[name]() for name in arguments.walks or WALKS}
+    print(results.table({name: row(walk) for name, walk in walked.items()}))
+    for name, walk in walked.items() if arguments.files else ():
+        print(f"\n{name}\n" + "\n".join(f"  {file}: {len(walk[file])}" for file in walk))
