@@ -4,11 +4,13 @@ requests, whose classes are pydantic's.
 
 import difflib
 import json
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    import pydantic  # its import takes a tenth of a second, which `tfsum --help` has not
+import pydantic
+from pydantic_core import ErrorDetails
+
+from tfsum.errors import Error
 
 LONGEST = 200  # characters of a value in a message
 NOUNS = {
@@ -28,54 +30,52 @@ BOUNDS = {
     "maxLength": "of at most {} characters",
     "minItems": "of at least {} items",
     "maxItems": "of at most {} items",
+    "pattern": "that matches {}",
 }
-
 NOTHING = {"type": "null"}
 
 Path = tuple[str | int, ...]
-Name = Callable[[Path], str]
+Schema = dict[str, Any]
 
 
-def dotted(path: Path) -> str:
-    """The name of a value as recipes and Python write it.
+class Checked(pydantic.BaseModel):
+    """A class of values, whose mistakes are one `tfsum.Error` with a sentence for each.
 
-    Example:
-        >>> dotted(("train", "steps")), dotted(("labels", 0))
-        ('train.steps', 'labels[0]')
-    """
-    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return name.removeprefix(".")
-
-
-def shown(value: object) -> str:
-    """A value as JSON and TOML write it.
+    Raises:
+        Error: Names are unknown or missing, or values are wrong.
 
     Example:
-        >>> shown("x"), shown(True), shown(0)
-        ('"x"', 'true', '0')
+        >>> class Limits(Checked):
+        ...     words: int = pydantic.Field(100, ge=1)
+        >>> Limits(words=0)
+        Traceback (most recent call last):
+        tfsum.errors.Error: words=0: expected a whole number from 1
     """
-    return json.dumps(value, ensure_ascii=False, default=repr)
+
+    model_config = pydantic.ConfigDict(
+        extra="forbid", frozen=True, strict=True, allow_inf_nan=False
+    )
+
+    @pydantic.model_validator(mode="wrap")
+    @classmethod
+    def _say_mistakes(cls, values: object, validate: pydantic.ModelWrapValidatorHandler) -> Self:
+        try:
+            return validate(values)
+        except pydantic.ValidationError as error:
+            raise Error("; ".join(mistakes(error, cls))) from None
 
 
-def mistakes(
-    error: "pydantic.ValidationError",
-    model: "type[pydantic.BaseModel]",
-    name: Name = dotted,
-    text: Callable[[object], str] = shown,
-) -> list[str]:
+def mistakes(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> list[str]:
     """Says everything that pydantic found wrong with the values of a class.
 
     Args:
         error: What pydantic raised.
         model: The class.
-        name: How a name is written where the values come from, given its path.
-        text: How a value is written there.
 
     Returns:
         A sentence for each value.
 
     Example:
-        >>> import pydantic
         >>> class Limits(pydantic.BaseModel, extra="forbid"):
         ...     words: int | None = pydantic.Field(None, ge=1)
         ...     share: float = pydantic.Field(1.0, gt=0, le=1)
@@ -86,26 +86,46 @@ def mistakes(
         words=0: expected a whole number from 1
         share="x": expected a number above 0 and at most 1
         word: unknown; did you mean words?
-        >>> try:
-        ...     Limits(words=0)
-        ... except pydantic.ValidationError as error:
-        ...     mistakes(error, Limits, lambda path: f"--{path[0]}")
-        ['--words=0: expected a whole number from 1']
     """
     schema = model.model_json_schema()
     found: dict[Path, str] = {}  # a union is wrong in as many ways as it has types
     for each in error.errors():
         path, part = follow(schema, each["loc"])
         if each["type"] == "extra_forbidden":
-            path = each["loc"]
-        if path in found:
-            continue
-
-        value = text(each["input"])
-        if len(value) > LONGEST:
-            value = f"{value[:LONGEST]}..."
-        found[path] = _sentence(schema, part, each, path, value, name)
+            found[each["loc"]] = f"{name_of(each['loc'])}: unknown; {_cure(schema, part, each)}"
+        elif path not in found:
+            found[path] = _sentence(part, each, name_of(path))
     return list(found.values())
+
+
+def name_of(path: Iterable[str | int]) -> str:
+    """The name of a value as recipes and Python write it.
+
+    Args:
+        path: Names of sections and keys, and numbers of items.
+
+    Example:
+        >>> name_of(("train", "steps")), name_of(("labels", 0))
+        ('train.steps', 'labels[0]')
+    """
+    name = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return name.removeprefix(".")
+
+
+def shown(value: object) -> str:
+    """A value as JSON and TOML write it, cut where it is long.
+
+    Args:
+        value: Any value.
+
+    Example:
+        >>> shown("x"), shown(True), shown(0)
+        ('"x"', 'true', '0')
+    """
+    text = json.dumps(value, ensure_ascii=False, default=repr)
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]}..."
 
 
 def expected(schema: Mapping[str, Any]) -> str:
@@ -122,22 +142,24 @@ def expected(schema: Mapping[str, Any]) -> str:
     """
     if "anyOf" in schema:
         return " or ".join(expected(part) for part in schema["anyOf"] if part != NOTHING)
-    if choices := schema.get("enum", [schema[key] for key in ("const",) if key in schema]):
-        *first, last = map(shown, choices)
-        return f"{', '.join(first)} or {last}" if first else last
+    if "const" in schema:
+        return shown(schema["const"])
+    if "enum" in schema:
+        *first, last = map(shown, schema["enum"])
+        return " or ".join([", ".join(first), last]).removeprefix(" or ")
 
-    bounds = [text.format(_number(schema[key])) for key, text in BOUNDS.items() if key in schema]
+    bounds = [text.format(_bound(schema[key])) for key, text in BOUNDS.items() if key in schema]
     if "minimum" in schema and "maximum" in schema:
-        bounds = [f"from {_number(schema['minimum'])} to {_number(schema['maximum'])}"]
+        bounds = [f"from {_bound(schema['minimum'])} to {_bound(schema['maximum'])}"]
     noun = NOUNS.get(schema.get("type", ""), "another value")
     return f"{noun} {' and '.join(bounds)}".strip()
 
 
-def _number(value: float) -> str:
-    return shown(value).removesuffix(".0")
+def _bound(value: object) -> str:
+    return str(value).removesuffix(".0")
 
 
-def follow(schema: Mapping[str, Any], place: Path) -> tuple[Path, dict[str, Any]]:
+def follow(schema: Schema, place: Path) -> tuple[Path, Schema]:
     """Goes from a class to one of its values.
 
     Args:
@@ -146,9 +168,15 @@ def follow(schema: Mapping[str, Any], place: Path) -> tuple[Path, dict[str, Any]
 
     Returns:
         Path of the value, and the JSON Schema at it.
+
+    Example:
+        >>> class Limits(pydantic.BaseModel):
+        ...     words: list[int] = []
+        >>> follow(Limits.model_json_schema(), ("words", 0, "int"))
+        (('words', 0), {'type': 'integer'})
     """
     path: Path = ()
-    part = dict(schema)
+    part = schema
     for step in place:
         if step in part.get("properties", {}):
             part = part["properties"][step]
@@ -159,52 +187,42 @@ def follow(schema: Mapping[str, Any], place: Path) -> tuple[Path, dict[str, Any]
 
         path += (step,)
         if len(others := [each for each in part.get("anyOf", []) if each != NOTHING]) == 1:
-            part = {**part, **others[0]}
+            part = part | others[0]
         if "$ref" in part:
-            part = {**part, **schema["$defs"][part["$ref"].rpartition("/")[2]]}
+            part = part | schema["$defs"][part["$ref"].rpartition("/")[2]]
     return path, part
 
 
-def _near(schema: Mapping[str, Any], part: Mapping[str, Any], path: Path, name: Name) -> str:
-    """The name that an unknown one is nearest to: the same in another section, or a similar one."""
-    unknown, names = str(path[-1]), list(part.get("properties", {}))
-    elsewhere = [section for section in schema["properties"] if unknown in _names(schema, section)]
-    if elsewhere:
-        return f"did you mean {name((elsewhere[0], unknown))}?"
-    if near := difflib.get_close_matches(unknown, names, n=1):
-        return f"did you mean {name((*path[:-1], near[0]))}?"
-    return "there are " + (", ".join(name((*path[:-1], each)) for each in names) or "none here")
-
-
-def _names(schema: Mapping[str, Any], section: str) -> list[str]:
-    return list(follow(schema, (section,))[1].get("properties", {}))
-
-
-def _sentence(
-    schema: dict[str, Any],
-    part: dict[str, Any],
-    error: Any,
-    path: Path,
-    value: str,
-    name: Name,
-) -> str:
-    """One mistake, at a path where the schema says `part`."""
-    kind = error["type"]
-    if kind == "extra_forbidden":
-        return f"{name(path)}: unknown; {_near(schema, part, path, name)}"
+def _sentence(part: Schema, error: ErrorDetails, name: str) -> str:
+    """One mistake, where the schema says `part`."""
+    kind, value = error["type"], error["input"]
     if kind == "missing":
-        return f"{name(path)} is missing: {part.get('description', expected(part))}"
+        return f"{name} is missing: {part.get('description', expected(part))}"
+    if kind in ("value_error", "assertion_error") and "properties" in part:
+        return f"{name}: {error['ctx']['error']}".removeprefix(": ")  # of several values together
     if kind in ("value_error", "assertion_error"):
-        reason = str(error["ctx"]["error"])
-        if "properties" in part:  # of several values together
-            return f"{name(path)}: {reason}".removeprefix(": ")
-        return f"{name(path)}={value}: {reason}"
+        return f"{name}={shown(value)}: {error['ctx']['error']}"
     if kind == "finite_number":
-        return f"{name(path)}={value}: expected a finite number"
+        return f"{name}={shown(value)}: expected a finite number"
 
-    sentence = f"{name(path)}={value}: expected {expected(part)}"
-    if expected(part) == "a text" and type(error["input"]) in (int, float):
+    sentence = f"{name}={shown(value)}: expected {expected(part)}"
+    if part.get("type") == "string" and type(value) in (int, float):
         sentence += f"; put it in quotes, in a shell in both kinds: '\"{value}\"'"
-    if kind == "list_type" and isinstance(error["input"], str):
+    if part.get("type") == "array" and isinstance(value, str):
         sentence += ', such as ["a", "b"], in a shell in quotes: \'["a", "b"]\''
     return sentence
+
+
+def _cure(schema: Schema, part: Schema, error: ErrorDetails) -> str:
+    """The name that an unknown one may mean: the same in another section, or the nearest."""
+    *section, unknown = map(str, error["loc"])
+    places = [
+        (other, unknown)
+        for other in schema["properties"]
+        if unknown in follow(schema, (other,))[1].get("properties", {})
+    ]
+    names = list(part.get("properties", {}))
+    near = difflib.get_close_matches(unknown, names, n=1)
+    for place in [*places, *((*section, name) for name in near)]:
+        return f"did you mean {name_of(place)}?"
+    return "there are " + (", ".join(name_of((*section, name)) for name in names) or "none here")

@@ -62,14 +62,15 @@ def test_values_of_fields_that_are_no_options_are_given_beside():
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["-n", "0"], "--size=0: expected a whole number from 1"),
-        (["-n", "x"], "--size=x: expected a whole number from 1"),
-        (["--share", "1.5"], "--share=1.5: expected a number from 0 to 1"),
-        (["--number", "x"], '--number=x: expected a whole number or "auto"'),
-        (["--kind", "c"], '--kind=c: expected "a" or "b"'),
+        (["-n", "0"], "size=0: expected a whole number from 1"),
+        (["-n", "x"], 'size="x": expected a whole number from 1'),
+        (["-n", "1.5"], "size=1.5: expected a whole number from 1"),
+        (["--share", "1.5"], "share=1.5: expected a number from 0 to 1"),
+        (["--number", "x"], 'number="x": expected a whole number or "auto"'),
+        (["--kind", "c"], 'kind="c": expected "a" or "b"'),
         (["--one", "--other"], "argument --other: not allowed with argument --one"),
         (["--labels", "x=1"], "unrecognized arguments: --labels"),
-        (["-n", "0", "--kind", "c"], "--size=0: expected a whole number from 1\n  --kind=c: exp"),
+        (["-n", "0", "--kind", "c"], "size=0: expected a whole number from 1; kind="),
     ],
 )
 def test_a_wrong_value_ends_the_command(words, sentence, capsys):
