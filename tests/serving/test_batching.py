@@ -3,8 +3,8 @@ documents apart."""
 
 import asyncio
 import threading
-import time
 
+import moved_time
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,16 +20,16 @@ ECHO = Signature("echo", {"text": TEXT}, {"summary": TEXT, "length": TensorInfo(
 
 
 class Model:
-    """Echoes texts, notes its batches, and may be held up."""
+    """Echoes texts, notes its batches, and takes `seconds` for each in a loop of moved time."""
 
     def __init__(self, seconds=0.0):
-        self.batches, self.seconds, self.lock = [], seconds, threading.Lock()
+        self.batches, self.seconds = [], seconds
 
     def __call__(self, signature, inputs):
         texts = inputs["text"]
-        with self.lock:
-            self.batches.append(texts.tolist())
-        time.sleep(self.seconds)
+        self.batches.append(texts.tolist())
+        if self.seconds:
+            asyncio.get_running_loop().work(self.seconds)
         if b"bad" in texts.tolist():
             raise RequestError("INVALID_ARGUMENT", "found a bad text")
         return {"summary": texts, "length": np.array([len(text) for text in texts], np.int32)}
@@ -39,20 +39,27 @@ def texts(*given):
     return {"text": np.array([text.encode() for text in given], object)}
 
 
-def ask(model, *requests, signature=ECHO, **options):
+async def answers_of(model, *requests, signature=ECHO, **options):
     """The answers, or errors, of requests that are sent at the same time."""
+    batcher = Batcher(ServerSettings(**options))
+    try:
+        return await asyncio.gather(
+            *(batcher.answer("model", model, signature, request) for request in requests),
+            return_exceptions=True,
+        )
+    finally:
+        batcher.close()
 
-    async def together():
-        batcher = Batcher(ServerSettings(**options))
-        try:
-            return await asyncio.gather(
-                *(batcher.answer("model", model, signature, request) for request in requests),
-                return_exceptions=True,
-            )
-        finally:
-            batcher.close()
 
-    return asyncio.run(together())
+def ask(model, *requests, **options):
+    """The answers, or errors, and what is computed within an hour, in moved time."""
+
+    async def ask_and_wait(loop):
+        answers = await answers_of(model, *requests, **options)
+        await asyncio.sleep(3600)
+        return answers
+
+    return moved_time.run(ask_and_wait)
 
 
 @given(
@@ -61,11 +68,14 @@ def ask(model, *requests, signature=ECHO, **options):
     st.integers(1, 3),
 )
 def test_each_request_gets_its_own_answer(requests, budget, threads):
-    answers = ask(
-        Model(),
-        *(texts(*request) for request in requests),
-        batch_characters=budget,
-        threads=threads,
+    answers = asyncio.run(
+        answers_of(
+            Model(),
+            *(texts(*request) for request in requests),
+            batch_characters=budget,
+            threads=threads,
+            timeout=600,
+        )
     )
     for request, answer in zip(requests, answers):
         assert [text.decode() for text in answer["summary"]] == request
@@ -79,10 +89,11 @@ def test_requests_that_wait_run_together_within_the_budget():
 
 
 def test_nothing_waits_where_nothing_is_computed():
-    model = Model()
-    begin = time.monotonic()
-    ask(model, texts("a"), batch_wait=30.0, threads=2)
-    assert time.monotonic() - begin < 10
+    async def ask_one(loop):
+        await answers_of(Model(1.0), texts("a"), batch_wait=30.0, threads=2)
+        return loop.time()
+
+    assert moved_time.run(ask_one) == 1.0
 
 
 def test_a_request_that_is_larger_than_a_batch_is_divided():
@@ -110,20 +121,22 @@ def test_an_error_of_a_part_is_that_of_the_whole():  # 110
 
 
 def test_a_long_document_does_not_delay_short_ones():
-    async def ask_both():
-        batcher, slow, fast = (
-            Batcher(ServerSettings(threads=1, long_characters=1000)),
-            Model(1.0),
-            Model(),
-        )
-        long = asyncio.create_task(batcher.answer("slow", slow, ECHO, texts("a" * 1001)))
-        await asyncio.sleep(0.05)
-        await batcher.answer("fast", fast, ECHO, texts("b"))
-        done = long.done()
-        await long
-        return done
+    """In threads: the long one ends when the short one is answered."""
+    answered = threading.Event()
 
-    assert not asyncio.run(ask_both())
+    def slow(signature, inputs):
+        assert answered.wait(60)
+        return {"summary": inputs["text"]}
+
+    async def ask_both():
+        batcher = Batcher(ServerSettings(threads=1, long_characters=1000, timeout=600))
+        long = asyncio.create_task(batcher.answer("slow", slow, ECHO, texts("a" * 1001)))
+        await asyncio.sleep(0)  # it is sent first
+        await batcher.answer("fast", Model(), ECHO, texts("b"))
+        answered.set()
+        return await long
+
+    assert asyncio.run(ask_both())["summary"].tolist() == [b"a" * 1001]
 
 
 def test_a_full_queue_and_a_time_that_is_over():
@@ -140,7 +153,7 @@ def test_a_full_queue_and_a_time_that_is_over():
 
 
 def test_what_nobody_waits_for_leaves_the_queue():
-    async def give_up():
+    async def give_up(loop):
         batcher = Batcher(ServerSettings(threads=1, batch_characters=1))
         answers = [
             asyncio.create_task(batcher.answer("model", Model(0.3), ECHO, texts(str(number))))
@@ -153,58 +166,61 @@ def test_what_nobody_waits_for_leaves_the_queue():
         await asyncio.sleep(0)
         return before, batcher.waiting, await answers[0]
 
-    before, after, answer = asyncio.run(give_up())
+    before, after, answer = moved_time.run(give_up)
     assert (before, after) == (8, 0) and answer["length"].tolist() == [1]
 
 
 def test_what_nobody_waits_for_is_not_computed():
     model = Model(0.3)
     ask(model, texts("a"), texts("b"), threads=1, timeout=0.1, batch_characters=1)
-    time.sleep(0.5)
     assert model.batches == [[b"a"]]
 
 
-async def ask_after_one(batcher, model, count):
+def ask_after_one(model, count, **options):
     """The answers, or errors, of requests that are sent together when one was measured."""
-    await batcher.answer("model", model, ECHO, texts("measured"))
-    requests = (batcher.answer("model", model, ECHO, texts("x" * 8)) for _ in range(count))
-    return await asyncio.gather(*requests, return_exceptions=True)
+
+    async def ask_and_wait(loop):
+        batcher = Batcher(ServerSettings(threads=1, batch_characters=1, **options))
+        await batcher.answer("model", model, ECHO, texts("measured"))
+        requests = (batcher.answer("model", model, ECHO, texts("x" * 8)) for _ in range(count))
+        answers = await asyncio.gather(*requests, return_exceptions=True)
+        await asyncio.sleep(3600)
+        return answers
+
+    return moved_time.run(ask_and_wait)
 
 
 def test_what_could_not_be_answered_in_time_is_refused_at_once():
     model = Model(0.25)
-    batcher = Batcher(ServerSettings(threads=1, timeout=2.0, batch_characters=1))
-    answers = asyncio.run(ask_after_one(batcher, model, 12))
+    answers = ask_after_one(model, 12, timeout=2.0)
     refused = [answer for answer in answers if isinstance(answer, RequestError)]
     assert {error.http_status for error in refused} == {429}
     assert [error.retry_after for error in refused][:5] == [1, 1, 2, 2, 2]  # half their number
     assert all("an answer would take about 2 s" in str(error) for error in refused)
-    assert 4 <= 12 - len(refused) <= 6  # three quarters of 2 s have room for six
-    assert len(model.batches) == 1 + 12 - len(refused)
+    assert len(refused) == 6  # three quarters of 2 s have room for the other six
+    assert len(model.batches) == 1 + 6
 
 
 def test_what_cannot_be_computed_in_time_is_not_begun(monkeypatch):
     monkeypatch.setattr("tfsum.serving.batching.SHARE", 100.0)
     monkeypatch.setattr("tfsum.serving.batching.FRESH", 0.0)
     model = Model(0.4)
-    batcher = Batcher(ServerSettings(threads=1, timeout=1.0, batch_characters=1))
-    answers = asyncio.run(ask_after_one(batcher, model, 4))
+    answers = ask_after_one(model, 4, timeout=1.0)
     late = [answer for answer in answers if isinstance(answer, RequestError)]
     assert len(late) == 2 and {error.http_status for error in late} == {429}
-    time.sleep(0.5)
     assert len(model.batches) == 3
 
 
 def test_a_pace_that_was_wrong_is_measured_again():
     """A first batch may take long; requests that come alone are tried whatever was measured."""
 
-    async def ask_alone():
+    async def ask_alone(loop):
         slow, model = Model(0.5), Model()
         batcher = Batcher(ServerSettings(threads=1, timeout=0.6, batch_characters=1))
         await batcher.answer("model", slow, ECHO, texts("a"))
         return [await batcher.answer("model", model, ECHO, texts("a" * 9999)) for _ in range(3)]
 
-    assert len(asyncio.run(ask_alone())) == 3
+    assert len(moved_time.run(ask_alone)) == 3
 
 
 @pytest.mark.parametrize(

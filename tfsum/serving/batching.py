@@ -7,10 +7,8 @@ import functools
 import itertools
 import os
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 
@@ -37,13 +35,12 @@ class Job:
         inputs: Name -> array.
         sizes: Cost of each row, in characters.
         answer: Future of the outputs.
-        end: Time at which its client waits no more, in seconds.
-        arrived: Time of arrival, in seconds.
+        arrived: Time of arrival by the clock of the event loop, in seconds.
         started: Whether a batch with the job is being computed.
 
     Example:
         >>> async def job():
-        ...     return Job((), lambda inputs: inputs, {}, [10, 20], asyncio.Future(), 30.0)
+        ...     return Job((), lambda inputs: inputs, {}, [10, 20], asyncio.Future(), 0.0)
         >>> asyncio.run(job()).size
         30
     """
@@ -53,8 +50,7 @@ class Job:
     inputs: Arrays
     sizes: list[int]
     answer: asyncio.Future[Arrays]
-    end: float
-    arrived: float = dataclasses.field(default_factory=time.monotonic)
+    arrived: float
     started: bool = False
 
     @property
@@ -83,7 +79,7 @@ class Batcher:
     A batch holds a number of characters, not of rows. It starts at once where nothing is computed;
     otherwise it waits a few milliseconds for more requests. A request that is larger than a batch
     is divided. Long documents have a thread of their own. A request that cannot be answered in time
-    beside those before it is refused at once.
+    beside those before it is refused at once. All times are by the clock of the event loop.
 
     Args:
         settings: `threads`, `batch_characters`, `batch_wait`, `long_characters`, `max_queue` and
@@ -142,14 +138,14 @@ class Batcher:
             retry_after=1,
         )
 
-        apart: list[Any] = [object()]  # equal to no other
+        key = (model, signature.name, object())  # equal to no other
         if signature.mergeable:
-            apart = sorted((name, array.shape[1:]) for name, array in inputs.items())
-        key = (model, signature.name, *apart)
+            shapes = sorted((name, array.shape[1:]) for name, array in inputs.items())
+            key = (model, signature.name, *shapes)
         compute = functools.partial(run, signature.name)
-        loop, end = asyncio.get_running_loop(), time.monotonic() + timeout
+        loop = asyncio.get_running_loop()
         jobs = [
-            Job(key, compute, part, sizes, loop.create_future(), end)
+            Job(key, compute, part, sizes, loop.create_future(), loop.time())
             for part, sizes in self._parts(signature, inputs)
         ]
 
@@ -192,14 +188,13 @@ class Batcher:
         ]
 
     def _timeout_error(self, jobs: list[Job]) -> RequestError:
-        seconds = f"{self._settings.timeout:g} s"
         if any(job.started for job in jobs):
             return RequestError(
                 "DEADLINE_EXCEEDED",
-                f"the answer was not computed in {seconds} (the server's "
+                f"the answer was not computed in {self._settings.timeout:g} s (the server's "
                 "`--timeout`); send fewer or shorter documents",
             )
-        return _late(seconds)
+        return _late(self._settings.timeout)
 
 
 class _Lane:
@@ -214,7 +209,7 @@ class _Lane:
 
     def __init__(self, name: str, threads: int, settings: ServerSettings, observe: Observe) -> None:
         self._settings, self._observe = settings, observe
-        self._free = self._threads = threads
+        self._threads = threads
         self._pool = ThreadPoolExecutor(threads, f"tfsum {name}", lower_priority)
         # The first queue is the next; a queue moves to the end after a batch.
         self._queues: dict[tuple, collections.deque[Job]] = {}
@@ -222,7 +217,8 @@ class _Lane:
         self._pace = Pace()
         self._refused = 0  # jobs since the last one that was accepted
         self._refusals = 0.0  # the same, between one that was accepted and the next, on average
-        self._ends: list[float] = []  # when the batches that are computed are expected to end
+        # When the batches that are computed, one in a thread, are expected to end.
+        self._ends: list[float] = []
 
     @property
     def waiting(self) -> int:
@@ -241,7 +237,7 @@ class _Lane:
         if not jobs or not (self._ends or self._queues):
             return
 
-        now = time.monotonic()
+        now = asyncio.get_running_loop().time()
         work = sum(max(0.0, end - now) for end in self._ends)
         work += sum(map(self._seconds, itertools.chain(self._waiting(), jobs)))
         wait, limit = work / self._threads, SHARE * self._settings.timeout
@@ -277,22 +273,21 @@ class _Lane:
             self._timer.cancel()
             self._timer = None
 
-        while self._free and self._queues:
+        while len(self._ends) < self._threads and self._queues:
             queue = next(iter(self._queues.values()))
-            wait = queue[0].arrived + self._settings.batch_wait - time.monotonic()
+            due = queue[0].arrived + self._settings.batch_wait
             full = sum(job.size for job in queue) >= self._settings.batch_characters
-            if wait > 0 and not full and self._free < self._threads:
-                self._timer = loop.call_later(wait, self._start)
+            if due > loop.time() and not full and self._ends:
+                self._timer = loop.call_at(due, self._start)
                 return
 
-            if batch := self._take_batch():
-                self._free -= 1
-                end = time.monotonic() + sum(map(self._seconds, batch))
+            if batch := self._take_batch(loop.time()):
+                end = loop.time() + sum(map(self._seconds, batch))
                 self._ends.append(end)
-                future = loop.run_in_executor(self._pool, _compute, batch)
+                future = loop.run_in_executor(self._pool, _compute, batch, loop.time)
                 future.add_done_callback(functools.partial(self._finish, batch, end))
 
-    def _take_batch(self) -> list[Job]:
+    def _take_batch(self, now: float) -> list[Job]:
         """The oldest jobs of the first queue.
 
         Jobs that nobody waits for any more are dropped, and those that cannot be computed in time.
@@ -301,11 +296,12 @@ class _Lane:
         batch: list[Job] = []
         size = 0
         while queue and (not batch or size + queue[0].size <= self._settings.batch_characters):
-            job, now = queue.popleft(), time.monotonic()
+            job, timeout = queue.popleft(), self._settings.timeout
             if job.answer.done():
                 continue
-            if now - job.arrived > FRESH and now + self._seconds(job) > job.end:
-                job.answer.set_exception(_late(f"{self._settings.timeout:g} s"))
+            waited = now - job.arrived
+            if waited > FRESH and waited + self._seconds(job) > timeout:
+                job.answer.set_exception(_late(timeout))
                 continue
             job.started = True
             batch.append(job)
@@ -318,7 +314,6 @@ class _Lane:
 
     def _finish(self, batch: list[Job], end: float, done: asyncio.Future) -> None:
         """Gives the jobs of a batch their answers, and starts the next batch."""
-        self._free += 1
         self._ends.remove(end)
         if done.cancelled():  # the lane was closed before a thread was free
             for job in batch:
@@ -337,9 +332,11 @@ class _Lane:
         self._start()
 
 
-def _compute(batch: list[Job]) -> tuple[list[Arrays | Exception], float]:
+def _compute(
+    batch: list[Job], clock: Callable[[], float]
+) -> tuple[list[Arrays | Exception], float]:
     """The answers of the jobs of a batch, and the seconds that they took; called in a thread."""
-    begin = time.monotonic()
+    begin = clock()
     answers: list[Arrays | Exception]
     try:
         outputs = batch[0].compute(_concatenate([job.inputs for job in batch]))
@@ -353,8 +350,8 @@ def _compute(batch: list[Job]) -> tuple[list[Arrays | Exception], float]:
     except Exception as error:
         answers = [error]
         if len(batch) > 1:  # one of the requests may be at fault: compute each alone
-            answers = [_compute([job])[0][0] for job in batch]
-    return answers, time.monotonic() - begin
+            answers = [_compute([job], clock)[0][0] for job in batch]
+    return answers, clock() - begin
 
 
 def _concatenate(parts: list[Arrays]) -> Arrays:
@@ -364,10 +361,10 @@ def _concatenate(parts: list[Arrays]) -> Arrays:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _late(seconds: str) -> RequestError:
+def _late(timeout: float) -> RequestError:
     """The error of a request that waited too long, in TensorFlow Serving's words."""
     return RequestError(
         "RESOURCE_EXHAUSTED",
-        f"Run() timeout exceeded while waiting in batching queue ({seconds})",
+        f"Run() timeout exceeded while waiting in batching queue ({timeout:g} s)",
         retry_after=1,
     )
