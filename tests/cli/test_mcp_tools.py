@@ -97,7 +97,7 @@ def test_the_program(call):
             command=sys.executable,
             args=["-c", "from tfsum.cli.main import main; main()", "mcp", "--root", str(call.root)],
         )
-        async with Client(program, read_timeout_seconds=120) as client:
+        async with Client(program, read_timeout_seconds=600) as client:
             tools = await client.list_tools()
             answer = await client.call_tool("summarize", {"file": "news.txt", "sentences": 1})
             return sorted(tool.name for tool in tools.tools), answer

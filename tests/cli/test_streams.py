@@ -55,8 +55,8 @@ class Verb:
     @staticmethod
     def run(arguments):
         print("begun", flush=True)
-        # Many seconds in C, as a call of a model is.
-        hashlib.pbkdf2_hmac("sha256", b"", b"", 10 ** 8)
+        # Many minutes in C, as a call of a model may be.
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2 ** 31 - 1)
 main.importlib.import_module = lambda name: Verb
 sys.exit(main.main(["doctor"]))
 """
@@ -75,7 +75,5 @@ def test_ctrl_c_ends_a_call_that_python_cannot_interrupt():
     assert process.stdout.readline() == "begun\n"
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    began = time.monotonic()
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=120)  # the call alone takes longer
     assert process.returncode == 130 and errors == "tfsum: interrupted\n"
-    assert time.monotonic() - began < 10  # the call alone takes longer

@@ -24,13 +24,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"non\nsense " * 5000 + b"\r\n\r\n")
             return
         self.send_response(200)
-        self.send_header("Content-Length", "30" if self.path == "/cut" else "10")
+        self.send_header("Content-Length", {"/cut": "30", "/drip": "1000"}.get(self.path, "10"))
         self.end_headers()
-        for byte in b"It rained.":
-            self.wfile.write(bytes([byte]))
-            if self.path == "/drip":
-                self.wfile.flush()
-                time.sleep(0.5)
+        self.wfile.write(b"It rained.")
+        for _ in range(990 if self.path == "/drip" else 0):
+            time.sleep(0.05)
+            self.wfile.write(b" ")
 
 
 @pytest.fixture
@@ -58,8 +57,8 @@ def test_an_answer_that_is_none(server):
 
 
 def test_a_page_that_comes_in_drips(server, monkeypatch):
-    monkeypatch.setattr(fetching, "SECONDS", 1)  # each read of the socket takes half of it
-    with pytest.raises(DataError, match="/drip: did not come within 1 s"):
+    monkeypatch.setattr(fetching, "SECONDS", 2)  # a read of the socket takes a fortieth of it
+    with pytest.raises(DataError, match="/drip: did not come within 2 s"):
         fetching.fetch(f"{server}/drip")
 
 

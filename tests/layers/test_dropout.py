@@ -83,7 +83,7 @@ def drawn_on_two(tmp_path_factory):
     file = tmp_path_factory.mktemp("masks") / "masks.txt"
     script = pathlib.Path(__file__).with_name("two_replicas.py")
     done = subprocess.run(
-        [sys.executable, script, file], capture_output=True, text=True, timeout=120
+        [sys.executable, script, file], capture_output=True, text=True, timeout=600
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return [tuple(line.split()[1:]) for line in file.read_text().splitlines()]

@@ -124,20 +124,18 @@ class Asked:
 
     def together(self, requests):
         """The answers to requests that are sent at the same time."""
+        return asyncio.run(self.answers(requests))
 
-        async def ask():
-            transport = httpx2.ASGITransport(self.server.application)
-            async with httpx2.AsyncClient(
-                transport=transport, base_url="http://localhost"
-            ) as client:
-                return await asyncio.gather(
-                    *(
-                        client.request(method, path, content=body, headers=headers or {})
-                        for method, path, body, headers in requests
-                    )
+    async def answers(self, requests):
+        """The same in an event loop."""
+        transport = httpx2.ASGITransport(self.server.application)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await asyncio.gather(
+                *(
+                    client.request(method, path, content=body, headers=headers or {})
+                    for method, path, body, headers in requests
                 )
-
-        return asyncio.run(ask())
+            )
 
 
 @pytest.fixture(scope="session")

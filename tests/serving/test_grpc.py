@@ -120,8 +120,9 @@ def access_records(caplog):
 
 def wait_for_records(caplog, count):
     """The server logs a call after the client has its answer, each on a thread of its own."""
-    end = time.monotonic() + 10
-    while len(access_records(caplog)) < count and time.monotonic() < end:
+    end = time.monotonic() + 300
+    while len(access_records(caplog)) < count:
+        assert time.monotonic() < end
         time.sleep(0.01)
 
 
@@ -257,20 +258,21 @@ def test_nothing_is_decoded_before_the_token_is_checked(models, monkeypatch):
 
 
 def test_what_nobody_waits_for_is_given_up(server, stub, monkeypatch):
-    cancelled = threading.Event()
+    asked, cancelled = threading.Event(), threading.Event()
 
     async def answer(*_):
+        asked.set()
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(600)
         except asyncio.CancelledError:
             cancelled.set()
             raise
 
     monkeypatch.setattr(server.predictor, "predict", answer)
     call = stub.Predict.future(request(text=["a text"]))
-    time.sleep(0.3)
+    assert asked.wait(300)
     call.cancel()
-    assert cancelled.wait(30)
+    assert cancelled.wait(300)
 
 
 def test_a_token(models):
@@ -295,7 +297,7 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
     length."""
 
     def __init__(self):
-        self.asked, self.peers = [], set()
+        self.asked, self.peers, self.ended = [], set(), threading.Event()
 
     def Predict(self, request, context):  # noqa: N802  gRPC's name
         texts = tf.make_ndarray(request.inputs["text"])
@@ -311,7 +313,7 @@ class Theirs(prediction_service_pb2_grpc.PredictionServiceServicer):
         if len(self.asked) == 1:
             context.abort(grpc.StatusCode.UNAVAILABLE, "busy")
         if b"slow" in texts:
-            time.sleep(2)
+            self.ended.wait(600)
         if b"bad" in texts:
             context.abort(grpc.StatusCode.INVALID_ARGUMENT, "a bad text")
         answer = predict_pb2.PredictResponse()
@@ -335,6 +337,7 @@ def serving_theirs():
     try:
         yield theirs, port
     finally:
+        theirs.ended.set()
         server.stop(None)
 
 
@@ -359,15 +362,14 @@ def test_our_client_asks_a_server_of_their_messages():
 
 
 def test_our_client_waits_as_long_as_it_is_told():
-    with (
-        serving_theirs() as (theirs, port),
-        Client(f"grpc://127.0.0.1:{port}", "m", timeout=0.5) as client,
-    ):
-        client.predict({"text": ["a"]})
+    with serving_theirs() as (theirs, port):
+        url = f"grpc://127.0.0.1:{port}"
+        with Client(url, "m") as client:  # until the server is not busy any more
+            client.predict({"text": ["a"]})
         asked = len(theirs.asked)
-        with pytest.raises(RequestError) as caught:
+        with Client(url, "m", timeout=0.5) as client, pytest.raises(RequestError) as caught:
             client.predict({"text": ["slow"]})
-        assert caught.value.code == "DEADLINE_EXCEEDED" and len(theirs.asked) == asked + 1
+        assert caught.value.code == "DEADLINE_EXCEEDED" and len(theirs.asked) <= asked + 1
 
 
 def test_our_client_does_not_repeat_what_is_too_large(models):

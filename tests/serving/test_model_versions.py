@@ -6,7 +6,6 @@ import logging
 import os
 import pathlib
 import shutil
-import threading
 import time
 
 import pytest
@@ -30,15 +29,15 @@ class Loaded:
             raise ExportError(f"{path}: cannot be loaded")
 
 
-def write(folder, old=True):
+def write(folder, age=60):
+    """Writes a version whose files were changed `age` seconds ago."""
     folder.mkdir(parents=True)
     (folder / "saved_model.pb").write_bytes(b"graph")
     (folder / "variables").mkdir()
     for name in ("variables.index", "variables.data-00000-of-00001"):
         (folder / "variables" / name).write_bytes(b"weights")
-    if old:
-        for path in folder.rglob("*"):
-            os.utime(path, (time.time() - 60,) * 2)
+    for path in folder.rglob("*"):
+        os.utime(path, (time.time() - age,) * 2)
 
 
 @pytest.fixture
@@ -97,7 +96,7 @@ def test_names_of_versions(tmp_path):  # 27, 95, 96
 def test_the_newest_answers_and_the_one_before_is_unloaded(folder):  # 26, 87, 100
     versions = versions_of(folder)
     assert answering(versions) == 1
-    write(folder / "m" / "2", old=False)
+    write(folder / "m" / "2", age=0)
     versions.scan()
     assert states(versions) == {1: "AVAILABLE"}  # its files may still be changing
     versions.scan()
@@ -154,13 +153,20 @@ def test_old_times_of_files_that_arrive_later_say_nothing(folder):
     assert answering(versions) == 2
 
 
-def test_files_that_change_while_the_server_starts_are_waited_for(tmp_path):
-    write(tmp_path / "m" / "1", old=False)  # whole, a moment ago
-    assert answering(versions_of(tmp_path)) == 1
+def test_files_that_change_while_the_server_starts_are_waited_for(tmp_path, monkeypatch):
+    write(tmp_path / "m" / "1", age=-600)  # whole, a moment ago, by a clock that is ahead
+    write(tmp_path / "n" / "1", age=-600)
+    waited = []
 
-    write(tmp_path / "n" / "1", old=False)
-    threading.Timer(0.5, (tmp_path / "n" / "1" / "more").touch).start()
-    versions = versions_of(tmp_path)
+    def wait(seconds):
+        waited.append(seconds)
+        if len(waited) == 2:  # m is whole, and n is not
+            (tmp_path / "n" / "1" / "more").touch()
+
+    versions = ModelVersions(tmp_path, ServerSettings(), Loaded)
+    monkeypatch.setattr(versions._stopped, "wait", wait)
+    versions.scan()
+    assert waited == [2.0, 2.0]
     assert answering(versions) == 1 and states(versions, "n") == {} and not versions.ready
     versions.scan()
     assert states(versions, "n") == {1: "AVAILABLE"} and versions.ready

@@ -8,8 +8,8 @@ import asyncio
 import base64
 import gzip
 import json
-import time
 
+import moved_time
 import pytest
 from starlette.requests import ClientDisconnect, Request
 
@@ -630,9 +630,12 @@ def test_rows_are_counted_before_arrays_are_made_of_them(ask, monkeypatch):
 
 
 def test_reading_a_request_is_part_of_its_time(models, serving, monkeypatch):
-    monkeypatch.setattr("tfsum.serving.rest.read_object", lambda body: time.sleep(1))
+    monkeypatch.setattr(
+        "tfsum.serving.rest.read_object", lambda body: asyncio.get_running_loop().work(1.0)
+    )
+    body = b'{"instances": ["' + b"a" * 100_000 + b'"]}'
     hurried = serving.Asked(models, timeout=0.1)
-    answer = hurried("POST", TEXT, b'{"instances": ["' + b"a" * 100_000 + b'"]}')
+    (answer,) = moved_time.run(lambda _: hurried.answers([("POST", TEXT, body, None)]))
     assert answer.status_code == 504 and "was not read in 0.1 s" in answer.json()["error"]
 
 

@@ -1,5 +1,7 @@
 """The server as a process: SIGTERM under load, a second signal, slow and half-closed sockets, a
-port that is taken."""
+port that is taken.
+
+What is waited for has a limit of minutes, which ends what hangs."""
 
 import concurrent.futures
 import json
@@ -23,6 +25,9 @@ from tfsum.inference.shipped import shipped_folder
 from tfsum.serving import Client, RequestError, Server, ServerSettings
 
 START = "import sys; from tfsum.cli.main import main; sys.exit(main())"
+# Accepts requests for ten times as long after a signal.
+LONG_DRAIN = f"import tfsum.serving.server as server; server.DRAIN_SECONDS = 5.0; {START}"
+LIMIT = 300  # seconds
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
 
 
@@ -72,14 +77,20 @@ def start():
         process.communicate()
 
 
-def ask(url, model="slow", seconds=60):
+def said(process, text):
+    """Waits until a process writes a line with a text."""
+    assert any(text in line for line in process.stderr)
+
+
+def ask(url, count=1):
     """The status of a request, 0 where it was not accepted, and -1 where it was lost."""
+    texts = ["a text"] * count
     request = urllib.request.Request(
-        f"{url}/v1/models/{model}:predict", b'{"instances": ["a text"]}'
+        f"{url}/v1/models/slow:predict", json.dumps({"instances": texts}).encode()
     )
     try:
-        with urllib.request.urlopen(request, timeout=seconds) as answer:
-            return answer.status if json.load(answer) == {"predictions": ["a text"]} else -2
+        with urllib.request.urlopen(request, timeout=LIMIT) as answer:
+            return answer.status if json.load(answer) == {"predictions": texts} else -2
     except urllib.error.HTTPError as error:
         return error.code
     except urllib.error.URLError as error:
@@ -90,17 +101,18 @@ def ask(url, model="slow", seconds=60):
 
 @pytest.mark.slow
 def test_accepted_requests_are_answered_after_sigterm(start, slow_models):  # 111
-    process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
+    words = ("--threads", 1, "--batch-characters", 1, "--timeout", LIMIT, "--grace", LIMIT)
+    process, url = start(slow_models, *words, program=LONG_DRAIN)
     with concurrent.futures.ThreadPoolExecutor(12) as pool:
         asked = [pool.submit(ask, url) for _ in range(12)]
-        time.sleep(0.2)
+        wait_until(lambda: waiting(url))
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.1)
+        said(process, "stopping when the accepted requests are answered")
         with pytest.raises(urllib.error.HTTPError) as caught:
-            urllib.request.urlopen(f"{url}/readyz", timeout=5)
+            urllib.request.urlopen(f"{url}/readyz", timeout=LIMIT)
         assert caught.value.code == 503
         assert [answer.result() for answer in asked] == [200] * 12
-    assert process.wait(60) == 0 and ask(url) == 0
+    assert process.wait(LIMIT) == 0 and ask(url) == 0
 
 
 @pytest.mark.slow  # a process of its own; .ci/run runs it
@@ -117,28 +129,24 @@ def test_what_is_not_answered_within_the_grace_is_given_up(start, slow_models, g
         Client(asked, "slow", batch_documents=1000, batch_characters=1 << 20, retries=0) as client,
     ):
         answer = pool.submit(client.predict, {"text": texts})
-        while not waiting(url):
-            time.sleep(0.1)
-        begin = time.monotonic()
+        wait_until(lambda: waiting(url))
         process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=60)
-        # of the minutes that all would take
-        assert process.returncode == 1 and time.monotonic() - begin < 30
+        _, log = process.communicate(timeout=LIMIT)
+        assert process.returncode == 1
         assert "before every accepted request was answered" in log and "Traceback" not in log
-        assert isinstance(answer.exception(30), RequestError)
+        assert isinstance(answer.exception(LIMIT), RequestError)
 
 
 @pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_idle_servers_stop_at_once(start, slow_models):
-    process, _ = start(slow_models, "--grpc-port", free_port())
-    begin = time.monotonic()
+    process, _ = start(slow_models, "--grpc-port", free_port(), "--grace", 10 * LIMIT)
     process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0 and time.monotonic() - begin < 30  # which is the grace
+    assert process.wait(LIMIT) == 0
 
 
 def waiting(url):
     """How many requests wait for a batch."""
-    with urllib.request.urlopen(f"{url}/monitoring/prometheus/metrics", timeout=30) as answer:
+    with urllib.request.urlopen(f"{url}/monitoring/prometheus/metrics", timeout=LIMIT) as answer:
         return float(
             re.search(r"^tfsum_queue_requests (\S+)", answer.read().decode(), re.MULTILINE)[1]
         )
@@ -152,23 +160,23 @@ def free_port():
 @pytest.mark.slow  # a process of its own; .ci/run runs it
 def test_a_second_signal_ends_it_at_once(start, slow_models):
     process, url = start(slow_models, "--threads", 1, "--batch-characters", 1)
-    with concurrent.futures.ThreadPoolExecutor(30) as pool:
-        asked = [pool.submit(ask, url) for _ in range(30)]
-        time.sleep(0.3)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        asked = pool.submit(ask, url, 900)
+        wait_until(lambda: waiting(url))
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.2)
+        said(process, "stopping when the accepted requests are answered")
         process.send_signal(signal.SIGTERM)
-        _, log = process.communicate(timeout=60)
+        _, log = process.communicate(timeout=LIMIT)
         assert process.returncode == 1 and "Traceback" not in log
-        assert any(answer.result() != 200 for answer in asked)
+        assert asked.result() != 200
 
 
-# A server whose models take a minute to load; "asleep" says that it does so.
+# A server whose models take long to load; "asleep" says that it does so.
 LOADING = """import sys, time, tfsum.serving.server as server
 from tfsum.cli.main import main
 def load(*arguments, **options):
     print("asleep", file=sys.stderr, flush=True)
-    time.sleep(60)
+    time.sleep(600)
 server.load_servable = load
 sys.exit(main())
 """
@@ -178,10 +186,11 @@ sys.exit(main())
 @pytest.mark.parametrize("signals, status", [(1, 0), (2, 1)])
 def test_a_signal_while_models_are_loaded(start, slow_models, signals, status):
     process, _ = start(slow_models, "--label", "slow/stable=1", program=LOADING, until="(asleep)")
-    for _ in range(signals):
+    process.send_signal(signal.SIGTERM)
+    if signals == 2:
+        said(process, "stopping when the accepted requests are answered")
         process.send_signal(signal.SIGTERM)
-        time.sleep(0.2)
-    assert process.wait(30) == status  # the models would take twice as long
+    assert process.wait(LIMIT) == status  # the models would take twice as long
 
 
 @pytest.mark.slow  # a process of its own; .ci/run runs it
@@ -190,7 +199,7 @@ def test_the_access_log_has_no_text_and_the_client_works(start):
     with Client(url, "transformer_tatoeba_en_fr") as client:
         assert client.generate("I am cold.").summary == "J'ai froid."
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(LIMIT) == 0
 
 
 def test_texts_are_not_logged(start, models):
@@ -199,9 +208,9 @@ def test_texts_are_not_logged(start, models):
         f"{url}/v1/models/text:predict", b'{"instances": ["secret words", 1]}'
     )
     with pytest.raises(urllib.error.HTTPError):
-        urllib.request.urlopen(request, timeout=30)
+        urllib.request.urlopen(request, timeout=LIMIT)
     process.send_signal(signal.SIGTERM)
-    _, log = process.communicate(timeout=30)
+    _, log = process.communicate(timeout=LIMIT)
     line = next(json.loads(line) for line in log.splitlines() if line.startswith("{"))
     assert (line["method"], line["path"], line["status"], line["bytes_in"]) == (
         "POST",
@@ -214,7 +223,7 @@ def test_texts_are_not_logged(start, models):
 
 @pytest.mark.slow
 def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
-    process, url = start(models, "--timeout", 1)
+    process, url = start(models, "--timeout", 10)
     port = int(url.rpartition(":")[2])
     head = b"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: 25\r\n\r\n"
     sockets = [socket.create_connection(("127.0.0.1", port)) for _ in range(20)]
@@ -223,13 +232,15 @@ def test_slow_and_half_closed_sockets_hold_nobody_up(start, models):
     half = socket.create_connection(("127.0.0.1", port))
     half.sendall(head + b'{"instances": ["a text"]}')
     half.shutdown(socket.SHUT_WR)
-    half.settimeout(20)
-    begin = time.monotonic()
-    with urllib.request.urlopen(f"{url}/healthz", timeout=5) as answer:
-        assert answer.status == 200 and time.monotonic() - begin < 5
-    sockets[0].settimeout(10)
-    assert b" 408 " in sockets[0].recv(4096)
+    half.settimeout(LIMIT)
+    with urllib.request.urlopen(f"{url}/healthz", timeout=LIMIT) as answer:
+        assert answer.status == 200
     assert b" 200 " in half.recv(4096)
+    sockets[0].setblocking(False)
+    with pytest.raises(BlockingIOError):  # it is still held up itself
+        sockets[0].recv(4096)
+    sockets[0].settimeout(LIMIT)
+    assert b" 408 " in sockets[0].recv(4096)
     for open_socket in (*sockets, half):
         open_socket.close()
     assert process.poll() is None
@@ -247,9 +258,8 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
         client.connect(("127.0.0.1", server.port))
         wait_until(lambda: server.versions.ready)
         client.sendall(head.encode() + b"\r\n\r\n" + body)
-        connections = server._http.server_state.connections
-        wait_until(lambda: connections)
-        wait_until(lambda: not connections)
+        # It has read the body, so that there was a connection.
+        wait_until(lambda: not server._http.server_state.connections)
 
 
 def test_connections_have_a_limit(models):
@@ -260,7 +270,7 @@ def test_connections_have_a_limit(models):
         first.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b" 200 " in first.recv(4096)
         with pytest.raises(urllib.error.HTTPError, match="503"):
-            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=9)
+            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/healthz", timeout=LIMIT)
 
 
 def test_two_servers_share_a_port(models):
@@ -278,8 +288,8 @@ def test_two_servers_share_a_port(models):
 
 
 def wait_until(condition):
-    """Waits until a condition holds, half a minute at most."""
-    end = time.monotonic() + 30
+    """Waits until a condition holds."""
+    end = time.monotonic() + LIMIT
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)

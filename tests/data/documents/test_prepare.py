@@ -264,7 +264,7 @@ def test_processes_write_the_same_and_a_stopped_run_goes_on(corpus, tmp_path, st
         str(tmp_path),
     ]
     first = subprocess.Popen(command, start_new_session=True, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while (
         not list((tmp_path / "two").glob("*.tfrecord"))
         and first.poll() is None
@@ -273,7 +273,7 @@ def test_processes_write_the_same_and_a_stopped_run_goes_on(corpus, tmp_path, st
         time.sleep(0.01)
     if first.poll() is None:
         os.killpg(first.pid, stop)
-    first.wait(60)
+    first.wait(600)
     assert prepare(corpus, tmp_path / "two", tmp_path, shards=6, progress=False) == expected
     for file in (tmp_path / "one").glob("*.tfrecord"):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
@@ -342,7 +342,7 @@ def test_an_error_in_a_worker_reaches_the_caller(corpus, tmp_path):
         str(tmp_path / "out"),
         str(tmp_path),
     ]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 1 and "[CLS]" in done.stderr.splitlines()[-1]
     assert "oneDNN" not in done.stderr  # the workers load TensorFlow quietly
     assert not list((tmp_path / "out").glob("*.tfrecord"))
