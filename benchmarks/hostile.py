@@ -225,7 +225,7 @@ LISTED: dict[str, User | str] = {
         r"bert\.model\.encoder\.layer\.(\d+)\.",
     ),
     "papers/selection.py NOT_ENGLISH": User("sub", "a sentence", (("", "aé", ""),)),
-    "serving/json_tensor.py BRACKET": User(
+    "serving/json_body.py BRACKET": User(
         "finditer",
         "a request",
         (('"', "\\", ""), ('"', "a\\", ""), ('"', 'a\\"', ""), ("[", '"a', "")),

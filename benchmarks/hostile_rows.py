@@ -69,7 +69,7 @@ def measure(row: int, sent: str, call: Callable[[], Any], process: int | str = "
 
 
 def deep_json(folder: pathlib.Path) -> Trials:
-    from tfsum.serving.json_tensor import read_object
+    from tfsum.serving.json_body import read_object
 
     start = b'{"instances": ' + b"[" * 5000
     for name, text in (("letters", b"a"), ("escaped quotes", b'\\"')):

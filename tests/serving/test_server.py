@@ -177,7 +177,7 @@ from tfsum.cli.main import main
 def load(*arguments, **options):
     print("asleep", file=sys.stderr, flush=True)
     time.sleep(600)
-server.load_servable = load
+server.load_servable, server.DRAIN_SECONDS = load, 5.0
 sys.exit(main())
 """
 

@@ -19,13 +19,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tfsum.errors import DataError
 from tfsum.inference.saved_model import read_vocabularies
 from tfsum.inputs.apart import text_apart
-from tfsum.serving.json_tensor import read_object
+from tfsum.serving.json_body import read_object
 from tfsum.serving.loopback import is_loopback, is_page_of_another_site
 from tfsum.serving.open_inference import OpenInference
 from tfsum.serving.openapi import openapi_document
 from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
 from tfsum.serving.request_error import RequestError, invalid, require
-from tfsum.serving.rest import JsonResponse, RestApi, read_body, unless_gone
+from tfsum.serving.rest import JsonResponse, RestApi, received, unless_gone
 from tfsum.serving.servable import Servable
 from tfsum.serving.summarize_api import SummarizeApi
 
@@ -199,8 +199,7 @@ class Application:
 
         The body of the request is {"model": NAME, "text": TEXT}.
         """
-        with self._predictor.room() as take:
-            body = await read_body(request, self._predictor.settings, take)
+        async with received(request, self._predictor) as body:
             document = await offload(len(body), read_object, body)
             name, text = document.get("model"), document.get("text")
             if not isinstance(name, str) or not isinstance(text, str):
@@ -229,14 +228,12 @@ class Application:
         """The text of a file that is the body of the request; its name is the parameter `name`."""
         name = request.query_params.get("name", "")[:MAX_LOGGED]
         name = "".join(c for c in name if c.isprintable()) or "the file"
-        settings = self._predictor.settings
-        with self._predictor.room() as take:
-            body = await read_body(request, settings, take)
-            async with self._reading:
-                try:
-                    text = await asyncio.to_thread(text_apart, body, name, settings.timeout)
-                except DataError as error:
-                    raise invalid(str(error)) from None
+        timeout = self._predictor.settings.timeout
+        async with received(request, self._predictor) as body, self._reading:
+            try:
+                text = await asyncio.to_thread(text_apart, body, name, timeout)
+            except DataError as error:
+                raise invalid(str(error)) from None
         return JsonResponse({"text": text})
 
     async def _healthz(self, request: Request) -> Response:

@@ -138,7 +138,7 @@ class Batcher:
             retry_after=1,
         )
 
-        key = (model, signature.name, object())  # equal to no other
+        key: tuple = (model, signature.name, object())  # equal to no other
         if signature.mergeable:
             shapes = sorted((name, array.shape[1:]) for name, array in inputs.items())
             key = (model, signature.name, *shapes)

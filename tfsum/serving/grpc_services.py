@@ -9,7 +9,6 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError
 
-from tfsum.serving.json_tensor import check_inputs
 from tfsum.serving.model_versions import STATES
 from tfsum.serving.predictor import LOG, MAX_LOGGED, Predictor, offload, span
 from tfsum.serving.request_error import CODES, RequestError, require
@@ -103,7 +102,7 @@ class GrpcServices:
                     "FAILED_PRECONDITION", f'Serving signature key "{name}" not found.'
                 )
             signature = servable.signatures[name]
-            names = _output_names([*request.output_filter], signature)
+            names = signature.wanted_outputs([*request.output_filter])
             inputs = await offload(request.ByteSize(), _read_inputs, request, signature)
 
             outputs = await self._predictor.predict(servable, signature, inputs)
@@ -178,21 +177,10 @@ def _read_inputs(request: Any, signature: Signature) -> Arrays:
         )
 
     inputs = {name: from_proto(tensor) for name, tensor in request.inputs.items()}
-    return check_inputs(inputs, signature)
+    signature.check_inputs(inputs)
+    return inputs
 
 
 def _response(model_spec: dict[str, Any], outputs: Arrays) -> Any:
     tensors = {name: to_proto(array) for name, array in outputs.items()}
     return message("PredictResponse")(model_spec=model_spec, outputs=tensors)
-
-
-def _output_names(names: list[str], signature: Signature) -> list[str]:
-    """The outputs of a response: those that the request names, or all."""
-    for name in names:
-        require(
-            name in signature.outputs,
-            f"output tensor alias not found in signature: {name} Outputs expected to be in the"
-            f" set {{{','.join(sorted(signature.outputs))}}}.",
-        )
-        require(names.count(name) == 1, f"duplicate output tensor alias: {name}")
-    return names or sorted(signature.outputs)

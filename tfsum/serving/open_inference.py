@@ -5,7 +5,7 @@ than `serving_default` is named by the parameter `signature` of a request; the e
 data is not there.
 """
 
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 from starlette.requests import Request
@@ -13,25 +13,17 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 import tfsum
-from tfsum.serving.json_tensor import check_inputs, read_object
+from tfsum.serving.json_body import read_object
+from tfsum.serving.json_tensor import read_array
 from tfsum.serving.predictor import Predictor, offload
-from tfsum.serving.request_error import invalid, require
-from tfsum.serving.rest import JsonResponse, read_body, unless_gone
-from tfsum.serving.servable import Servable
-from tfsum.serving.signature import Arrays, Signature, TensorInfo
+from tfsum.serving.request_error import RequestError, invalid, require
+from tfsum.serving.rest import JsonResponse, received, unless_gone
+from tfsum.serving.signature import NUMPY, Arrays, Signature, TensorInfo
 
-# TensorFlow's name of a type -> the protocol's, and NumPy's type
-DATATYPES: dict[str, tuple[str, Any]] = {
-    "string": ("BYTES", np.object_),
-    "bool": ("BOOL", np.bool_),
-    "half": ("FP16", np.float16),
-    "float": ("FP32", np.float32),
-    "double": ("FP64", np.float64),
-    **{
-        f"{sign}int{bits}": (f"{sign.upper()}INT{bits}", np.dtype(f"{sign}int{bits}").type)
-        for sign in ("", "u")
-        for bits in (8, 16, 32, 64)
-    },
+# TensorFlow's name of a type -> the protocol's
+DATATYPES = {
+    name: dtype.upper().replace("OBJECT", "BYTES").replace("FLOAT", "FP")
+    for name, dtype in NUMPY.items()
 }
 
 
@@ -109,117 +101,101 @@ class OpenInference:
             "the request has binary data, and the server has no such extension; send JSON"
             " (binary_data=False)",
         )
-        with self._predictor.room() as take:
-            body = await read_body(request, self._predictor.settings, take)
+        async with received(request, self._predictor) as body:
             with self._versions.use(**request.path_params) as servable:
                 async with self._predictor.reading():
                     document = await offload(len(body), read_object, body)
-                    signature = _signature(document, servable)
-                    wanted = _names(document, "outputs") or sorted(signature.outputs)
-                    if unknown := sorted(set(wanted) - set(signature.outputs)):
-                        raise invalid(
-                            f"outputs: {', '.join(unknown)}; expected names among"
-                            f" {', '.join(sorted(signature.outputs))}"
-                        )
+                    signature = servable.signature(_signature_name(document))
+                    wanted = signature.wanted_outputs([*_tensors(document, "outputs")])
                     inputs = await offload(len(body), _read, document, signature)
-                    self._predictor.check_rows(
-                        max((len(a) for a in inputs.values() if a.ndim), default=1)
-                    )
                 answer = self._predictor.predict(servable, signature, inputs)
                 outputs = await unless_gone(request, answer)
                 size = sum(array.nbytes for array in outputs.values())
                 content = {
                     "model_name": servable.name,
                     "model_version": str(servable.version),
-                    **({"id": document["id"]} if "id" in document else {}),
                     "outputs": await offload(size, _write, outputs, signature, wanted),
                 }
+                if "id" in document:
+                    content["id"] = document["id"]
                 return JsonResponse(content)
 
 
-def _signature(document: dict, servable: Servable) -> Signature:
+def _signature_name(document: dict) -> str:
     parameters = document.get("parameters", {})
-    name = parameters.get("signature", "serving_default") if isinstance(parameters, dict) else None
-    if not isinstance(name, str):
-        raise invalid('parameters: expected {"signature": "NAME"}')
-    return servable.signature(name)
+    expected = 'parameters: expected {"signature": "NAME"}'
+    require(isinstance(parameters, dict), expected)
+    name = parameters.get("signature", "serving_default")
+    require(isinstance(name, str), expected)
+    return name
 
 
-def _names(document: dict, key: str) -> list[str]:
-    """The names of the tensors in a list of a request."""
+def _tensors(document: dict, key: str) -> dict[str, dict]:
+    """The tensors in a list of a request, by name."""
     tensors = document.get(key, [])
-    if not isinstance(tensors, list) or not all(
+    named = isinstance(tensors, list) and all(
         isinstance(tensor, dict) and isinstance(tensor.get("name"), str) for tensor in tensors
-    ):
-        raise invalid(f'{key}: expected a list of objects with a "name"')
-    return [tensor["name"] for tensor in tensors]
+    )
+    require(named, f'{key}: expected a list of objects with a "name"')
+    found = {tensor["name"]: tensor for tensor in tensors}
+    require(len(found) == len(tensors), f"{key}: a name stands there twice")
+    return found
 
 
 def _read(document: dict, signature: Signature) -> Arrays:
     """The inputs of a request."""
-    names = _names(document, "inputs")
-    if sorted(names) != sorted(signature.inputs):
-        raise invalid(
-            f"inputs: found {', '.join(names) or 'none'}; the signature {signature.name} expects"
-            f" {', '.join(sorted(signature.inputs))}"
-        )
-    tensors = dict(zip(names, document["inputs"]))
-    return check_inputs(
-        {name: _array(name, tensors[name], info) for name, info in signature.inputs.items()},
-        signature,
+    tensors = _tensors(document, "inputs")
+    require(
+        tensors.keys() == signature.inputs.keys(),
+        f"inputs: found {', '.join(tensors) or 'none'}; the signature {signature.name} expects"
+        f" {', '.join(sorted(signature.inputs))}",
     )
+    inputs = {name: _array(tensors[name], info.dtype) for name, info in signature.inputs.items()}
+    signature.check_inputs(inputs)
+    return inputs
 
 
-def _array(name: str, tensor: dict, info: TensorInfo) -> np.ndarray:
+def _array(tensor: dict, dtype: str) -> np.ndarray:
     """The array of an input; its data may be nested or flat."""
-    datatype, kind = DATATYPES[info.dtype]
-    found, shape = tensor.get("datatype"), tensor.get("shape")
-    require(found == datatype, f"input {name}: its datatype is {found}; expected {datatype}")
-    if not isinstance(shape, list) or not all(type(size) is int and size >= 0 for size in shape):
-        raise invalid(f"input {name}: expected a shape, a list of sizes")
-
-    values: list[Any] = []
-    ahead = [tensor.get("data")]
-    while ahead:
-        value = ahead.pop()
-        if isinstance(value, list):
-            ahead.extend(reversed(value))
-        else:
-            values.append(value)
-    expected: type | tuple[type, ...] = {"BYTES": str, "BOOL": bool}.get(
-        datatype, (int, float) if datatype.startswith("FP") else int
+    name, shape, datatype = tensor["name"], tensor.get("shape"), tensor.get("datatype")
+    require(
+        datatype == DATATYPES[dtype],
+        f"input {name}: its datatype is {datatype}; expected {DATATYPES[dtype]}",
     )
-    wrong = [v for v in values if not isinstance(v, expected) or (datatype != "BOOL" and v is True)]
-    require(not wrong, f"input {name}: {wrong[:1]!r:.40} is no {datatype}")
-    size = int(np.prod(shape, dtype=object))
-    require(len(values) == size, f"input {name}: {len(values)} values for the shape {shape}")
-    if datatype == "BYTES":
-        values = [value.encode("utf-8", "replace") for value in values]
+    sized = isinstance(shape, list) and all(type(size) is int and size >= 0 for size in shape)
+    require(sized, f"input {name}: expected a shape, a list of sizes")
     try:
-        return np.array(values, kind).reshape(shape)
-    except (OverflowError, ValueError) as error:
+        return read_array(tensor.get("data"), dtype).reshape(shape)
+    except (RequestError, ValueError, OverflowError) as error:  # of `reshape` but for the first
         raise invalid(f"input {name}: {error}") from None
 
 
-def _described(infos: Any) -> list[dict[str, Any]]:
+def _described(infos: Mapping[str, TensorInfo]) -> list[dict[str, object]]:
     return [
         {
             "name": name,
-            "datatype": DATATYPES[info.dtype][0],
+            "datatype": DATATYPES[info.dtype],
             "shape": [-1 if size is None else size for size in info.shape or (None,)],
         }
         for name, info in sorted(infos.items())
     ]
 
 
-def _write(outputs: Arrays, signature: Signature, wanted: list[str]) -> list[dict[str, Any]]:
+def _write(outputs: Arrays, signature: Signature, wanted: list[str]) -> list[dict[str, object]]:
     """The outputs that were asked for, their data flat."""
-    written = []
-    for name in wanted:
-        array = outputs[name]
-        data = array.ravel().tolist()
-        if array.dtype == object:
-            data = [value.decode("utf-8", "replace") for value in data]
-        datatype = DATATYPES[signature.outputs[name].dtype][0]
-        written.append({"name": name, "datatype": datatype, "shape": [*array.shape], "data": data})
-    return written
+    return [
+        {
+            "name": name,
+            "datatype": DATATYPES[signature.outputs[name].dtype],
+            "shape": [*outputs[name].shape],
+            "data": _decoded(outputs[name]).ravel().tolist(),
+        }
+        for name in wanted
+    ]
+
+
+def _decoded(array: np.ndarray) -> np.ndarray:
+    """An array with its bytes as texts."""
+    if array.dtype != object:
+        return array
+    return np.frompyfunc(lambda value: value.decode("utf-8", "replace"), 1, 1)(array)

@@ -4,10 +4,11 @@ Source: tensorflow/serving, model_servers/http_rest_api_handler.cc and http_rest
 """
 
 import asyncio
+import contextlib
 import json
 import urllib.parse
 import zlib
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any, TypeVar
 
 from google.protobuf.json_format import MessageToDict
@@ -17,13 +18,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from tfsum.serving.json_tensor import (
-    read_inputs,
-    read_object,
-    row_count,
-    signature_name,
-    write_outputs,
-)
+from tfsum.serving.json_body import read_object
+from tfsum.serving.json_tensor import read_inputs, row_count, signature_name, write_outputs
 from tfsum.serving.predictor import MAX_LOGGED, Predictor, offload
 from tfsum.serving.request_error import RequestError, invalid, require
 from tfsum.serving.servable import Servable
@@ -160,6 +156,24 @@ async def read_body(
     return bytes(body)
 
 
+@contextlib.asynccontextmanager
+async def received(request: Request, predictor: Predictor) -> AsyncIterator[bytes]:
+    """The body of a request, which counts among those of all requests until it is answered.
+
+    Args:
+        request: Request over HTTP.
+        predictor: Predictor with the settings, and the count of the bytes.
+
+    Yields:
+        The unpacked body.
+
+    Raises:
+        RequestError: As `read_body`.
+    """
+    with predictor.room() as take:
+        yield await read_body(request, predictor.settings, take)
+
+
 async def unless_gone(request: Request, answer: Coroutine[Any, Any, T]) -> T:
     """Waits for an answer as long as its client does.
 
@@ -265,8 +279,7 @@ class RestApi:
 
     async def predict(self, request: Request) -> Response:
         """The outputs of a signature; the error of a wrong request shows a correct body."""
-        with self._predictor.room() as take:
-            body = await read_body(request, self._predictor.settings, take)
+        async with received(request, self._predictor) as body:
             with self._versions.use(**request.path_params) as servable:
                 return await self._predict(request, body, servable)
 

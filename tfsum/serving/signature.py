@@ -3,9 +3,11 @@
 import dataclasses
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+
+from tfsum.serving.request_error import require
 
 Arrays = dict[str, np.ndarray]  # name -> array, the rows first
 
@@ -116,12 +118,80 @@ class Signature:
             info.shape is not None and None not in info.shape[1:] for info in self.outputs.values()
         )
 
+    def check_inputs(self, inputs: Arrays) -> None:
+        """Checks that arrays have the shapes of the inputs, and the same number of rows.
+
+        Args:
+            inputs: Name -> array.
+
+        Raises:
+            RequestError: The shape or the number of rows of an array is wrong.
+
+        Example:
+            >>> signature = Signature("s", {"text": TensorInfo("string", (None,))}, {})
+            >>> signature.check_inputs({"text": np.array(b"x", object)})
+            Traceback (most recent call last):
+            tfsum.serving.request_error.RequestError: input text has the shape [], expected [-1]
+        """
+        sizes = {}
+        for name, array in sorted(inputs.items()):
+            info = self.inputs[name]
+            require(
+                info.accepts(array.shape),
+                f"input {name} has the shape {written(array.shape)}, expected"
+                f" {written(info.shape or ())}",
+            )
+            if info.batched and array.ndim:
+                sizes[name] = len(array)
+
+        counts = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+        require(
+            len(set(sizes.values())) < 2,
+            f"inputs differ in their number of rows: {counts}; expected a value of each for every"
+            " row",
+        )
+
+    def wanted_outputs(self, names: Sequence[str]) -> list[str]:
+        """The outputs of an answer: those that a request names, or all.
+
+        Args:
+            names: Names of outputs; all where there are none.
+
+        Raises:
+            RequestError: There is no such output, or a name stands there twice.
+
+        Example:
+            >>> Signature("s", {}, {"summary": TensorInfo("string", (None,))}).wanted_outputs([])
+            ['summary']
+        """
+        for name in names:
+            require(
+                name in self.outputs,
+                f"output tensor alias not found in signature: {name} Outputs expected to be in the"
+                f" set {{{','.join(sorted(self.outputs))}}}.",
+            )
+            require(names.count(name) == 1, f"duplicate output tensor alias: {name}")
+        return [*names] or sorted(self.outputs)
+
     def sample_body(self) -> str:
         """The body of a correct request in JSON, for error messages."""
         rows = {name: info.sample() for name, info in sorted(self.inputs.items())}
         name = {} if self.name == "serving_default" else {"signature_name": self.name}
         instances = [*rows.values()] if len(rows) == 1 else [rows]
         return json.dumps({**name, "instances": instances})
+
+
+def written(shape: Sequence[int | None]) -> str:
+    """A shape as TensorFlow Serving writes it, -1 for a dimension of any size.
+
+    Args:
+        shape: Sizes of the dimensions, None for one of any size.
+
+    Example:
+        >>> written((None, 2))
+        '[-1,2]'
+    """
+    return str([-1 if size is None else size for size in shape]).replace(" ", "")
 
 
 def row_sizes(inputs: Arrays) -> list[int]:

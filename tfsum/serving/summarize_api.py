@@ -13,7 +13,7 @@ from starlette.routing import Route
 from tfsum.errors import Error
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.inference.texts import as_bytes, filled
-from tfsum.serving.json_tensor import read_object
+from tfsum.serving.json_body import read_object
 from tfsum.serving.predictor import Predictor, offload
 from tfsum.serving.request_error import invalid, require
 from tfsum.serving.rest import JsonResponse, read_body, unless_gone

@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 
-from tfsum.serving.json_tensor import BRACKET, read_object
+from tfsum.serving.json_body import BRACKET, read_object
 from tfsum.serving.request_error import RequestError
 
 DEEP = 100_000
