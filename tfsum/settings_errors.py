@@ -182,6 +182,8 @@ def follow(schema: Schema, place: Path) -> tuple[Path, Schema]:
             part = part["properties"][step]
         elif isinstance(step, int) and "items" in part:
             part = part["items"]
+        elif isinstance(part.get("additionalProperties"), dict):
+            part = part["additionalProperties"]
         else:
             break
 

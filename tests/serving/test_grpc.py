@@ -38,7 +38,7 @@ def server(models):
         version_policy="all",
         labels={"text/stable": 1},
         poll_seconds=0.1,
-        max_characters=6_000_000,
+        max_document_bytes=6_000_000,
     )
     with Server(models, settings) as started:
         while not started.versions.ready or len(started.versions.available().get("text", [])) < 2:

@@ -38,7 +38,7 @@ QUIET = (
 
 @pytest.fixture(scope="module")
 def server():
-    with Server(settings=ServerSettings(port=0, max_characters=6_000_000)) as started:
+    with Server(settings=ServerSettings(port=0, max_document_bytes=6_000_000)) as started:
         yield started
 
 
@@ -323,7 +323,7 @@ def classifier(tmp_path_factory):
         {"text": {"lowercase": True, "strip_accents": None, "max_length": 16, "pair": False}},
     )
     export_model(folder / "best", folder / "models" / "alarm" / "1")
-    with Server(folder / "models", ServerSettings(port=0, max_characters=6_000_000)) as started:
+    with Server(folder / "models", ServerSettings(port=0, max_document_bytes=6_000_000)) as started:
         yield started
 
 
@@ -348,7 +348,7 @@ def test_labels_with_their_probabilities_of_five_megabytes(open_page, classifier
 
 
 def test_a_summary_of_five_megabytes(open_page, tmp_path):
-    """About five minutes on two cores: over the default limits, which --max-characters and
+    """About five minutes on two cores: over the default limits, which --max-document-bytes and
     --timeout raise."""
     text = tmp_path / "long.txt"
     article = ARTICLE.read_text(encoding="utf-8")
@@ -356,7 +356,9 @@ def test_a_summary_of_five_megabytes(open_page, tmp_path):
     with text.open("w", encoding="utf-8") as file:
         while file.tell() < 5_000_000:
             file.write(next(parts))
-    with Server(settings=ServerSettings(port=0, max_characters=6_000_000, timeout=1500)) as patient:
+    with Server(
+        settings=ServerSettings(port=0, max_document_bytes=6_000_000, timeout=1500)
+    ) as patient:
         driver = open_page(address=f"http://127.0.0.1:{patient.port}/")
         WebDriverWait(driver, 30).until(
             lambda page: page.find_elements(By.CSS_SELECTOR, "#model option")
@@ -401,7 +403,7 @@ def test_errors(open_page):
     ask(driver, "   ")
     assert "no text yet" in text_of(driver, "problem") and violations(driver) == []
     ask(driver, "a" * 6_000_001)
-    assert "--max-characters" in text_of(driver, "problem")
+    assert "--max-document-bytes" in text_of(driver, "problem")
     assert not driver.find_element(By.ID, "result").is_displayed()
 
 

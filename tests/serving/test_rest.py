@@ -613,7 +613,7 @@ def test_paths_of_all_kinds_make_no_more_metrics(ask):
 
 
 def test_limits_of_documents(models, serving):
-    small = serving.Asked(models, max_documents=2, max_characters=10)
+    small = serving.Asked(models, max_documents=2, max_document_bytes=10)
     assert small("POST", TEXT, b'{"instances":["a","b"]}').status_code == 200
     answer = small("POST", TEXT, b'{"instances":["a","b","c"]}')
     assert answer.status_code == 413 and "3 rows" in answer.json()["error"]

@@ -252,7 +252,7 @@ def test_a_client_that_does_not_read_its_answer_is_dropped(models, monkeypatch):
     head = (
         f"POST /v1/models/text:predict HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}"
     )
-    settings = ServerSettings(port=0, max_characters=9_000_000)
+    settings = ServerSettings(port=0, max_document_bytes=9_000_000)
     with Server(models, settings) as server, socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.connect(("127.0.0.1", server.port))
@@ -299,12 +299,12 @@ def test_wrong_calls(capsys, tmp_path, models):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", str(models), "--port", str(taken.getsockname()[1])]) == 1
     assert "cannot be listened on" in capsys.readouterr().err
-    for words, said in (
-        (["nowhere"], "no such folder"),
-        (["--version-policy", "newest"], "expected latest:N"),
-        (["--label", "a=1"], "expected NAME/LABEL=VERSION"),
-        (["--timeout", "0"], "timeout is 0"),
-        (["--token-file", str(tmp_path / "none")], "cannot be read"),
+    for words, said, status in (
+        (["nowhere"], "no such folder", 1),
+        (["--version-policy", "newest"], "expected latest:N", 1),
+        (["--label", "a=1"], "expected NAME/LABEL=VERSION", 2),
+        (["--timeout", "0"], "timeout=0: expected a number above 0", 2),
+        (["--token-file", str(tmp_path / "none")], "cannot be read", 1),
     ):
-        assert main(["serve", *words, "--port", "0"]) == 1
+        assert main(["serve", *words, "--port", "0"]) == status
         assert said in capsys.readouterr().err

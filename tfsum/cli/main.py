@@ -3,8 +3,9 @@
 Exit status: 0 success; 1 failure, or a check that failed; 2 a usage error; 75 stopped with the
 state saved, on request or because another worker was lost; 130 interrupted (Ctrl-C). Results go to
 standard output, everything else to standard error. Each verb is a module of this folder with
-`EXAMPLES`, `OPTIONS` (`tfsum.cli.parser.Options`) and `run(arguments) -> int`, imported only when
-asked for; `PARSER` may hold further arguments of its parser.
+`EXAMPLES`, `OPTIONS` (`tfsum.cli.parser.Options`) or `add_arguments(parser)`, and
+`run(arguments) -> int`, imported only when asked for; `PARSER` may hold further arguments of its
+parser.
 """
 
 import argparse
@@ -233,11 +234,11 @@ def parse(argv: list[str]) -> argparse.Namespace:
             formatter_class=argparse.RawDescriptionHelpFormatter,
             **getattr(module, "PARSER", {}),
         )
-        if hasattr(module, "add_arguments"):  # of the verb with verbs of its own
+        verb_parser.set_defaults(parser=verb_parser, run=getattr(module, "run", None))
+        if hasattr(module, "add_arguments"):  # with verbs of its own, or options of classes
             module.add_arguments(verb_parser)
         else:
             add_options(verb_parser, module.OPTIONS)
-            verb_parser.set_defaults(run=module.run, parser=verb_parser)
 
     end = argv.index("--") if verb in PASSES_ON and "--" in argv else len(argv)
     arguments, unknown = parser.parse_known_args(argv[:end])

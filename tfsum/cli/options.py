@@ -90,7 +90,7 @@ def _kind(schema: Schema, option: Option) -> dict[str, Any]:
         return {"action": argparse.BooleanOptionalAction}
 
     kind: dict[str, Any] = {"metavar": option.metavar or "|".join(map(_metavar, types))}
-    if types[0].get("type") == "array":
+    if types[0].get("type") in ("array", "object"):
         kind["action"] = "append"
     if any(each.get("type") in ("integer", "number") for each in types):
         kind["type"] = _number
@@ -116,9 +116,9 @@ def _number(word: str) -> int | float | str:
 def _help(schema: Schema) -> str:
     """The first sentence of a description, as a help text is written, with the default."""
     text = re.split(r"\.(?:\s|$)", schema.get("description", ""), maxsplit=1)[0]
-    if text[1:2].islower():
-        text = text[0].lower() + text[1:]
+    if not text[1:2].isupper():
+        text = text[:1].lower() + text[1:]
     default = schema.get("default")
-    if default is not None and default is not False and default not in ("", []):
+    if default is not None and default is not False and default not in ("", [], {}):
         text += f" (default: {default})"
     return text.replace("%", "%%")

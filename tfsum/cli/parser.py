@@ -48,14 +48,19 @@ class Parser(argparse.ArgumentParser):
 
         Args:
             title: Title in the help; "" is the parser itself.
-            exclusive: Name of a set in the group, of which a call may have one option at most.
+            exclusive: Name of a set in the group, of which a call may have one option at most, or,
+                where the name begins with "exactly", must have one.
         """
         key = title, exclusive
         if key not in self._groups:
             if exclusive:
-                self._groups[key] = self.group(title).add_mutually_exclusive_group()
+                required = exclusive.startswith("exactly")
+                whole = self.group(title)
+                self._groups[key] = whole.add_mutually_exclusive_group(required=required)
+            elif title:
+                self._groups[key] = self.add_argument_group(title)
             else:
-                self._groups[key] = self.add_argument_group(title) if title else self
+                self._groups[key] = self
         return self._groups[key]
 
     def reject(self, message: str) -> NoReturn:
@@ -82,7 +87,7 @@ class Parser(argparse.ArgumentParser):
         (file or sys.stderr).write(printable(message))  # argparse passes over a full disk
 
 
-def add_options(parser: Any, groups: Options) -> None:
+def add_options(parser: Parser, groups: Options) -> None:
     """Adds options from a table.
 
     Args:
@@ -97,13 +102,12 @@ def add_options(parser: Any, groups: Options) -> None:
         Namespace(size=3, cased=True, uncased=False)
     """
     for title, options in groups.items():
-        group = parser.add_argument_group(title) if title else parser
         for flags, settings in options.items():
             if "one of" in flags:
-                required = flags.startswith("exactly")
-                add_options(group.add_mutually_exclusive_group(required=required), {"": settings})
+                for each, its in settings.items():
+                    parser.group(title, flags).add_argument(*each.split(), **its)
             else:
-                group.add_argument(*flags.split(), **settings)
+                parser.group(title).add_argument(*flags.split(), **settings)
 
 
 def positive(word: str) -> int:

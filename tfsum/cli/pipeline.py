@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from tfsum.cli import prepare
-from tfsum.cli.parser import Options, add_options, given_options, number_or_auto
+from tfsum.cli.parser import Options, Parser, add_options, given_options, number_or_auto
 
 EXAMPLES = """examples:
   tfsum pipeline summarize --input 'docs/*.jsonl.gz' --field text --output out
@@ -127,7 +127,7 @@ PIPELINES = {
 }
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: Parser) -> None:
     pipelines = parser.add_subparsers(metavar="PIPELINE", required=True)
     for name, (what, options, run) in PIPELINES.items():
         own = pipelines.add_parser(

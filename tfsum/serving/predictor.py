@@ -212,7 +212,7 @@ class Predictor:
 
     def _check_limits(self, inputs: Arrays) -> None:
         """Checks the number of rows, and the bytes of each document and of all."""
-        max_bytes, max_total = self.settings.max_characters, self.settings.max_body
+        max_bytes, max_total = self.settings.max_document_bytes, self.settings.max_body
         for name, array in inputs.items():
             if array.ndim:
                 self.check_rows(len(array))
@@ -221,7 +221,7 @@ class Predictor:
             require(
                 longest <= max_bytes,
                 f"a document of input {name} has {longest} bytes, and one may have {max_bytes};"
-                " divide it, or start the server with a larger --max-characters",
+                " divide it, or start the server with a larger --max-document-bytes",
                 http_status=413,
             )
             # A message of gRPC may say one value for many rows.

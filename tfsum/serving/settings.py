@@ -1,50 +1,57 @@
 """The settings of a server, with safe defaults; `tfsum serve` has an option for each."""
 
-import dataclasses
 import os
-from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Literal
 
-from tfsum.errors import Error
+from pydantic import BeforeValidator, Field
 
-LIMITS = "limits of a request, and the status beyond them"
-BATCHES, VERSIONS, OTHERS = "batches", "versions", "access, log and stopping"
+from tfsum.option import Option
+from tfsum.settings_errors import Checked
 
-Check = tuple[str, Callable[[Any], bool]]  # what is expected, and whether a value is that
-ANY: Check = ("any value", lambda value: True)
-POSITIVE: Check = ("more than 0", lambda value: value > 0)
-NOT_NEGATIVE: Check = ("0 or more", lambda value: value >= 0)
-PORT: Check = ("a port from 0 to 65535", lambda value: 0 <= value <= 65535)
+LIMITS = Option(group="limits, and the status beyond them")
+BATCHES = Option(group="batches")
+VERSIONS = Option(group="versions")
+OTHERS = Option(group="access, log and stopping")
+BYTES = Option(metavar="BYTES", group=LIMITS.group)
+SECONDS = "SECONDS"
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+Size = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+SecondsOrNone = Annotated[float, Field(ge=0)]
 
 
-def setting(
-    default: Any, text: str, check: Check = ANY, group: str = "", unit: str | None = None
-) -> Any:
-    """A field of `ServerSettings`.
+def labels_of(words: object) -> object:
+    """Reads labels of versions as the command line has them.
 
     Args:
-        default: Default value.
-        text: Description, which is also the help of the command-line option.
-        check: What the value must be.
-        group: Title of the group of options in `tfsum serve --help`; "" is none.
-        unit: Unit of the value, or its form.
+        words: Texts NAME/LABEL=VERSION; anything else is left to its check.
 
     Returns:
-        A dataclass field.
+        NAME/LABEL -> version.
+
+    Raises:
+        ValueError: A text has another form.
 
     Example:
-        >>> setting(30.0, "time for an answer", POSITIVE, unit="SECONDS").metadata["unit"]
-        'SECONDS'
+        >>> labels_of(["news/stable=1"])
+        {'news/stable': 1}
     """
-    metadata = {"text": text, "check": check, "group": group, "unit": unit}
-    return dataclasses.field(default=default, metadata=metadata)
+    if not isinstance(words, list):
+        return words
+    labels = {}
+    for word in words:
+        label, _, version = word.partition("=")
+        if "/" not in label or not version.isdecimal():
+            raise ValueError("expected NAME/LABEL=VERSION, such as news/stable=1")
+        labels[label] = int(version)
+    return labels
 
 
-@dataclasses.dataclass(frozen=True)
-class ServerSettings:
+class ServerSettings(Checked):
     """What a server listens on, what it accepts, and how it answers.
 
-    Each field has its description beside it; `tfsum serve --help` prints all of them.
+    `tfsum serve --help` prints all of it.
 
     Raises:
         Error: A setting is out of range.
@@ -54,124 +61,93 @@ class ServerSettings:
         30.0
         >>> ServerSettings(timeout=0)
         Traceback (most recent call last):
-        tfsum.errors.Error: timeout is 0; expected more than 0
+        tfsum.errors.Error: timeout=0: expected a number above 0
     """
 
-    host: str = setting(
+    host: Annotated[str, Option(metavar="ADDRESS")] = Field(
         "127.0.0.1",
-        "address to bind to; the default is for programs of this machine alone, 0.0.0.0 for all",
+        description="Address to bind to; 0.0.0.0 is for other machines too.",
     )
-    port: int = setting(8501, "port of HTTP; 0 takes a free one", PORT)
-    grpc_port: int | None = setting(
-        None, "port of gRPC; 0 takes a free one, without one there is no gRPC", PORT
+    port: Port = Field(8501, description="Port of HTTP; 0 takes a free one.")
+    grpc_port: Annotated[Port | None, Option(metavar="N")] = Field(
+        None, description="Port of gRPC; without one there is no gRPC. 0 takes a free one."
     )
-    reuse_port: bool = setting(
+    reuse_port: bool = Field(
         False,
-        "let other servers with this option listen on the same ports; Linux divides the connections"
-        " among them",
+        description="Let other servers with this option share the ports. Linux divides the"
+        " connections among them.",
     )
 
-    max_body: int = setting(
-        32 << 20, "size of the unpacked body of a request (413)", POSITIVE, LIMITS, "BYTES"
+    max_body: Annotated[Size, BYTES] = Field(
+        32 << 20, description="Size of the unpacked body of a request (413)."
     )
-    max_bodies: int = setting(
+    max_bodies: Annotated[Size, BYTES] = Field(
         128 << 20,
-        "size of the unpacked bodies of all requests together (429 with Retry-After)",
-        POSITIVE,
-        LIMITS,
-        "BYTES",
+        description="Size of the unpacked bodies of all requests (429). It has Retry-After.",
     )
-    max_connections: int = setting(2000, "connections of clients (503)", POSITIVE, LIMITS, "N")
-    max_documents: int = setting(1024, "rows of a request (413)", POSITIVE, LIMITS, "N")
-    max_characters: int = setting(
-        1_000_000, "size of a document, in UTF-8 (413)", POSITIVE, LIMITS, "BYTES"
+    max_document_bytes: Annotated[Size, BYTES] = Field(
+        1_000_000, description="Size of a document in UTF-8 (413)."
     )
-    max_queue: int = setting(
-        1000, "requests that wait (429 with Retry-After)", POSITIVE, LIMITS, "N"
+    max_documents: Annotated[Size, LIMITS] = Field(1024, description="Rows of a request (413).")
+    max_connections: Annotated[Size, LIMITS] = Field(
+        2000, description="Connections of clients (503)."
     )
-    timeout: float = setting(
+    max_queue: Annotated[Size, LIMITS] = Field(
+        1000, description="Requests that wait (429). It has Retry-After."
+    )
+    timeout: Annotated[Seconds, Option(metavar=SECONDS, group=LIMITS.group)] = Field(
         30.0,
-        "time until an answer (429 while it waits, 504 while it is computed; a computation is not"
-        " interrupted)",
-        POSITIVE,
-        LIMITS,
-        "SECONDS",
+        description="Time until an answer (429 in the queue, else 504). A computation is not"
+        " interrupted.",
     )
 
-    compute: str = setting(
+    compute: Annotated[Literal["float32", "bfloat16", "auto"], BATCHES] = Field(
         "float32",
-        "type that models compute in: float32; bfloat16, faster and rounded more; or auto, bfloat16"
-        " where the processor has instructions for it",
-        ANY,
-        BATCHES,
-        "TYPE",
+        description="Type that models compute in. bfloat16 is faster and rounds more; auto is"
+        " bfloat16 where the processor has instructions for it.",
     )
-    threads: int = setting(
+    threads: Annotated[Size, BATCHES] = Field(
         max(1, (os.cpu_count() or 1) // 2),
-        "batches computed at the same time, besides one of long documents; the default is half of"
-        " the processors, since a batch is computed on several",
-        POSITIVE,
-        BATCHES,
-        "N",
+        description="Batches computed at once, besides one of long documents. The default is half"
+        " of the processors, since a batch is computed on several.",
     )
-    batch_characters: int = setting(8192, "characters of a batch", POSITIVE, BATCHES, "N")
-    batch_wait: float = setting(
-        0.005,
-        "time that a batch waits for more requests while another is computed",
-        NOT_NEGATIVE,
-        BATCHES,
-        "SECONDS",
+    batch_characters: Annotated[Size, BATCHES] = Field(8192, description="Characters of a batch.")
+    batch_wait: Annotated[SecondsOrNone, Option(metavar=SECONDS, group=BATCHES.group)] = Field(
+        0.005, description="Time that a batch waits for more while another is computed."
     )
-    long_characters: int = setting(
-        65536,
-        "a document of more characters is computed in a thread of its own",
-        POSITIVE,
-        BATCHES,
-        "N",
+    long_characters: Annotated[Size, BATCHES] = Field(
+        65536, description="Characters above which a document has a thread of its own."
     )
 
-    version_policy: str = setting(
-        "latest:1",
-        "versions of each model to serve: latest:N, all, or specific:N,M",
-        ANY,
-        VERSIONS,
-        "POLICY",
+    labels: Annotated[
+        dict[str, Size],
+        BeforeValidator(labels_of),
+        Option("--label", metavar="NAME/LABEL=VERSION", group=VERSIONS.group),
+    ] = Field({}, description="A label of a version; can be repeated.")
+    version_policy: Annotated[str, Option(metavar="POLICY", group=VERSIONS.group)] = Field(
+        "latest:1", description="Versions to serve: latest:N, all, or specific:N,M."
     )
-    # NAME/LABEL -> version
-    labels: dict[str, int] = dataclasses.field(default_factory=dict)
-    poll_seconds: float = setting(
-        1.0, "time between two looks at the folder", POSITIVE, VERSIONS, "SECONDS"
+    poll_seconds: Annotated[Seconds, Option(metavar=SECONDS, group=VERSIONS.group)] = Field(
+        1.0, description="Time between two looks at the folder."
     )
-    load_retries: int = setting(
-        5, "how often to try again to load a version that failed", NOT_NEGATIVE, VERSIONS, "N"
+    load_retries: Annotated[int, VERSIONS] = Field(
+        5, ge=0, description="How often to try again to load a version that failed."
     )
-    keep_last_version: bool = setting(
-        False,
-        "keep a version whose folder vanished, as long as there is no other",
-        ANY,
-        VERSIONS,
+    keep_last_version: Annotated[bool, VERSIONS] = Field(
+        False, description="Keep a version whose folder vanished while there is no other."
     )
 
-    # Requests need the header Authorization: Bearer TOKEN; None lets all in.
-    token: str | None = None
-    allowed_host: str | None = setting(
+    token: Annotated[str | None, Option(hidden=True)] = Field(
+        None, description="Token of the header Authorization: Bearer TOKEN; None lets all in."
+    )
+    allowed_host: Annotated[str | None, Option(metavar="NAME", group=OTHERS.group)] = Field(
         None,
-        "name by which a server on a loopback address is asked besides localhost, such as that of"
-        " a proxy before it; * for any",
-        ANY,
-        OTHERS,
-        "NAME",
+        description="Name of this server besides localhost, such as a proxy's; * for any. A server"
+        " on a loopback address refuses requests with other names.",
     )
-    cors: str | None = setting(
-        None, "origin whose pages may send requests, or * for all", ANY, OTHERS, "ORIGIN"
+    cors: Annotated[str | None, Option(metavar="ORIGIN", group=OTHERS.group)] = Field(
+        None, description="Origin whose pages may send requests, or * for all."
     )
-    grace: float = setting(
-        30.0, "time to answer accepted requests after SIGTERM", NOT_NEGATIVE, OTHERS, "SECONDS"
+    grace: Annotated[SecondsOrNone, Option(metavar=SECONDS, group=OTHERS.group)] = Field(
+        30.0, description="Time to answer accepted requests after SIGTERM."
     )
-
-    def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
-            expected, is_valid = field.metadata.get("check", ANY)
-            value = getattr(self, field.name)
-            if value is not None and not is_valid(value):
-                raise Error(f"{field.name} is {value}; expected {expected}")
