@@ -14,6 +14,7 @@ import pytest
 
 import tfsum
 from tfsum.cli.main import main
+from tfsum.training.shipped_recipes import shipped_recipes
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 ARTICLE = ROOT / "examples" / "article.txt"
@@ -87,6 +88,10 @@ def test_the_wheel_of_the_sdist_summarizes_without_the_checkout(tmp_path):
     assert run(python, "-P", "-c", "import tfsum; print(tfsum.__file__)", cwd=tmp_path).startswith(
         purelib
     )
+    listed = run(clean / "bin" / "tfsum", "train", "--list", cwd=tmp_path)
+    assert [line.split()[0] for line in listed.splitlines()] == [*shipped_recipes()]
+    keys = run(clean / "bin" / "tfsum", "train", "--keys", "bert_sum_ext_news", cwd=tmp_path)
+    assert keys.startswith("[data]\ntrain  (required)\n")
     found = run(clean / "bin" / "tfsum", "summarize", ARTICLE, cwd=tmp_path).splitlines()
     assert len(found) in (2, 3, 4) and all(
         sentence in ARTICLE.read_text(encoding="utf-8") for sentence in found

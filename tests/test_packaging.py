@@ -1,4 +1,4 @@
-"""What pip takes along: every folder of the package is listed, and the shipped models are found."""
+"""What pip takes along: every folder of the package is listed, and all its files."""
 
 import configparser
 import pathlib
@@ -17,7 +17,7 @@ def test_every_folder_with_code_is_a_listed_package():
     there = {
         ".".join(path.parent.relative_to(ROOT).parts) for path in (ROOT / "tfsum").rglob("*.py")
     }
-    assert listed == there | {"tfsum.saved_models"}
+    assert listed == there | {"tfsum.recipes", "tfsum.saved_models"}
 
 
 def test_every_other_file_of_the_package_is_package_data():

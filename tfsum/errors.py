@@ -19,19 +19,17 @@ class Error(Exception):
 def install_extra(extra: str) -> str:
     """The command that installs one of tfsum's extras, for error messages.
 
-    tfsum is installed from a checkout, so that the command is right there alone.
-
     Args:
         extra: Name of the extra, as in setup.cfg.
 
     Returns:
-        The command and where to run it.
+        The command.
 
     Example:
         >>> install_extra("plots")
-        "pip install '.[plots]' in the checkout"
+        "pip install 'tfsum[plots]'"
     """
-    return f"pip install '.[{extra}]' in the checkout"
+    return f"pip install 'tfsum[{extra}]'"
 
 
 class DataError(Error):
@@ -84,7 +82,7 @@ class Stopped(Error):
     Example:
         >>> import tfsum
         >>> try:  # doctest: +SKIP
-        ...     tfsum.train("training/bert_sum_ext_news.toml")
+        ...     tfsum.train("news.toml")
         ... except tfsum.Stopped:
         ...     print("run it again to resume")
     """

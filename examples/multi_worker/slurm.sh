@@ -9,6 +9,6 @@
 #SBATCH --signal=TERM@120
 set -euo pipefail
 
-srun tfsum train training/bert_sum_ext_news.toml \
+srun tfsum train bert_sum_ext_news \
   --set data.train=train.jsonl --set data.validation=validation.jsonl \
   --set data.records="$SCRATCH/records" --set train.folder="$SCRATCH/run"

@@ -8,6 +8,6 @@ export TF_CONFIG="{\"cluster\": {\"worker\": $hosts}, \"task\": {\"type\": \"wor
 
 # The recipe, the corpora and the version of tfsum must be the same on both. `train.folder` is used on the first alone;
 # `data.records` may be a shared folder, or a folder of each machine, which then prepares its own.
-tfsum train training/bert_sum_ext_news.toml \
+tfsum train bert_sum_ext_news \
   --set data.train=train.jsonl --set data.validation=validation.jsonl \
   --set data.records=records/mine --set train.folder=runs/mine

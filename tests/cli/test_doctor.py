@@ -47,7 +47,7 @@ def test_a_missing_and_an_old_package_come_with_the_command(monkeypatch):
     assert findings["numpy"].state == findings["keras"].state == "ok"
     assert findings["reference"][2:] == ("torch 2.13.0+cpu", "ok", "")
     assert findings["serve"][2:4] == ("missing: uvicorn", "optional")
-    assert "pip install '.[serve]'" in findings["serve"].cure and "torch" not in findings
+    assert "pip install 'tfsum[serve]'" in findings["serve"].cure and "torch" not in findings
 
 
 def test_a_look_that_breaks_is_itself_a_finding(monkeypatch):

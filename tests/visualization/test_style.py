@@ -87,7 +87,7 @@ def test_without_matplotlib_the_error_names_the_extra(monkeypatch):
     monkeypatch.delattr(visualization, "plot_curves", raising=False)
     monkeypatch.delitem(sys.modules, "tfsum.visualization.curves", raising=False)
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(Error, match=r"pip install '\.\[plots\]' in the checkout"):
+    with pytest.raises(Error, match=r"pip install 'tfsum\[plots\]'"):
         visualization.plot_curves  # noqa: B018
 
 

@@ -285,7 +285,7 @@ def models() -> list[Finding]:
                 "shipped",
                 f"none in {shipped_folder()}",
                 "wrong",
-                "reinstall from a complete checkout, or give --model FOLDER",
+                "install tfsum again, or give --model FOLDER",
             )
         ]
     return [

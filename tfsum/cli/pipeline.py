@@ -6,6 +6,7 @@ from typing import Any
 
 from tfsum.cli import prepare
 from tfsum.cli.parser import Options, Parser, add_options, given_options, number_or_auto
+from tfsum.training.shipped_recipes import is_recipe
 
 EXAMPLES = """examples:
   tfsum pipeline summarize --input 'docs/*.jsonl.gz' --field text --output out
@@ -101,7 +102,7 @@ def _summarize(arguments: argparse.Namespace) -> int:
 
 
 def _prepare(arguments: argparse.Namespace) -> int:
-    if arguments.corpus.endswith(".toml"):
+    if is_recipe(arguments.corpus):
         arguments.parser.error(
             f"{arguments.corpus}: is a recipe; give its corpus, and its options by their names"
         )

@@ -15,9 +15,10 @@ import tfsum
 from tfsum.cli.parser import Options, given_options
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.training.shipped_recipes import is_recipe
 
 EXAMPLES = """examples:
-  tfsum prepare training/bert_sum_ext_news.toml  # the records of a recipe, as in tfsum train
+  tfsum prepare news.toml                        # the records of a recipe, as in tfsum train
   tfsum prepare train.jsonl.gz --vocabulary minilm/vocab.txt --output records/train
   tfsum prepare train.csv --text article --summary highlights --labels soft --processes 4 \\
       --vocabulary minilm --output records/train
@@ -64,8 +65,8 @@ CORPUS_OPTIONS: Options = {
                 ".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories of"
                 " CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in"
                 " quotes, or a list of the stories' addresses; for pretraining also plain text,"
-                " documents parted by empty lines; for `tfsum prepare` also a recipe (.toml),"
-                " which says all the rest"
+                " documents parted by empty lines; for `tfsum prepare` also a recipe (.toml,"
+                " or the name of a shipped one), which says all the rest"
             ),
         },
         "--task": {
@@ -269,7 +270,7 @@ OPTIONS = {
 def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     options = given_options(arguments)
     corpus, overrides = options.pop("corpus"), options.pop("overrides", None)
-    if corpus.endswith(".toml"):
+    if is_recipe(corpus):
         if options:
             arguments.parser.error(
                 f"{_flags(options)}: not with a recipe, which says it; use --set, such as "
@@ -278,7 +279,7 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
         return _prepare_recipe(corpus, overrides or [])
 
     if overrides:
-        arguments.parser.error("--set: is for a recipe (.toml)")
+        arguments.parser.error("--set: is for a recipe")
     if missing := [name for name in ("output", "vocabulary") if name not in options]:
         arguments.parser.error(f"the following arguments are required: {_flags(missing)}")
     output, vocabulary = options.pop("output"), options.pop("vocabulary")

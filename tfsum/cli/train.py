@@ -9,12 +9,14 @@ from tfsum.cli.local_workers import run_workers
 from tfsum.cli.parser import Options
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.tasks.recipes import describe_keys, load_recipe
+from tfsum.training.shipped_recipes import list_recipes
 
 EXAMPLES = """examples:
-  tfsum train training/bert_sum_ext_news.toml
-  tfsum train training/bert_sum_ext_news.toml --set train.learning_rate=1e-4
-  tfsum train training/bert_sum_ext_news.toml --local-workers 2
-  tfsum train training/bert_sum_ext_news.toml --profile 20:30
+  tfsum train --list
+  tfsum train bert_sum_ext_news --set data.train=train.jsonl --set data.validation=held_out.jsonl
+  tfsum train news.toml --set train.learning_rate=1e-4
+  tfsum train news.toml --local-workers 2
+  tfsum train news.toml --profile 20:30
   tfsum train --keys transformer
 
 prints the folder of the best model. exit status 75 where it was stopped (Ctrl-C or SIGTERM), its
@@ -24,7 +26,12 @@ state saved.
 
 OPTIONS: Options = {
     "": {
-        "recipe": {"metavar": "RECIPE", "help": "a TOML file, such as those in training/"},
+        "recipe": {
+            "metavar": "RECIPE",
+            "nargs": "?",
+            "help": "a TOML file, or the name of a shipped recipe",
+        },
+        "--list": {"action": "store_true", "help": "print the shipped recipes and what they train"},
         "--keys": {
             "action": "store_true",
             "help": "print every key of such a recipe with its default and meaning, and train"
@@ -57,6 +64,11 @@ OPTIONS: Options = {
 
 
 def run(arguments: argparse.Namespace) -> int:
+    if arguments.list:
+        print(list_recipes())
+        return 0
+    if arguments.recipe is None:
+        arguments.parser.error("the following arguments are required: RECIPE")
     if arguments.keys:
         print(describe_keys(arguments.recipe))
         return 0

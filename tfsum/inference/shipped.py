@@ -1,27 +1,11 @@
-"""The shipped models, in `saved_models/` of a checkout or `tfsum/saved_models` once installed, and
-the versions of any model; needs no TensorFlow."""
+"""The shipped models, and the versions of any model; needs no TensorFlow."""
 
 import pathlib
 
-import tfsum
 from tfsum.errors import ExportError
+from tfsum.shipped_files import shipped_folder
 
 DEFAULT_MODEL = "bert_sum_ext_news_en"
-
-
-def shipped_folder() -> pathlib.Path:
-    """The folder of the shipped models.
-
-    Example:
-        >>> shipped_folder().name
-        'saved_models'
-    """
-    package = pathlib.Path(tfsum.__file__).resolve().parent
-    installed = package / "saved_models"
-    # In a checkout (also one installed with -e) the folder is beside the package, not in it.
-    if installed.is_dir():
-        return installed
-    return package.parent / "saved_models"
 
 
 def shipped_models() -> dict[str, pathlib.Path]:
@@ -56,7 +40,7 @@ def shipped_model(name: str = DEFAULT_MODEL) -> pathlib.Path:
         raise ExportError(
             f"no shipped model {name!r} in {shipped_folder()}:"
             f" found {', '.join(models) or 'no model at all'}; give the folder of a SavedModel"
-            " instead, or reinstall tfsum from a complete checkout"
+            " instead, or install tfsum again"
         )
     return models[name]
 

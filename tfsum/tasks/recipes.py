@@ -75,7 +75,7 @@ def describe_keys(recipe: str) -> str:
         ...     print(line)
         [data]
         train  (required)
-            Training texts with labels, a .jsonl, .csv or .tsv file.
+            Training texts: JSON lines, an object a line such as {"text": "It rained.", "label":
     """
     if recipe in [task.name for task in tasks()]:
         return recipe_keys(recipe_class(recipe))

@@ -3,6 +3,7 @@
 A run keeps its resolved recipe in its folder, with which a resumed run is compared.
 """
 
+import difflib
 import pathlib
 import textwrap
 import tomllib
@@ -16,6 +17,7 @@ from tfsum.atomic_files import write_atomically
 from tfsum.errors import RecipeError
 from tfsum.settings_errors import expected, follow, mistakes
 from tfsum.training.settings import Recipe
+from tfsum.training.shipped_recipes import recipe_path, shipped_recipes
 
 AnyRecipe = TypeVar("AnyRecipe", bound=Recipe)
 FIXED = ("data", "text", "model")
@@ -32,7 +34,7 @@ def read_recipe(
     """Reads a recipe and applies overrides, without a check of its keys.
 
     Args:
-        source: TOML file, or a mapping of sections.
+        source: TOML file, name of a shipped recipe, or a mapping of sections.
         overrides: Texts `section.key=VALUE`, VALUE in TOML (a bare word is a string); without a
             VALUE the key is removed.
 
@@ -46,7 +48,7 @@ def read_recipe(
         >>> read_recipe({"train": {"steps": 100}}, ["train.steps=50", "train.seed=1"])
         ({'train': {'steps': 50, 'seed': 1}}, [])
     """
-    values = dict(source) if isinstance(source, Mapping) else _parse(pathlib.Path(source))
+    values = dict(source) if isinstance(source, Mapping) else _parse(recipe_path(source))
     return values, [mistake for text in overrides if (mistake := _override(values, text))]
 
 
@@ -98,7 +100,11 @@ def _parse(path: pathlib.Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise RecipeError(f"{path}: no such recipe; the shipped ones are in training/") from error
+        near = difflib.get_close_matches(str(path), shipped_recipes(), n=1)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise RecipeError(
+            f"{path}: no such recipe; {meant}`tfsum train --list` shows the shipped ones"
+        ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RecipeError(f"{path}: not TOML: {error}") from error
     except OSError as error:

@@ -79,8 +79,12 @@ class Settings(BaseModel):
 class DocumentSettings(Settings):
     """[data] of a model that reads documents with summaries."""
 
-    train: str = Field(description="Training corpus, a file of documents with summaries.")
-    validation: str = Field(description="Corpus that selects the best model.")
+    train: str = Field(
+        description='Training documents: JSON lines, an object a line such as {"text": "It rained'
+        ' all day. ...", "summary": "Rain fell."}, or another corpus file (see tfsum prepare).'
+        " Give a file: --set data.train=FILE."
+    )
+    validation: str = Field(description="Documents that select the best model, as in train.")
     records: str = Field(description="Folder of the prepared records.")
     id: str | None = Field(None, description="Name of the corpus's field with the id.")
     text: str | None = Field(None, description="Name of the corpus's field with the text.")

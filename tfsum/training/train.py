@@ -37,7 +37,7 @@ def train_task(recipe: Recipe, task: Any) -> pathlib.Path:
     Example:
         >>> from tfsum.tasks import task
         >>> from tfsum.tasks.recipes import load_recipe
-        >>> recipe = load_recipe("training/bert_sum_ext_news.toml")  # doctest: +SKIP
+        >>> recipe = load_recipe("news.toml")  # doctest: +SKIP
         >>> train_task(recipe, task("bert_sum_ext").part("train"))  # doctest: +SKIP
         PosixPath('runs/bert_sum_ext_news/best')
     """

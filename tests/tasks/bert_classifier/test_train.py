@@ -2,7 +2,6 @@
 it refuses."""
 
 import json
-import pathlib
 
 import keras
 import numpy as np
@@ -225,5 +224,5 @@ def test_a_run_that_cannot_be_is_refused(material, tmp_path, override, says):
 
 @pytest.mark.parametrize("name", ["bert_classify_disaster_tweets", "bert_classify_nsmc_ko"])
 def test_the_shipped_recipes_are_whole(name):
-    recipe = load_recipe(pathlib.Path(__file__).parents[3] / "training" / f"{name}.toml")
+    recipe = load_recipe(name, ["data.train=tweets.jsonl"])
     assert recipe.model.pretrained and recipe.data.labels == ["0", "1"]

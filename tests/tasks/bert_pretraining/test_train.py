@@ -2,7 +2,6 @@
 measured."""
 
 import json
-import pathlib
 import random
 
 import numpy as np
@@ -25,7 +24,6 @@ from tfsum.tasks.bert_pretraining.train import (
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed
 
-RECIPES = pathlib.Path(__file__).parents[3] / "training"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *(f"w{chr(97 + i)}" for i in range(14))]
 SETTINGS = {
     "steps": 7,
@@ -214,7 +212,7 @@ def test_an_encoder_may_have_a_rate_of_its_own(material, tmp_path):
 def dry(recipe, tmp_path, *overrides):
     """Trains a shipped recipe at a tiny size: the folder of the best model and its history."""
     loaded = recipes.load_recipe(
-        RECIPES / recipe,
+        recipe,
         [
             f"data.records={tmp_path / 'records'}",
             f"train.folder={tmp_path / 'run'}",
@@ -256,9 +254,10 @@ def test_the_korean_recipe_learns_its_vocabulary_and_has_no_next_sentence(tmp_pa
     )
     (tmp_path / "reviews.tsv").write_text(reviews, encoding="utf-8")
     best, history = dry(
-        "bert_pretrain_nsmc_ko.toml",
+        "bert_pretrain_nsmc_ko",
         tmp_path,
         f"data.train={tmp_path / 'reviews.tsv'}",
+        'data.text="1"',
         "data.validation_share=0.1",
         "text.vocabulary_size=420",
         "model.size=tiny",
@@ -276,7 +275,7 @@ def test_the_korean_recipe_learns_its_vocabulary_and_has_no_next_sentence(tmp_pa
 def english(material, tmp_path_factory):
     """The best model that the English recipe makes of the tiny encoder, and its history."""
     return dry(
-        "bert_pretrain_small.toml",
+        "bert_pretrain_small",
         tmp_path_factory.mktemp("english"),
         f"model.encoder={material / 'encoder'}",
         *(f"data.{name}={material / 'corpus.txt'}" for name in ("train", "validation")),
@@ -325,7 +324,7 @@ def test_a_new_model_takes_a_vocabulary_that_is_there_and_its_case(
     (tmp_path / "folder" / "tokenizer_config.json").write_text('{"do_lower_case": false}')
     corpus = [f"data.{split}={material / 'corpus.txt'}" for split in ("train", "validation")]
     best, _ = dry(
-        "bert_pretrain_nsmc_ko.toml",
+        "bert_pretrain_nsmc_ko",
         tmp_path,
         *corpus,
         f"text.vocabulary={tmp_path / name}",
@@ -347,14 +346,14 @@ def test_wrong_recipes_are_named(material, tmp_path):
     with pytest.raises(
         RecipeError, match="encoder is 'x', .*vocabulary_size 8000; expected one of the three"
     ):
-        dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "model.encoder=x")
+        dry("bert_pretrain_nsmc_ko", tmp_path, corpus, "model.encoder=x")
     with pytest.raises(
         RecipeError, match="vocabulary 'v' and vocabulary_size 8000; expected one of the three"
     ):
-        dry("bert_pretrain_nsmc_ko.toml", tmp_path, corpus, "text.vocabulary=v")
+        dry("bert_pretrain_nsmc_ko", tmp_path, corpus, "text.vocabulary=v")
     with pytest.raises(DataError, match="v: no such vocabulary"):
         dry(
-            "bert_pretrain_nsmc_ko.toml",
+            "bert_pretrain_nsmc_ko",
             tmp_path,
             corpus,
             "text.vocabulary=v",
@@ -363,14 +362,14 @@ def test_wrong_recipes_are_named(material, tmp_path):
     with pytest.raises(
         RecipeError, match="max_length is 64; the model has positions for 32 tokens"
     ):
-        dry("bert_pretrain_small.toml", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
+        dry("bert_pretrain_small", tmp_path, corpus, f"model.encoder={material / 'encoder'}")
     for name, says in (
         ("evaluate.pairs=0", "pairs=0: expected a whole number from 1"),
         ("train.next_sentence_weight=-1.0", "sentence_weight=-1.0: expected a number from 0"),
     ):
         with pytest.raises(Error, match=says):
             dry(
-                "bert_pretrain_small.toml",
+                "bert_pretrain_small",
                 tmp_path,
                 corpus,
                 f"data.validation={material / 'corpus.txt'}",
@@ -379,7 +378,7 @@ def test_wrong_recipes_are_named(material, tmp_path):
                 name,
             )
     with pytest.raises(RecipeError, match='model.size="huge": expected "tiny", "mini"'):
-        dry("bert_pretrain_nsmc_ko.toml", tmp_path, "model.size=huge")
+        dry("bert_pretrain_nsmc_ko", tmp_path, "model.size=huge")
 
 
 @pytest.mark.slow  # a whole run; the Korean recipe, which is not slow, has no next sentences either
@@ -398,8 +397,8 @@ def test_an_encoder_of_one_segment_learns_words_alone(material, tmp_path):
         RecipeError,
         match=r"one segment \(type_vocab_size 1\), and a pair of sentences .* needs two",
     ):
-        dry("bert_pretrain_small.toml", tmp_path, *given)
-    _, history = dry("bert_pretrain_small.toml", tmp_path, *given, "data.next_sentence=none")
+        dry("bert_pretrain_small", tmp_path, *given)
+    _, history = dry("bert_pretrain_small", tmp_path, *given, "data.next_sentence=none")
     assert history["history"]
 
 
@@ -426,7 +425,7 @@ def test_what_can_be_known_is_learned(tmp_path):
     ).save_pretrained(tmp_path / "encoder")
     (tmp_path / "encoder" / "vocab.txt").write_text("\n".join([*WORDS[:6], *words]) + "\n")
     _, history = dry(
-        "bert_pretrain_small.toml",
+        "bert_pretrain_small",
         tmp_path,
         f"model.encoder={tmp_path / 'encoder'}",
         *corpora,

@@ -26,7 +26,7 @@ from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.environment import set_precision_and_seed
 
-RECIPE = pathlib.Path(__file__).parents[3] / "training" / "bert_sum_ext_news.toml"
+RECIPE = "bert_sum_ext_news"
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *(f"w{i}" for i in range(15))]
 SETTINGS = {
     "steps": 7,

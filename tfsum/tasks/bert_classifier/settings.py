@@ -21,7 +21,11 @@ from tfsum.training.settings import (
 class DataSettings(Settings):
     """[data] of a recipe for a BertClassifier."""
 
-    train: str = Field(description="Training texts with labels, a .jsonl, .csv or .tsv file.")
+    train: str = Field(
+        description='Training texts: JSON lines, an object a line such as {"text": "It rained.",'
+        ' "label": "weather"}, or a .csv or .tsv table with these columns.'
+        " Give a file: --set data.train=FILE."
+    )
     validation: str | None = Field(
         None, description="Texts that select the best model; by default a share of train."
     )

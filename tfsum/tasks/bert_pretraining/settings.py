@@ -10,7 +10,11 @@ from tfsum.training import settings
 class DataSettings(settings.Settings):
     """[data] of a recipe for a BertForPretraining."""
 
-    train: str = Field(description="Training documents.")
+    train: str = Field(
+        description='Training documents: JSON lines, an object a line such as {"text": "It rained.'
+        ' ..."}, a table with this column, or plain text with an empty line between documents.'
+        " Give a file: --set data.train=FILE."
+    )
     validation: str | None = Field(
         None, description="Documents that select the best model; by default a share of train."
     )

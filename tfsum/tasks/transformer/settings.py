@@ -10,9 +10,13 @@ from tfsum.training import settings
 class DataSettings(settings.Settings):
     """[data] of a recipe for a Transformer."""
 
-    train: str = Field(description="Training pairs, a file of both sides or of the sources.")
+    train: str = Field(
+        description='Training pairs: JSON lines, an object a line such as {"source": "The cat",'
+        ' "target": "Le chat"}, a table with these columns, or a text with a source a line.'
+        " Give a file: --set data.train=FILE."
+    )
     train_target: str | None = Field(None, description="File of the training targets, if apart.")
-    validation: str = Field(description="Pairs that select the best model.")
+    validation: str = Field(description="Pairs that select the best model, as in train.")
     validation_target: str | None = Field(
         None, description="File of the validation targets, if apart."
     )
