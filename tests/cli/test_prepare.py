@@ -1,7 +1,6 @@
 """`tfsum prepare`: the words of the command become the arguments of the function, and nothing
 else."""
 
-import argparse
 import functools
 import inspect
 import json
@@ -10,7 +9,7 @@ import pytest
 
 from tfsum.cli import prepare as verb
 from tfsum.cli.main import main
-from tfsum.cli.parser import add_options
+from tfsum.cli.parser import Parser
 from tfsum.data.documents import prepare as library
 from tfsum.tasks.bert_pretraining import prepare as pretraining
 from tfsum.tasks.transformer import prepare as pairs
@@ -134,8 +133,8 @@ def test_pairs_have_options_of_their_own(called, corpus, capsys):
 
 
 def test_every_option_is_an_argument_of_the_function(called):
-    parser = argparse.ArgumentParser()
-    add_options(parser, verb.OPTIONS)
+    parser = Parser()
+    verb.add_arguments(parser)
     names = {action.dest for action in parser._actions}
     assert (
         names - {"help", "format", "task", "id", "text", "summary", "output", "overrides"}
@@ -167,3 +166,17 @@ def test_a_recipe_says_the_rest(capsys):
         "--output, --task, --shards: not with a recipe, which says it; use --set"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("--labels best", 'labels="best": expected "greedy", "combination", "soft" or "corpus"'),
+        ("--max-sentences 0", "max_sentences=0: expected a whole number from 1"),
+        ("--task transformer --max-source-length 2", "max_source_length=2: expected a whole"),
+    ],
+)
+def test_a_wrong_value_is_named_as_in_a_recipe(called, corpus, capsys, words, sentence):
+    call = ["prepare", corpus, "--output", "r", "--vocabulary", "v.txt"]
+    assert main([*call, *words.split()]) == 2
+    assert f"tfsum prepare: error: {sentence}" in capsys.readouterr().err and not called

@@ -21,7 +21,10 @@ METAVARS = {"integer": "N", "number": "X", "string": "TEXT"}
 
 
 def add_settings(
-    parser: Parser, model: type[pydantic.BaseModel], only: Collection[str] | None = None
+    parser: Parser,
+    model: type[pydantic.BaseModel],
+    only: Collection[str] | None = None,
+    group: str = "",
 ) -> None:
     """Adds an option for each field of a class.
 
@@ -29,6 +32,7 @@ def add_settings(
         parser: Parser of a verb.
         model: The class.
         only: Names of the fields that are options; by default all that are not hidden.
+        group: Title of the group of those whose annotation names none.
 
     Example:
         >>> from typing import Annotated
@@ -50,7 +54,7 @@ def add_settings(
         flags = option.flags.split()
         if not any(flag.startswith("--") for flag in flags):
             flags.append("--" + name.replace("_", "-"))
-        parser.group(option.group, option.exclusive).add_argument(
+        parser.group(option.group or group, option.exclusive).add_argument(
             *flags,
             dest=name,
             default=argparse.SUPPRESS,

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tfsum.cli import prepare
@@ -117,26 +118,28 @@ def _prepare(arguments: argparse.Namespace) -> int:
     return prepare.run(arguments, prepare_by_beam)
 
 
-# Pipeline -> what it does, its options, and the function that runs it.
-PIPELINES = {
-    "summarize": ("Files of documents to files of summaries.", SUMMARIZE_OPTIONS, _summarize),
-    "prepare": (
-        "A corpus to training records, as `tfsum prepare` makes them.",
-        prepare.CORPUS_OPTIONS,
-        _prepare,
-    ),
-}
-
-
 def add_arguments(parser: Parser) -> None:
     pipelines = parser.add_subparsers(metavar="PIPELINE", required=True)
-    for name, (what, options, run) in PIPELINES.items():
-        own = pipelines.add_parser(
-            name,
-            help=what,
-            description=what,
-            epilog="What follows -- are options of Beam and of the runner.",
-            argument_default=argparse.SUPPRESS,
-        )
-        add_options(own, {**options, "Beam": RUNNER})
-        own.set_defaults(run=run, parser=own)
+
+    what = "Files of documents to files of summaries."
+    add_options(_pipeline(pipelines, "summarize", what, _summarize), SUMMARIZE_OPTIONS)
+    what = "A corpus to training records, as `tfsum prepare` makes them."
+    prepare.add_corpus_options(_pipeline(pipelines, "prepare", what, _prepare))
+
+
+def _pipeline(
+    pipelines: "argparse._SubParsersAction[Parser]",
+    name: str,
+    what: str,
+    run: Callable[[argparse.Namespace], int],
+) -> Parser:
+    own = pipelines.add_parser(
+        name,
+        help=what,
+        description=what,
+        epilog="What follows -- are options of Beam and of the runner.",
+        argument_default=argparse.SUPPRESS,
+    )
+    add_options(own, {"Beam": RUNNER})
+    own.set_defaults(run=run, parser=own)
+    return own

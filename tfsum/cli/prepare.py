@@ -12,9 +12,11 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 
 import tfsum
-from tfsum.cli.parser import Options, given_options
+from tfsum.cli.options import add_settings, read_settings
+from tfsum.cli.parser import Options, Parser, add_options, given_options
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
+from tfsum.tasks.recipes import section_class
 from tfsum.training.shipped_recipes import is_recipe
 
 EXAMPLES = """examples:
@@ -41,9 +43,7 @@ PARSER = {
 }
 
 TASKS = ("bert_sum_ext", "bert_sum_abs", "transformer", "bert_for_pretraining")
-
-# The first group concerns all models.
-CORPUS_OPTIONS: Options = {
+OPTIONS: Options = {
     "": {
         "at most one of: case": {
             "--cased": {
@@ -53,151 +53,39 @@ CORPUS_OPTIONS: Options = {
             },
             "--lowercase": {
                 "action": "store_true",
-                "help": (
-                    "convert texts to lower case (default of other models: as the model folder"
-                    " says; if it does not, unless the vocabulary has capital letters)"
-                ),
+                "help": "convert to lower case (default of others: as the vocabulary says)",
             },
         },
         "corpus": {
             "metavar": "CORPUS",
-            "help": (
-                ".jsonl, .csv or .tsv with texts (and summaries), each also with .gz; stories of"
-                " CNN and the Daily Mail, BertSum's .json and .pt: a file, a folder, a pattern in"
-                " quotes, or a list of the stories' addresses; for pretraining also plain text,"
-                " documents parted by empty lines; for `tfsum prepare` also a recipe (.toml,"
-                " or the name of a shipped one), which says all the rest"
-            ),
+            "help": "a corpus, see docs/train.md, or for `tfsum prepare` a recipe",
         },
-        "--task": {
-            "choices": TASKS,
-            "help": "what is to be trained (default bert_sum_ext)",
-        },
-        "--output": {
-            "metavar": "FOLDER",
-            "help": "folder of the records",
-        },
+        "--task": {"choices": TASKS, "help": "what is to be trained (default: bert_sum_ext)"},
+        "--output": {"metavar": "FOLDER", "help": "folder of the records"},
         "--vocabulary": {
             "metavar": "FILE",
-            "help": (
-                "vocab.txt, or the model folder that holds it, also "
-                "package:NAME/FOLDER inside an installed package"
-            ),
+            "help": "vocab.txt, or the folder that holds it, also package:NAME/FOLDER",
         },
         "--keep-accents": {
             "dest": "strip_accents",
             "action": "store_false",
             "help": "keep accents, and Korean syllables whole, in lower-cased pieces",
         },
-        "--shards": {
-            "type": int,
-            "metavar": "N",
-            "help": "files to write",
-        },
-        "--format": {
-            "choices": ("text", "json"),
-            "help": "format of the counts (default text)",
-        },
-    },
-    "BertSumExt, BertSumAbs and pretraining a BERT": {
-        "--text": {
-            "metavar": "COLUMN",
-            "help": "column of the texts (default text)",
-        },
-        "--newline": {
-            "choices": ("auto", "sentence", "line", "paragraph", "space"),
-            "help": (
-                "what a new line ends (auto: a sentence, but not in hard-wrapped texts; line: a"
-                " sentence, which nothing else ends)"
-            ),
-        },
+        "--shards": {"type": int, "metavar": "N", "help": "files to write"},
+        "--format": {"choices": ("text", "json"), "help": "format of the counts (default: text)"},
     },
     "BertSumExt and BertSumAbs": {
-        "--id": {
-            "metavar": "COLUMN",
-            "help": "column of the documents' names (default id)",
-        },
-        "--summary": {
-            "metavar": "COLUMN",
-            "help": "column of the summaries (default summary)",
-        },
-        "--labels": {
-            "choices": ("greedy", "combination", "soft", "corpus"),
-            "help": (
-                "greedy (default): 0 or 1, sentences added one at a time; combination: 0 or 1, the"
-                " best of all extracts (slow); soft: from 0 to 1; corpus: read from the field"
-                " `labels`, whose text is a list of sentences, or from a .pt shard"
-            ),
-        },
-        "--temperature": {
-            "type": float,
-            "metavar": "T",
-            "help": "temperature of soft labels",
-        },
-        "--summary-sentences": {
-            "type": int,
-            "metavar": "N",
-            "help": "most sentences of an oracle (3)",
-        },
-        "--max-sentences": {
-            "type": int,
-            "metavar": "N",
-            "help": "sentences kept of a document",
-        },
-        "--legacy": {
-            "choices": ("bertsum", "presumm"),
-            "help": (
-                "repeat the preprocessing and the oracle of nlpyang/BertSum or nlpyang/PreSumm"
-                " (with --newline line)"
-            ),
-        },
-        "--window-length": {
-            "type": int,
-            "metavar": "N",
-            "help": "positions of the encoder",
-        },
+        "--window-length": {"type": int, "metavar": "N", "help": "positions of the encoder"},
     },
     "pretraining a BERT": {
-        "--max-length": {
-            "type": int,
-            "metavar": "N",
-            "help": "positions of a pair (128)",
-        },
-        "--next-sentence": {
-            "choices": ("even", "original", "none"),
-            "help": (
-                "half of the pairs true (default), as google-research/bert, or one segment"
-                " without a next sentence"
-            ),
-        },
-        "--same-document-share": {
-            "type": float,
-            "metavar": "SHARE",
-            "help": "share of the false next sentences that are of the same document (0)",
-        },
-        "--short-share": {
-            "type": float,
-            "metavar": "SHARE",
-            "help": "share of the documents with shorter pairs (0.1)",
-        },
-        "--duplicates": {
-            "type": int,
-            "metavar": "N",
-            "help": "passes over a document, with other pairs each (1)",
-        },
         "--part": {
             "choices": ("all", "training", "held_out"),
-            "help": "which documents to take (all)",
+            "help": "which documents to take (default: all)",
         },
         "--held-out-share": {
             "type": float,
             "metavar": "SHARE",
-            "help": "share of the documents that are held out, chosen by their text (0)",
-        },
-        "--seed": {
-            "type": int,
-            "metavar": "N",
-            "help": "seed of the pairs (0)",
+            "help": "share of the documents that are held out, chosen by their text (default: 0)",
         },
     },
     "Transformer": {
@@ -205,56 +93,14 @@ CORPUS_OPTIONS: Options = {
             "metavar": "FILE",
             "help": "target texts, one a line, where CORPUS holds sources",
         },
-        "--source": {
-            "metavar": "COLUMN",
-            "help": "column of the sources, or its number from 1 without a header (default source)",
-        },
-        "--target": {
-            "metavar": "COLUMN",
-            "help": "column of the targets, or its number (default target)",
-        },
         "--target-vocabulary": {
             "metavar": "FILE",
             "help": "vocab.txt of the targets, where they have their own",
         },
-        "--max-source-length": {
-            "type": int,
-            "metavar": "N",
-            "help": "positions of a source (512)",
-        },
-        "--max-target-length": {
-            "type": int,
-            "metavar": "N",
-            "help": "positions of a target (512)",
-        },
-        "--cut-sources": {
-            "action": "store_true",
-            "help": "cut longer sources; else their pairs are left out",
-        },
-        "--target-lines": {
-            "type": int,
-            "metavar": "N",
-            "help": "lines kept of a target (all)",
-        },
-        "--window-sentences": {
-            "type": int,
-            "metavar": "N",
-            "help": "N sentences in a row are a source, and its first ones its target",
-        },
-        "--window-targets": {
-            "choices": ("sentences", "lines", "both"),
-            "help": (
-                "target of such a run: its first sentence (default), or each line of the target"
-                " that the run is most like"
-            ),
-        },
     },
 }
-
-
-# `tfsum pipeline prepare` has the options above alone.
-OPTIONS = {
-    **CORPUS_OPTIONS,
+# What `tfsum pipeline prepare` has not.
+LOCAL_OPTIONS: Options = {
     "of this machine": {
         "--set": {
             "dest": "overrides",
@@ -265,26 +111,77 @@ OPTIONS = {
         "--processes": {"type": int, "metavar": "N", "help": "processes that work at once"},
     },
 }
+# Title of a group, kind and section of the recipe whose keys are its options, and these keys.
+KEYS = (
+    ("BertSumExt, BertSumAbs and pretraining a BERT", "bert_sum_ext", "data", "text"),
+    ("BertSumExt, BertSumAbs and pretraining a BERT", "bert_sum_ext", "text", "newline"),
+    (
+        "BertSumExt and BertSumAbs",
+        "bert_sum_ext",
+        "data",
+        "id summary labels temperature summary_sentences max_sentences legacy",
+    ),
+    (
+        "pretraining a BERT",
+        "bert_for_pretraining",
+        "data",
+        "max_length next_sentence same_document_share short_share duplicates seed",
+    ),
+    (
+        "Transformer",
+        "transformer",
+        "data",
+        "source target max_source_length max_target_length cut_sources target_lines"
+        " window_sentences window_targets",
+    ),
+)
+
+
+def add_arguments(parser: Parser) -> None:
+    add_corpus_options(parser)
+    add_options(parser, LOCAL_OPTIONS)
+
+
+def add_corpus_options(parser: Parser) -> None:
+    """Adds the options that say what becomes of a corpus, as a recipe says it.
+
+    Args:
+        parser: Parser of `tfsum prepare` or `tfsum pipeline prepare`.
+
+    Example:
+        >>> parser = Parser(prog="tfsum")
+        >>> add_corpus_options(parser)
+        >>> parser.parse_args(["news.jsonl", "--labels", "soft"]).labels
+        'soft'
+    """
+    for title, kind, section, keys in KEYS:
+        add_settings(parser, section_class(kind, section), keys.split(), title)
+    add_options(parser, OPTIONS)
 
 
 def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     options = given_options(arguments)
-    corpus, overrides = options.pop("corpus"), options.pop("overrides", None)
+    corpus, overrides = options.pop("corpus"), options.pop("overrides", [])
     if is_recipe(corpus):
         if options:
             arguments.parser.error(
                 f"{_flags(options)}: not with a recipe, which says it; use --set, such as "
                 "--set data.records=FOLDER"
             )
-        return _prepare_recipe(corpus, overrides or [])
+        return _prepare_recipe(corpus, overrides)
 
     if overrides:
         arguments.parser.error("--set: is for a recipe")
     if missing := [name for name in ("output", "vocabulary") if name not in options]:
         arguments.parser.error(f"the following arguments are required: {_flags(missing)}")
     output, vocabulary = options.pop("output"), options.pop("vocabulary")
-    name, form = options.pop("task", "bert_sum_ext"), options.pop("format", "text")
+    name, form = options.pop("task", TASKS[0]), options.pop("format", "text")
     arguments.parser.require_paths(corpus, options.get("target_corpus", corpus))
+    files = dict.fromkeys(("train", "validation"), corpus)
+    data = read_settings(section_class(name, "data"), arguments, records=output, **files)
+    text = read_settings(section_class(name, "text"), arguments)
+    options |= {key: getattr(data, key) for key in options if key in data.model_fields_set}
+    options |= {key: getattr(text, key) for key in options if key in text.model_fields_set}
 
     load_tensorflow()
     from tfsum.formats.hugging_face import PACKAGE, local_folder
@@ -296,7 +193,6 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
     if "columns" in parameters:
         columns = [field for field in ("id", "text", "summary") if field in options]
         options["columns"] = {field: options.pop(field) for field in columns} or None
-
     if unknown := [option for option in options if option not in parameters]:
         arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
 

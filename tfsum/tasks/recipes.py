@@ -2,12 +2,12 @@
 
 import pathlib
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from tfsum.settings_errors import expected, shown
 from tfsum.tasks import task, task_of_recipe, tasks
 from tfsum.training.recipe_file import check_recipe, mistakes_error, read_recipe, recipe_keys
-from tfsum.training.settings import Recipe
+from tfsum.training.settings import Recipe, Settings
 
 DEFAULT = "bert_sum_ext"
 """Kind of a recipe without [model] kind."""
@@ -27,6 +27,20 @@ def recipe_class(kind: str) -> type[Recipe]:
         'TrainSettings'
     """
     return task_of_recipe(kind).part("settings").RecipeSettings
+
+
+def section_class(kind: str, section: str) -> type[Settings]:
+    """Returns the class of a section of the recipes of a kind.
+
+    Args:
+        kind: [model] kind of a task.
+        section: Name of the section, such as "data".
+
+    Example:
+        >>> section_class("transformer", "data").model_fields["max_source_length"].default
+        512
+    """
+    return cast("type[Settings]", recipe_class(kind).model_fields[section].annotation)
 
 
 def load_recipe(

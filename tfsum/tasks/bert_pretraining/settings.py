@@ -28,17 +28,17 @@ class DataSettings(settings.Settings):
     )
     next_sentence: Literal["even", "original", "none"] = Field(
         "even",
-        description="Second segments: half of them true (even), as google-research/bert draws them"
-        " (original), or none.",
+        description="Second segments. Half of them are true (even), or they are drawn as"
+        " google-research/bert draws them (original), or there are none.",
     )
     same_document_share: float = Field(
-        0.0, ge=0, le=1, description="Share of the false second segments from the same document."
+        0.0, ge=0, le=1, description="Share of false second segments of the same document."
     )
     short_share: float = Field(
         0.1, ge=0, le=1, description="Share of documents whose pairs aim at a shorter length."
     )
     duplicates: int = Field(
-        1, ge=1, description="Passes over each training document, with other pairs each time."
+        1, ge=1, description="Passes over a document, with other pairs each time."
     )
     seed: int = Field(0, description="Seed of the pairs.")
     shards: int = Field(8, ge=1, description="Number of files of the records of a corpus.")

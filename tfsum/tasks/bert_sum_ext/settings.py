@@ -4,7 +4,6 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from tfsum.papers.preprocessing import Program
 from tfsum.training.settings import (
     ClipNorm,
     Decay,
@@ -25,14 +24,14 @@ class DataSettings(DocumentSettings):
 
     labels: Literal["greedy", "combination", "soft", "corpus"] = Field(
         "greedy",
-        description="Oracle labels of the sentences: greedy or combination (0 or 1), soft (shares"
-        " of the best extracts), or those in the corpus.",
+        description="Oracle labels of the sentences. greedy and combination are 0 or 1, soft the"
+        " shares of the best extracts, corpus those in the corpus.",
     )
     summary_sentences: int = Field(
         3, ge=1, description="Most sentences of an extract of the oracle."
     )
     temperature: float = Field(0.02, gt=0, description="Temperature of the soft labels.")
-    legacy: Program | None = Field(
+    legacy: Literal["bertsum", "presumm"] | None = Field(
         None, description="Program whose preprocessing, labels and batches are repeated."
     )
 

@@ -31,7 +31,7 @@ class DataSettings(settings.Settings):
         512, ge=3, description="Most tokens of a source, [CLS] and [SEP] included."
     )
     max_target_length: int = Field(
-        512, ge=2, description="Most tokens of a target; a pair with a longer one is left out."
+        512, ge=2, description="Most tokens of a target. A pair with a longer one is left out."
     )
     cut_sources: bool = Field(
         False, description="Whether a longer source is cut, or its pair left out."
@@ -42,12 +42,11 @@ class DataSettings(settings.Settings):
     window_sentences: int | None = Field(
         None,
         ge=1,
-        description="Sentences of the windows that replace the training sources; by default none"
-        " do.",
+        description="Sentences of the windows that replace the training sources; not set, none do.",
     )
     window_targets: Literal["sentences", "lines", "both"] = Field(
         "sentences",
-        description="Target of a window: its own first sentence, a line of the target, or both.",
+        description="Target of a window. It is its first sentence, a line of the target, or both.",
     )
 
 
