@@ -5,7 +5,7 @@ requests, whose classes are pydantic's.
 import difflib
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Any
 
 import pydantic
 from pydantic_core import ErrorDetails
@@ -56,13 +56,11 @@ class Checked(pydantic.BaseModel):
         extra="forbid", frozen=True, strict=True, allow_inf_nan=False
     )
 
-    @pydantic.model_validator(mode="wrap")
-    @classmethod
-    def _say_mistakes(cls, values: object, validate: pydantic.ModelWrapValidatorHandler) -> Self:
+    def __init__(self, **values: object) -> None:
         try:
-            return validate(values)
+            super().__init__(**values)
         except pydantic.ValidationError as error:
-            raise Error("; ".join(mistakes(error, cls))) from None
+            raise Error("; ".join(mistakes(error, type(self)))) from None
 
 
 def mistakes(error: pydantic.ValidationError, model: type[pydantic.BaseModel]) -> list[str]:

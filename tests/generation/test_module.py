@@ -255,5 +255,5 @@ def test_names_of_strategies():
         named_strategy("best")
     with pytest.raises(Error, match="search 'beam' has no option top_k, widht; it has"):
         named_strategy("beam", widht=3, top_k=2)
-    with pytest.raises(Error, match="width is 0"):
+    with pytest.raises(Error, match="width=0: expected a whole number from 1"):
         named_strategy("beam", width=0)

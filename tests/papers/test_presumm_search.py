@@ -74,8 +74,8 @@ def test_hashes_of_words_do_not_depend_on_their_pieces():
         ({"n_best": 2}, "'presumm_beam' has no option n_best; it has min_length,"),
         ({"normalization": "length"}, "'presumm_beam' has no option normalization"),
         ({"no_repeat_ngram": 2}, "no_repeat_ngram is 2; PreSumm's search has 0 or 3"),
-        ({"width": 0}, "PreSummBeamSearch: width is 0"),
-        ({"length_penalty": 11}, "PreSummBeamSearch: length_penalty is 11"),
+        ({"width": 0}, "PreSummBeamSearch: width=0"),
+        ({"length_penalty": 11}, "PreSummBeamSearch: length_penalty=11"),
     ],
 )
 def test_what_the_original_does_not_have_is_refused(options, message):

@@ -7,8 +7,16 @@ BertSumAbs by BLEU and ROUGE; a BertClassifier by accuracy and F1.
 import argparse
 
 import tfsum
-from tfsum.cli.parser import FORMAT, Options, given_options, number_or_auto, positive
-from tfsum.cli.search_options import SEARCH_OPTIONS, take_search
+from tfsum.cli.parser import (
+    FORMAT,
+    Options,
+    Parser,
+    add_options,
+    given_options,
+    number_or_auto,
+    positive,
+)
+from tfsum.cli.search_options import add_search_options, take_search
 
 EXAMPLES = """examples:
   tfsum evaluate saved_models/bert_sum_ext_news_en/2 test.jsonl
@@ -125,8 +133,12 @@ OPTIONS: Options = {
             "help": "column of the second texts",
         },
     },
-    **SEARCH_OPTIONS,
 }
+
+
+def add_arguments(parser: Parser) -> None:
+    add_options(parser, OPTIONS)
+    add_search_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

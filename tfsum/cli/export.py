@@ -3,8 +3,8 @@
 import argparse
 
 import tfsum
-from tfsum.cli.parser import Options, given_options, number_or_auto
-from tfsum.cli.search_options import SEARCH_OPTIONS, take_search
+from tfsum.cli.parser import Options, Parser, add_options, given_options, number_or_auto
+from tfsum.cli.search_options import add_search_options, take_search
 
 EXAMPLES = """examples:
   tfsum export runs/news/best saved_models/my_model/1
@@ -81,8 +81,12 @@ OPTIONS: Options = {
             ),
         },
     },
-    **SEARCH_OPTIONS,
 }
+
+
+def add_arguments(parser: Parser) -> None:
+    add_options(parser, OPTIONS)
+    add_search_options(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from tfsum.cli.parser import Options
+from tfsum.cli.options import add_settings
+from tfsum.cli.parser import Options, Parser, add_options
+from tfsum.decoding_settings import BeamSearchSettings, SamplingSettings, StrategySettings
 from tfsum.quiet_tensorflow import load_tensorflow
 
-# Option -> arguments of `add_argument`. Those of the export, then those of the strategies.
+DECODING, BEAM, SAMPLING = "decoding of a Transformer or a BertSumAbs", "beam search", "sampling"
 EXPORT_OPTIONS: dict[str, dict[str, Any]] = {
     "--max-length": {
         "type": int,
@@ -31,85 +33,52 @@ EXPORT_OPTIONS: dict[str, dict[str, Any]] = {
         "help": "a lower-casing BertSumAbs's: words get the case that they have in the text",
     },
 }
-STRATEGY_OPTIONS: dict[str, dict[str, Any]] = {
-    "--width": {
-        "type": int,
-        "metavar": "K",
-        "help": "beam: prefixes followed together (default 4)",
-    },
-    "--length-penalty": {
-        "type": float,
-        "metavar": "A",
-        "help": "beam: a higher value gives longer answers (default 0.6)",
-    },
-    "--normalization": {
-        "choices": ("gnmt", "length"),
-        "help": "beam: normalization for length (default gnmt)",
-    },
-    "--no-repeat-ngram": {
-        "type": int,
-        "metavar": "N",
-        "help": "no N tokens in a row come twice (default off)",
-    },
-    "--min-length": {
-        "type": int,
-        "metavar": "N",
-        "help": "tokens of an answer at least (default 0)",
-    },
-    "--legacy": {
-        "action": "store_true",
-        "help": (
-            "beam: search as PreSumm's program does, slips included, to compare with its summaries"
-        ),
-    },
-    "--temperature": {
-        "type": float,
-        "metavar": "T",
-        "help": "sampling: lower is nearer to greedy (default 1)",
-    },
-    "--top-k": {
-        "type": int,
-        "metavar": "K",
-        "help": "sampling: only from the K most probable tokens",
-    },
-    "--top-p": {
-        "type": float,
-        "metavar": "P",
-        "help": "sampling: only from the most probable tokens with this total probability",
-    },
-    "--n-samples": {
-        "type": int,
-        "metavar": "N",
-        "help": "sampling: the best of N samples (default 1)",
-    },
-    "--search-seed": {
-        "type": int,
-        "metavar": "N",
-        "help": "sampling: seed of its numbers (default 0)",
-    },
-}
-
-
-SEARCH_OPTIONS: Options = {
-    "decoding of a Transformer or a BertSumAbs": {
+OPTIONS: Options = {
+    DECODING: {
         "--search": {
             "choices": ("greedy", "beam", "sampling"),
-            "help": (
-                "default beam; of a BertSumAbs without these options: --width 5 --length-penalty"
-                " 0.95 --no-repeat-ngram 3"
-            ),
+            "help": "default: beam, for a BertSumAbs of width 5, length penalty 0.95, N-gram 3",
         },
         **EXPORT_OPTIONS,
-        **STRATEGY_OPTIONS,
-    }
+    },
+    BEAM: {
+        "--legacy": {
+            "action": "store_true",
+            "help": "search as PreSumm's program does, slips included, to compare with it",
+        },
+    },
+    SAMPLING: {
+        "--search-seed": {"type": int, "metavar": "N", "help": "seed of the numbers (default: 0)"},
+    },
 }
+# Title of a group -> the class whose fields are its options.
+STRATEGIES = {DECODING: StrategySettings, BEAM: BeamSearchSettings, SAMPLING: SamplingSettings}
 
 
-def take_search(options: dict) -> dict:
-    """Takes the options of the group out of those of a verb.
+def add_search_options(parser: Parser) -> None:
+    """Adds the options of the strategies, which their classes describe.
 
     Args:
-        options: Parsed options by name; those of the group are removed.
+        parser: Parser of a verb.
+
+    Example:
+        >>> parser = Parser(prog="tfsum")
+        >>> add_search_options(parser)
+        >>> parser.parse_args(["--width", "5"]).width
+        5
+    """
+    add_options(parser, OPTIONS)
+    shared = StrategySettings.checked().model_fields.keys()
+    for title, settings in STRATEGIES.items():
+        checked = settings.checked()
+        add_settings(parser, checked, checked.model_fields.keys() - shared or shared, title)
+
+
+def take_search(options: dict[str, Any]) -> dict[str, Any]:
+    """Takes the options of the search out of those of a verb.
+
+    Args:
+        options: Parsed options by name; those of the search are removed.
 
     Returns:
         Arguments of `tfsum.export_model`: `strategy` and the lengths, where they were given.
@@ -121,20 +90,19 @@ def take_search(options: dict) -> dict:
     load_tensorflow()
     from tfsum.decoding import named_strategy
 
-    search = options.pop("search", None)
-    arguments, settings = _take(options, EXPORT_OPTIONS), _take(options, STRATEGY_OPTIONS)
-    if settings.pop("legacy", False):
+    search, seed = options.pop("search", None), options.pop("search_seed", None)
+    names = [flag.removeprefix("--").replace("-", "_") for flag in EXPORT_OPTIONS]
+    arguments = {name: options.pop(name) for name in names if name in options}
+    fields = {name for each in STRATEGIES.values() for name in each.checked().model_fields}
+    names = [*(fields & options.keys()) - {"seed"}]  # which is another option of evaluate
+    settings = {name: options.pop(name) for name in names}
+    if seed is not None:
+        settings["seed"] = seed
+    if options.pop("legacy", False):
         import tfsum.papers  # noqa: F401  (its search joins the named ones)
 
         search = f"presumm_{search or 'beam'}"
-    if "search_seed" in settings:
-        settings["seed"] = settings.pop("search_seed")  # --seed is another option of evaluate
 
     if search or settings:
         arguments["strategy"] = named_strategy(search or "beam", **settings)
     return arguments
-
-
-def _take(options: dict, table: dict) -> dict:
-    names = [flag.removeprefix("--").replace("-", "_") for flag in table]
-    return {name: options.pop(name) for name in names if name in options}

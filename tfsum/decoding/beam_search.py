@@ -1,6 +1,5 @@
 """Beam search: extends the most probable prefixes together and keeps finished ones in a pool."""
 
-import dataclasses
 from typing import Any, NamedTuple
 
 from keras import ops
@@ -13,11 +12,10 @@ from tfsum.decoding.strategy import (
     choose,
     count_tokens,
     ids_of,
-    is_number,
     reorder_rows,
     row_numbers,
 )
-from tfsum.errors import Error
+from tfsum.decoding_settings import BeamSearchSettings
 from tfsum.tensor import Tensor
 
 
@@ -51,20 +49,6 @@ def division_by_length(length: Tensor, alpha: float) -> Tensor:
 NORMALIZATIONS = {"gnmt": gnmt, "length": division_by_length}
 
 
-def check_length_penalty(strategy: Any) -> None:
-    """Checks the `length_penalty` of a strategy.
-
-    Raises:
-        Error: It is no number from 0 to 10.
-    """
-    alpha = strategy.length_penalty
-    if not is_number(alpha) or not 0 <= alpha <= 10:
-        raise Error(
-            f"{type(strategy).__name__}: length_penalty is {alpha!r}; expected a number from 0"
-            " (none) to 10"
-        )
-
-
 class _Live(NamedTuple):
     """The unfinished hypotheses, most probable first: K for each of B sources."""
 
@@ -80,8 +64,7 @@ class _Pool(NamedTuple):
     score: Any  # (B, N) float32, the log-probability normalized for length
 
 
-@dataclasses.dataclass(frozen=True)
-class BeamSearch(Strategy):
+class BeamSearch(BeamSearchSettings, Strategy):
     """Extends the `width` most probable prefixes and returns the `n_best` finished ones by score.
 
     The score is log-probability / normalization(length), both including the end token. A hypothesis
@@ -119,27 +102,6 @@ class BeamSearch(Strategy):
         >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
         ((1, 2, 5), (1, 2), (1, 2))
     """
-
-    width: int = 4
-    n_best: int = 1
-    length_penalty: float = 0.6
-    normalization: str = "gnmt"
-
-    def __post_init__(self):
-        super().__post_init__()
-        self._check_whole("width", 1)
-        self._check_whole("n_best", 1)
-        if self.n_best > self.width:
-            raise Error(
-                f"BeamSearch: n_best is {self.n_best} and width is {self.width}; a search returns"
-                " at most as many hypotheses as it follows: lower n_best or raise width"
-            )
-        check_length_penalty(self)
-        if self.normalization not in NORMALIZATIONS:
-            raise Error(
-                f"BeamSearch: normalization is {self.normalization!r}; known are"
-                f" {', '.join(NORMALIZATIONS)}"
-            )
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         if self.width == 1:

@@ -1,21 +1,19 @@
 """Sampling: tokens are drawn from the model's distribution, fixed by the seed and the source."""
 
-import dataclasses
 from typing import Any
 
 import numpy as np
 from keras import ops
 
-from tfsum.decoding.strategy import Strategy, choose, ids_of, is_number
-from tfsum.errors import Error
+from tfsum.decoding.strategy import Strategy, choose, ids_of
+from tfsum.decoding_settings import SamplingSettings
 from tfsum.tensor import Tensor
 
 HASH = 46337  # a prime whose square fits int32
 BELOW_ONE = 1 - 2**-22  # times a float32 sum, the product is below the sum
 
 
-@dataclasses.dataclass(frozen=True)
-class Sampling(Strategy):
+class Sampling(SamplingSettings, Strategy):
     """Draws `n_samples` sequences per source (N), returned with the most probable first.
 
     A token is drawn with probability proportional to p ** (1 / temperature), where p is the model's
@@ -51,28 +49,6 @@ class Sampling(Strategy):
         >>> tuple(ids.shape), tuple(log_probabilities.shape), tuple(lengths.shape)
         ((1, 3, 5), (1, 3), (1, 3))
     """
-
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    seed: int = 0
-    n_samples: int = 1
-
-    def __post_init__(self):
-        super().__post_init__()
-        self._check_whole("top_k", 0)
-        self._check_whole("seed", 0, 2**32 - 1)
-        self._check_whole("n_samples", 1)
-        if not is_number(self.temperature) or not 1e-4 <= self.temperature <= 1e3:
-            raise Error(
-                f"Sampling: temperature is {self.temperature!r}; expected a number from 0.0001 to"
-                " 1000 (for the most probable token each time use Greedy)"
-            )
-        if not is_number(self.top_p) or not 0 < self.top_p <= 1:
-            raise Error(
-                f"Sampling: top_p is {self.top_p!r}; expected a number above 0 and up to 1 (all"
-                " tokens)"
-            )
 
     def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         uniform = self._uniform_numbers(ids_of(source), max_length)

@@ -1,14 +1,13 @@
 """What all decoding strategies share: the interface of a model, the result and the rules; and the
 simplest one, greedy decoding."""
 
-import dataclasses
-import math
 import numbers
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from keras import ops, tree
 
+from tfsum.decoding_settings import StrategySettings
 from tfsum.errors import Error
 from tfsum.tensor import Tensor
 
@@ -16,8 +15,7 @@ PADDING = 0
 FORBIDDEN = float("-inf")
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Strategy:
+class Strategy(StrategySettings):
     """Base class of decoding strategies: from a model and sources to sequences of tokens.
 
     A strategy runs inside a graph and uses four attributes of a model:
@@ -55,13 +53,6 @@ class Strategy:
         ([[[2, 3, 4, 5, 0, 0]]], [[4]])
     """
 
-    min_length: int = 0
-    no_repeat_ngram: int = 0
-
-    def __post_init__(self):
-        self._check_whole("min_length", 0)
-        self._check_whole("no_repeat_ngram", 0)
-
     def __call__(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
         """Decodes a batch of sources.
 
@@ -84,7 +75,8 @@ class Strategy:
         Raises:
             Error: `max_length` is not an integer, or is below 1 or `min_length`.
         """
-        if not is_number(max_length, numbers.Integral) or max_length < max(1, self.min_length):
+        is_whole = isinstance(max_length, numbers.Integral) and not isinstance(max_length, bool)
+        if not is_whole or max_length < max(1, self.min_length):
             raise Error(
                 f"{type(self).__name__}: max_length is {max_length!r}; expected a whole number, at"
                 f" least 1 and at least min_length ({self.min_length})"
@@ -187,16 +179,7 @@ class Strategy:
 
         return log_probabilities
 
-    def _check_whole(self, name: str, least: int, most: float = math.inf) -> None:
-        value = getattr(self, name)
-        limits = f"from {least} to {most}" if most < math.inf else f"of at least {least}"
-        if not is_number(value, numbers.Integral) or not least <= value <= most:
-            raise Error(
-                f"{type(self).__name__}: {name} is {value!r}; expected a whole number {limits}"
-            )
 
-
-@dataclasses.dataclass(frozen=True)
 class Greedy(Strategy):
     """Selects the most probable token at each step (ties: the lower id). N is 1.
 
@@ -239,16 +222,6 @@ def ids_of(source: Any) -> Any:
     if isinstance(source, dict):
         return source["source_ids"]
     return source
-
-
-def is_number(value: Any, kind: type[Any] = numbers.Real) -> bool:
-    """Whether a value is a finite number of a kind, such as `numbers.Integral`, and not a bool.
-
-    Example:
-        >>> is_number(0.5), is_number(True), is_number(float("nan"))
-        (True, False, False)
-    """
-    return isinstance(value, kind) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def forbid_repeated_ngrams(

@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from keras import ops
+from pydantic import Field
 
 from tfsum.decoding import STRATEGIES
-from tfsum.decoding.beam_search import check_length_penalty
 from tfsum.decoding.strategy import (
     FORBIDDEN,
     Strategy,
@@ -17,6 +17,7 @@ from tfsum.decoding.strategy import (
     reorder_rows,
     row_numbers,
 )
+from tfsum.decoding_settings import PLAIN
 from tfsum.errors import Error
 from tfsum.tensor import Tensor
 
@@ -141,14 +142,12 @@ class PreSummBeamSearch(Strategy):
         (1, 1, 5)
     """
 
-    width: int = 4
-    length_penalty: float = 0.6
+    width: Annotated[int, Field(ge=1), PLAIN] = 4
+    length_penalty: Annotated[float, Field(ge=0, le=10), PLAIN] = 0.6
     vocabulary: tuple[str, ...] | None = dataclasses.field(default=None, repr=False)
 
     def __post_init__(self):
         super().__post_init__()
-        self._check_whole("width", 1)
-        check_length_penalty(self)
         if self.no_repeat_ngram not in (0, 3):
             raise Error(
                 f"PreSummBeamSearch: no_repeat_ngram is {self.no_repeat_ngram}; PreSumm's search"
