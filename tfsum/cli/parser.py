@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
+from tfsum.control_characters import CONTROLS
 from tfsum.inference.shipped import DEFAULT_MODEL
 from tfsum.tasks.bert_sum_ext.limits import Limits
 
@@ -19,14 +20,6 @@ Options = Mapping[str, Mapping[str, Mapping[str, Any]]]
 FORMAT = {"choices": ("text", "json"), "default": "text", "help": "default text"}
 
 WRONG_CALL = 2
-# Control characters and marks that turn the direction of writing: on a terminal they move the
-# cursor, hide or forge.
-_CONTROLS = [
-    *(set(range(32)) - {9, 10}),
-    *range(127, 160),
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-]
 
 
 class Parser(argparse.ArgumentParser):
@@ -223,7 +216,7 @@ def printable(text: str) -> str:
         >>> printable("red: \\x1b[31m")
         'red: �[31m'
     """
-    return text.translate(dict.fromkeys(_CONTROLS, "\ufffd"))
+    return text.translate(dict.fromkeys(CONTROLS, "\ufffd"))
 
 
 def json_line(value: Any) -> str:
@@ -237,4 +230,4 @@ def json_line(value: Any) -> str:
         '{"text": "\\\\u009b31m é"}'
     """
     line = json.dumps(value, ensure_ascii=False)
-    return line.translate({number: f"\\u{number:04x}" for number in _CONTROLS})
+    return line.translate({number: f"\\u{number:04x}" for number in CONTROLS})

@@ -9,9 +9,8 @@ from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
 from tfsum.text.repeat import row_ids
 from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.white_space import WHITE_SPACE
 from tfsum.text.word_piece import WordPiece
-
-_BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]"  # what Python's strip takes from the ends of a text
 
 
 class RowSource(tf.Module):
@@ -61,7 +60,7 @@ class RowSource(tf.Module):
     def _tokenize(self, text: tf.Tensor) -> tf.RaggedTensor:
         """Texts (B,) to pieces (B, P), as training read them."""
         text = tf.strings.unicode_transcode(text, "UTF-8", "UTF-8", errors="ignore")
-        text = tf.strings.regex_replace(text, f"^{_BLANK}+|{_BLANK}+$", "")
+        text = tf.strings.regex_replace(text, f"^{WHITE_SPACE}|{WHITE_SPACE}$", "")
         return self.word_piece.tokenize(
             text if self._compose is None else self._compose.compose_texts(text)
         )

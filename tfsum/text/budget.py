@@ -5,12 +5,11 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from tfsum.text.repeat import row_ids
+from tfsum.text.white_space import WHITE_SPACE, WORD
 
 UNLIMITED = 1 << 30  # below which the sums of two such limits stay in int32
 # White space as Python's `str.split` knows it, and the scripts that are written without it: their
 # characters are counted one by one, as ROUGE counts them (`tfsum.text.words`).
-_SPACES = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
-_WORD = r"[^\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
 _UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]"
 
 
@@ -47,7 +46,7 @@ def budget_of(
     """
     flat = texts.flat_values
     apart = tf.strings.regex_replace(flat, _UNSPACED, " x ")
-    marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, _WORD, "x"), _SPACES, "")
+    marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, WORD, "x"), WHITE_SPACE, "")
     in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
 
     total = tf.math.unsorted_segment_sum(in_words, row_ids(texts), texts.nrows())

@@ -15,10 +15,10 @@ from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeat import row_ids
+from tfsum.text.white_space import WHITE_SPACE
 
 # candidates of each document looked at together: more than most documents have sentences
 BLOCK = 64
-WHITE_SPACE = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]+"
 # share of a text's sentences that end with a mark, from which one without is taken for a heading
 PUNCTUATED = 0.5
 _END = r"(?s:.*)(?:[.!?…‽。！？｡．।؟。][\"'”’»)\]」』}]*|[.!?…]\s*\[[0-9, ]+\])"

@@ -5,12 +5,8 @@ import pathlib
 from collections.abc import Mapping, Sequence
 
 from tfsum.atomic_files import write_atomically
+from tfsum.control_characters import PICTURES
 from tfsum.errors import Error
-
-# Browsers drop or hide control characters: show them as U+2400 and following, except white space.
-_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {
-    0x7F: 0x2421
-}
 
 STYLE = """
 body { color: #111; background: #fff; font: 16px/1.5 sans-serif }
@@ -94,7 +90,7 @@ def escape(text: str) -> str:
         >>> escape("a < b")
         'a &lt; b'
     """
-    return html.escape(text.translate(_CONTROLS))
+    return html.escape(text.translate(PICTURES))
 
 
 def write_page(text: str, path: str | pathlib.Path) -> None:
