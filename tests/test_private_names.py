@@ -30,7 +30,6 @@ USED = {
         "_use_weight_decay",
         "_velocities",
     },
-    "python-docx": {"_Cell", "_tr"},
     "sacrebleu": {"_ci", "_mean"},
     "tensorflow": {"_check_health_interval", "_check_health_timeout"},
     # documented by Python, in spite of their names

@@ -5,12 +5,11 @@ import importlib
 import io
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from email.message import EmailMessage
 from typing import Any
 
 from tfsum.errors import DataError, install_extra
-from tfsum.private_names import check_private_names
 
 SHORT = 0.7  # of the width of a page's lines: where a paragraph or a heading may end
 # A table of words and numbers, not one that lays out a page.
@@ -123,23 +122,23 @@ def flowing(text: str) -> str:
 
 def _docx(data: bytes, name: str) -> str:
     document = _library("docx", "a Word document", name).Document(io.BytesIO(data))
-    return "\n\n".join(_parts(document))
+    return "\n\n".join(_paragraphs(document.element.body))
 
 
-def _parts(container: Any) -> Iterator[str]:
-    """The paragraphs of a Word document or of a cell, and those of its tables, in their order."""
-    from docx import table
+def _paragraphs(element: Iterable[Any]) -> Iterator[str]:
+    """The paragraphs of a Word document's body, and those of its tables, in their order.
 
-    check_private_names("python-docx", table, "_Cell")
-    for part in container.iter_inner_content():
-        if hasattr(part, "rows"):
-            for row in part.rows:
-                # Not `row.cells`: it gives a cell once for each column that the file says it spans.
-                check_private_names("python-docx", row, "_tr")
-                for cell in row._tr.tc_lst:
-                    yield from _parts(table._Cell(cell, part))
-        elif part.text.strip():
-            yield part.text
+    The elements are read and not `row.cells`, which gives a cell once for each column that the file
+    says it spans.
+    """
+    from docx.oxml.ns import qn
+    from docx.text.paragraph import Paragraph
+
+    for child in element:
+        if child.tag in (qn("w:tbl"), qn("w:tr"), qn("w:tc")):
+            yield from _paragraphs(child)
+        elif child.tag == qn("w:p") and (text := Paragraph(child, None).text).strip():
+            yield text
 
 
 def _mail(data: bytes, name: str) -> str:
