@@ -1,4 +1,8 @@
-"""Names that a user gives (files, folders, patterns, addresses, `-`) to documents."""
+"""Names that a user gives (files, folders, patterns, addresses, `-`) to documents.
+
+The readers of rows, of other formats and of addresses are imported where a source needs them: most
+are plain texts.
+"""
 
 import dataclasses
 import glob
@@ -10,11 +14,8 @@ import sys
 import zlib
 from collections.abc import Iterator, Sequence
 
-from tfsum.data.readers import first_fields, read_rows
 from tfsum.errors import DataError
 from tfsum.inputs.encoding import decode
-from tfsum.inputs.fetching import fetch
-from tfsum.inputs.formats import text_of
 from tfsum.inputs.kinds import READ, WORDS, kind_of
 from tfsum.inputs.tables import without_tables
 
@@ -162,6 +163,8 @@ def read_content(
     if field is not None and kind in ("text", "rows"):
         yield from _rows(data, name, field, encoding, id)
     elif kind == "rows":
+        from tfsum.data.readers import first_fields
+
         fields = ", ".join(first_fields(decode(data, name, encoding)[0], name))
         found = f"the first has the fields {fields}" if fields else "the first cannot be read"
         raise DataError(
@@ -178,6 +181,8 @@ def read_content(
         text, notes = decode(data, name, encoding)
         yield Document(name, without_tables(text), notes)
     else:
+        from tfsum.inputs.formats import text_of
+
         yield Document(name, text_of(kind, data, name), [])
 
 
@@ -207,6 +212,8 @@ def _bytes(name: str) -> bytes:
         return sys.stdin.buffer.read()
     try:
         if name.startswith(ADDRESS):
+            from tfsum.inputs.fetching import fetch
+
             return fetch(name)
         return pathlib.Path(name).read_bytes()
     except OSError as error:
@@ -232,6 +239,8 @@ def _unpacked(data: bytes, name: str) -> bytes:
 def _rows(
     data: bytes, name: str, field: str, encoding: str | None, id: str | None
 ) -> Iterator[Document]:
+    from tfsum.data.readers import read_rows
+
     text, notes = decode(data, name, encoding)
     if text.lstrip().startswith("["):
         raise DataError(
