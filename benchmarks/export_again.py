@@ -29,7 +29,7 @@ from tfsum.cli.parser import number_or_auto
 from tfsum.data.readers import read_corpus
 from tfsum.errors import ExportError
 from tfsum.export.stored_weights import WORD_EMBEDDING, variable_path
-from tfsum.formats.model_folder import read_json
+from tfsum.formats.config_json import read_json
 from tfsum.models import Bert, BertSumExt, Transformer
 from tfsum.text.known_words import frequent_words
 from tfsum.text.word_piece import WordPiece

@@ -201,7 +201,7 @@ def arguments(
 
 def small_classifier(folder: pathlib.Path, vocabulary: str) -> str:
     """The export of a classifier without training."""
-    from tfsum.formats.model_folder import read_pieces
+    from tfsum.formats.piece_files import read_pieces
     from tfsum.models import BertClassifier
 
     pieces = read_pieces(vocabulary)

@@ -29,7 +29,7 @@ from next_sentences import segments
 from tfsum.data.preparation import vocabulary_file
 from tfsum.evaluation.comparison import bootstrap_intervals
 from tfsum.formats.hugging_face import local_folder
-from tfsum.formats.model_folder import read_pieces
+from tfsum.formats.piece_files import read_pieces
 from tfsum.tasks.bert_pretraining.batches import SentencePairs, load_sentence_pairs
 
 LETTERS = "no"  # by label

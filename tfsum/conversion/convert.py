@@ -12,6 +12,7 @@ import numpy as np
 
 from tfsum.errors import CheckpointError
 from tfsum.formats import google, model_folder, open_folder, text_settings, weight_names
+from tfsum.formats.piece_files import read_vocabulary
 from tfsum.models import Bert, BertClassifier, BertForPretraining
 from tfsum.models.bert_classifier import other_head
 
@@ -28,6 +29,7 @@ HEADS = {
     ("cls.predictions",): "BertForMaskedLM",
     ("cls.seq_relationship",): "BertForNextSentencePrediction",
     ("classifier",): "BertForSequenceClassification",
+    (): "BertModel",
 }
 PRETRAINED = ("cls.predictions", "cls.seq_relationship", "cls/predictions", "cls/seq_relationship")
 
@@ -120,7 +122,7 @@ def convert(
 
     _written(
         destination,
-        lambda folder: _write(folder, _folder_of(stored), config, tensors, to, lowercase),
+        lambda folder: _write(folder, stored.folder, config, tensors, to, lowercase),
     )
 
     return _notes(stored, tensors, config, to)
@@ -131,7 +133,7 @@ def _written(
 ) -> list[str]:
     """Calls `write` with a temporary path, which then becomes the destination: nothing half-written
     is left."""
-    try:
+    with model_folder.writing_errors(destination):
         destination.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(
             prefix=f"{destination.name}.", dir=destination.parent
@@ -139,11 +141,6 @@ def _written(
             whole = pathlib.Path(part) / "whole"
             notes = write(whole)
             os.replace(whole, destination)
-    except OSError as error:
-        raise CheckpointError(
-            f"{destination}: cannot be written ({error.strerror}); free space or choose another "
-            "place"
-        ) from None
     return notes or []
 
 
@@ -186,11 +183,6 @@ def _has_classifier(stored: weight_names.StoredModel) -> bool:
     return stored.name("classifier.weight", True)[0] in stored.tensors
 
 
-def _folder_of(stored: weight_names.StoredModel) -> pathlib.Path:
-    path = pathlib.Path(stored.source)
-    return path if path.is_dir() else path.parent  # the source of a Google folder is a prefix in it
-
-
 def _write(
     folder: pathlib.Path,
     origin: pathlib.Path,
@@ -211,16 +203,13 @@ def _write(
         )
     else:
         architecture = next(
-            (
-                kind
-                for heads, kind in HEADS.items()
-                if all(any(name.startswith(f"{head}.") for name in tensors) for head in heads)
-            ),
-            None,
+            kind
+            for heads, kind in HEADS.items()
+            if all(any(name.startswith(f"{head}.") for name in tensors) for head in heads)
         )
-        if architecture is None:
+        if architecture == "BertModel":
             tensors = {name.removeprefix("bert."): value for name, value in tensors.items()}
-        kind = {"model_type": "bert", "architectures": [architecture or "BertModel"]}
+        kind = {"model_type": "bert", "architectures": [architecture]}
         extra = (
             {"tfsum.json": text_settings.tfsum_json(settings)}
             if to == "tfsum"
@@ -230,7 +219,7 @@ def _write(
 
     if (origin / "vocab.txt").is_file():
         shutil.copyfile(origin / "vocab.txt", folder / "vocab.txt")
-    elif pieces := model_folder.read_vocabulary(origin / "vocab.txt"):
+    elif pieces := read_vocabulary(origin / "vocab.txt"):
         (folder / "vocab.txt").write_text("\n".join(pieces) + "\n", encoding="utf-8", newline="\n")
 
 
@@ -244,7 +233,7 @@ def _notes(
     }
     left = sorted(stored.tensors.keys() - read)
     rounded = sum(stored.tensors[name].dtype == np.float64 for name in read & stored.tensors.keys())
-    pieces = model_folder.read_vocabulary(_folder_of(stored) / "vocab.txt") or ()
+    pieces = read_vocabulary(stored.folder / "vocab.txt") or ()
     headless = _has_classifier(stored) and "classifier.weight" not in tensors
     why = other_head(stored) if headless else None
     notes = {

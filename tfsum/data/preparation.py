@@ -24,7 +24,7 @@ from filelock import FileLock, Timeout
 from tfsum.data.corpus_files import corpus_digest
 from tfsum.data.manifest import Manifest
 from tfsum.errors import DataError, Error
-from tfsum.formats.model_folder import piece_file
+from tfsum.formats.piece_files import piece_file
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.terminal_size import bar_size

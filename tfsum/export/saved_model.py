@@ -18,7 +18,7 @@ from tfsum.export import golden
 from tfsum.export.compact_graph import compact_graph
 from tfsum.export.model_card import write_card
 from tfsum.export.verification import verify_export
-from tfsum.formats.model_folder import piece_file, read_pieces
+from tfsum.formats.piece_files import piece_file, read_pieces
 from tfsum.formats.text_settings import read_text_settings
 from tfsum.inference.eager_model import EagerModel
 from tfsum.inference.shipped import numbered

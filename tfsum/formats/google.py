@@ -10,7 +10,9 @@ import numpy as np
 
 from tfsum.atomic_files import write_atomically
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, weight_names
+from tfsum.formats import config_json, weight_names
+from tfsum.formats.model_folder import widened, writing_errors
+from tfsum.formats.piece_files import check_vocabulary
 
 PREFIX = "bert_model.ckpt"
 SKIPPED = re.compile(r"/(adam_[mv]|AdamWeightDecayOptimizer(_1)?)$|^global_step$")
@@ -64,9 +66,20 @@ def read_google(source: str | os.PathLike) -> weight_names.StoredModel:
         tfsum.errors.CheckpointError: no_such_folder: no such checkpoint ...
     """
     folder, prefix = _locate(pathlib.Path(source))
-    config = _read_config(folder / "bert_config.json")
-    model_folder.check_vocabulary(folder, config["vocab_size"])
-    return weight_names.StoredModel(str(prefix), config, _read_variables(prefix), google_name)
+    file = folder / "bert_config.json"
+    if not file.is_file():
+        raise CheckpointError(
+            f"{file}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt"
+        )
+
+    fields = config_json.read_json(file)
+    config = config_json.bert_arguments(fields, file)
+    if config.get("hidden_act", "gelu") == "gelu" and not fields.get("exact_gelu"):
+        config["hidden_act"] = "gelu_new"
+    check_vocabulary(folder, config["vocab_size"])
+    return weight_names.StoredModel(
+        str(prefix), config, _read_variables(prefix), google_name, folder, fields
+    )
 
 
 def google_name(name: str, transposed: bool) -> tuple[str, bool]:
@@ -117,7 +130,7 @@ def google_config(config: dict) -> dict:
         >>> google_config(tfsum.Bert(10, 8, 1, 2, 16).config)["exact_gelu"]
         True
     """
-    named = {key: config[key] for key in (*model_folder.FIELDS, *model_folder.OPTIONS)}
+    named = {key: config[key] for key in (*config_json.FIELDS, *config_json.OPTIONS)}
     if named["hidden_act"] == "gelu":
         named["exact_gelu"] = True
     elif named["hidden_act"] in TANH_GELU:
@@ -159,7 +172,7 @@ def write_google(
     named = {name: value if transposed else value.T for name, transposed, value in renamed}
     names = sorted(named)
 
-    try:
+    with writing_errors(folder, tf.errors.OpError):
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as part:
             with tf.device("cpu"):
@@ -173,10 +186,6 @@ def write_google(
                 os.replace(f"{part}/{PREFIX}{ending}", folder / f"{PREFIX}{ending}")
         content = json.dumps(google_config(config) | extra, indent=2, sort_keys=True)
         write_atomically(folder / "bert_config.json", content + "\n")
-    except (OSError, tf.errors.OpError) as error:
-        raise CheckpointError(
-            f"{folder}: cannot be written ({error}); free space or choose another folder"
-        ) from None
 
 
 def _locate(path: pathlib.Path) -> tuple[pathlib.Path, pathlib.Path]:
@@ -206,34 +215,18 @@ def _prefixes(folder: pathlib.Path) -> list[str]:
     return sorted(path.name.removesuffix(".index") for path in folder.glob("*.index"))
 
 
-def _read_config(path: pathlib.Path) -> dict:
-    if not path.is_file():
-        raise CheckpointError(
-            f"{path}: no such file; a Google folder has bert_config.json, {PREFIX}.* and vocab.txt"
-        )
-    stored = model_folder.read_json(path)
-    config = model_folder.bert_arguments(stored, path)
-    if config.get("hidden_act", "gelu") == "gelu" and not stored.get("exact_gelu"):
-        config["hidden_act"] = "gelu_new"
-    return config
-
-
 def _read_variables(prefix: pathlib.Path) -> dict[str, np.ndarray]:
     import tensorflow as tf
 
     try:
         reader = tf.train.load_checkpoint(str(prefix))
-        dtypes = reader.get_variable_to_dtype_map()
-        arrays = {
-            name: np.asarray(reader.get_tensor(name)) for name in dtypes if not SKIPPED.search(name)
+        return {
+            name: widened(np.asarray(reader.get_tensor(name)))
+            for name in reader.get_variable_to_shape_map()
+            if not SKIPPED.search(name)
         }
     except (tf.errors.OpError, RuntimeError, ValueError, LookupError) as error:
         raise CheckpointError(
             f"{prefix}: cannot be read ({error}); a file of the checkpoint is missing, broken or "
             "cut short: fetch it again"
         ) from None
-
-    return {
-        name: model_folder.widened(value) if dtypes[name].is_floating else value
-        for name, value in arrays.items()
-    }

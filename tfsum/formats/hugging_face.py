@@ -9,7 +9,8 @@ from collections.abc import Callable
 import numpy as np
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, torch_file, weight_names
+from tfsum.formats import config_json, model_folder, torch_file, weight_names
+from tfsum.formats.piece_files import check_vocabulary
 
 PACKAGE = "package:"
 HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?")
@@ -52,19 +53,21 @@ def read_hugging_face(source: str | os.PathLike) -> weight_names.StoredModel:
         (10, 8)
     """
     folder = local_folder(source)
-    config = model_folder.read_bert_config(folder)
-    summarizes = "bert_sum_ext" in model_folder.read_json(model_folder.config_file(folder))
-    model_folder.check_vocabulary(folder, config["vocab_size"])
+    file = config_json.config_file(folder)
+    fields = config_json.read_json(file)
+    config = config_json.encoder_arguments(fields, file)
+    check_vocabulary(folder, config["vocab_size"])
     tensors = {
         OLD_ENDING.sub(lambda old: PRESENT_ENDINGS[old[0]], name): value
         for name, value in _read_tensors(folder).items()
         if not weight_names.NO_WEIGHT.search(name)
-        and (name.startswith("bert.") or not summarizes)  # of a BertSumExt, the encoder alone
+        and (
+            name.startswith("bert.") or "bert_sum_ext" not in fields
+        )  # of a BertSumExt, the encoder alone
     }
     whole = any(name.startswith("bert.") for name in tensors)
-    return weight_names.StoredModel(
-        str(folder), config, tensors, weight_names.full_name if whole else _bare_name
-    )
+    name_of = weight_names.full_name if whole else _bare_name
+    return weight_names.StoredModel(str(folder), config, tensors, name_of, folder, fields)
 
 
 def local_folder(source: str | os.PathLike) -> pathlib.Path:
@@ -160,7 +163,7 @@ def _read_tensors(folder: pathlib.Path) -> dict[str, np.ndarray]:
 
 def _read_shards(index: pathlib.Path, read: Callable) -> dict[str, np.ndarray]:
     """Reads the shards of an index; each must hold exactly the tensors that the index lists."""
-    places = model_folder.read_json(index).get("weight_map")
+    places = config_json.read_json(index).get("weight_map")
     if not isinstance(places, dict) or not all(isinstance(file, str) for file in places.values()):
         raise CheckpointError(
             f"{index}: has no weight_map from tensors to files; fetch the file again"
@@ -199,6 +202,5 @@ def _read_torch(path: pathlib.Path) -> dict[str, np.ndarray]:
                 f"{path}: {name} is {type(value).__name__}; a state_dict of tensors was expected, "
                 "as save_pretrained writes it"
             )
-        array = np.asarray(value)  # not a `Parameter`
-        tensors[name] = model_folder.widened(array) if array.dtype.kind == "f" else array
+        tensors[name] = model_folder.widened(np.asarray(value))  # not a `Parameter`
     return tensors

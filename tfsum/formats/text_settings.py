@@ -6,7 +6,8 @@ import pathlib
 import unicodedata
 
 from tfsum.errors import CheckpointError
-from tfsum.formats.model_folder import read_json, read_vocabulary
+from tfsum.formats.config_json import read_json
+from tfsum.formats.piece_files import read_vocabulary
 
 PLACES = (  # file, section, key of `lowercase`
     ("tfsum.json", "text", "lowercase"),

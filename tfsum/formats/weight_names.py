@@ -4,8 +4,9 @@ The tables are the whole correspondence between the tensors of a file and the va
 for reading and for writing. Dense kernels are (in, out) in Keras and (out, in) in the file.
 """
 
+import pathlib
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,6 +68,8 @@ class StoredModel(NamedTuple):
         tensors: Arrays by the file's own names.
         name: Function that converts Hugging Face's full name (`bert.`, `cls.`), and whether the
             tensor is transposed, to those of the file.
+        folder: Folder that holds it.
+        fields: Content of its config.json.
 
     Example:
         >>> stored = StoredModel(
@@ -80,6 +83,8 @@ class StoredModel(NamedTuple):
     config: dict
     tensors: dict[str, np.ndarray]
     name: Callable[[str, bool], tuple[str, bool]] = full_name
+    folder: pathlib.Path = pathlib.Path()
+    fields: Mapping[str, Any] = {}
 
     def parts(self) -> str:
         """The first parts of the tensor names, for error messages."""

@@ -9,6 +9,7 @@ from keras import ops
 
 from tfsum.errors import Error
 from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
+from tfsum.formats.config_json import errors_named
 from tfsum.layers import Dropout, Encoder, padding_mask
 from tfsum.models.model import check_backend
 from tfsum.tensor import Tensor
@@ -307,7 +308,7 @@ class Bert(keras.Model):
         """`from_pretrained` for a model that `open_folder` read."""
         config = {**stored.config, **changes}
         arrays = assign_weights.bert_arrays(config, stored)
-        with model_folder.errors_named(stored.source):
+        with errors_named(stored.source):
             bert = cls(**config)
             bert.build()
         assign_weights.assign_arrays(bert, arrays)

@@ -1,7 +1,6 @@
 """BERT that classifies a text or a pair of texts (Devlin et al. 2019, section 4.1)."""
 
 import os
-import pathlib
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -9,7 +8,7 @@ import numpy as np
 from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
+from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.layers import Dropout
 from tfsum.models.bert import Bert
 from tfsum.models.with_bert import WithBert
@@ -196,16 +195,12 @@ class BertClassifier(WithBert):
                 f"label_names are {len(label_names)}: {', '.join(label_names)}; expected a name "
                 "for each"
             )
-        config = {**stored.config, **changes}
-        arrays = assign_weights.bert_arrays(config, stored)
-        with model_folder.errors_named(stored.source):
-            model = cls(
-                config,
-                stored_names if label_names is None else label_names,
-                dropout if classifier_dropout is None else classifier_dropout,
-            )
-            model.build()
-        assign_weights.assign_arrays(model.bert, arrays)
+        model = cls.with_stored_bert(
+            stored,
+            changes,
+            label_names=label_names or stored_names,
+            classifier_dropout=dropout if classifier_dropout is None else classifier_dropout,
+        )
         assign_weights.assign(
             weight_names.variables_by_path(model.classifier), names, head, stored.source
         )
@@ -239,15 +234,14 @@ def other_head(stored: weight_names.StoredModel) -> str | None:
     """Describes the dense layer of a file if it is not that of a `BertClassifier`; None if it is.
 
     Example:
-        >>> import pathlib, tempfile
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     _ = pathlib.Path(folder, "config.json").write_text('{"problem_type": "regression"}')
-        ...     other_head(
-        ...         weight_names.StoredModel(folder, {}, {"bert.pooler.dense.bias": np.zeros(8)})
-        ...     )
+        >>> tensors, fields = (
+        ...     {"bert.pooler.dense.bias": np.zeros(8)},
+        ...     {"problem_type": "regression"},
+        ... )
+        >>> other_head(weight_names.StoredModel("a folder", {}, tensors, fields=fields))
         "its classifier.weight is trained for problem_type 'regression'"
     """
-    config = model_folder.read_json(_config_file(stored))
+    config = stored.fields
     name, _ = stored.name(HEAD[0][0], True)
     kind = next((kind for kind in OTHERS if kind in str(config.get("architectures"))), None)
     if kind or not any("pooler" in tensor for tensor in stored.tensors):
@@ -262,21 +256,12 @@ def other_head(stored: weight_names.StoredModel) -> str | None:
     return None
 
 
-def _config_file(stored: weight_names.StoredModel) -> pathlib.Path:
-    source = pathlib.Path(stored.source)  # that of a Google folder is a prefix in it
-    if source.is_dir():
-        return model_folder.config_file(source)
-    return source.parent / "bert_config.json"
-
-
 def _label_names(stored: weight_names.StoredModel, rows: int) -> tuple[list[str], float | None]:
     """The label names and the dropout in the configuration of a folder; both are optional there."""
-    path = _config_file(stored)
-    config = model_folder.read_json(path)
-    names = config.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}
+    names = stored.fields.get("id2label") or {str(i): f"LABEL_{i}" for i in range(rows)}
     if not isinstance(names, dict) or sorted(names) != sorted(map(str, range(rows))):
         raise CheckpointError(
-            f"{path}: id2label is {names!r}; the classifier has {rows} rows, expected a name for "
-            f"each of 0 to {rows - 1}"
+            f"{stored.source}: id2label is {names!r}; the classifier has {rows} rows, expected a"
+            f" name for each of 0 to {rows - 1}"
         )
-    return [str(names[str(i)]) for i in range(rows)], config.get("classifier_dropout")
+    return [str(names[str(i)]) for i in range(rows)], stored.fields.get("classifier_dropout")

@@ -8,7 +8,7 @@ import numpy as np
 from keras import initializers, layers, metrics, ops, saving
 
 from tfsum.errors import CheckpointError
-from tfsum.formats import assign_weights, model_folder, open_folder, weight_names
+from tfsum.formats import assign_weights, open_folder, weight_names
 from tfsum.layers.positionwise_feed_forward import ACTIVATIONS as FUNCTIONS
 from tfsum.models.bert import ACTIVATIONS, Bert
 from tfsum.models.with_bert import WithBert
@@ -280,12 +280,7 @@ class BertForPretraining(WithBert):
         cls, stored: weight_names.StoredModel, warn: bool = True, **changes: Any
     ) -> "BertForPretraining":
         """`from_pretrained` for a model that `open_folder` read; `warn` about missing heads."""
-        config = {**stored.config, **changes}
-        arrays = assign_weights.bert_arrays(config, stored)
-        with model_folder.errors_named(stored.source):
-            model = cls(config)
-            model.build()
-        assign_weights.assign_arrays(model.bert, arrays)
+        model = cls.with_stored_bert(stored, changes)
         tensors = _untied(
             {k: v for k, v in stored.tensors.items() if k.startswith(("cls.", "cls/"))}, stored
         )

@@ -1,6 +1,5 @@
 """The Transformer (Vaswani et al. 2017, "Attention Is All You Need")."""
 
-import inspect
 import os
 from typing import Any, ClassVar
 
@@ -8,7 +7,7 @@ import numpy as np
 from keras import initializers, layers, ops, saving
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import assign_weights, model_folder, weight_names
+from tfsum.formats import assign_weights, config_json, model_folder, weight_names
 from tfsum.layers import Decoder, Encoder, PositionalEncoding
 from tfsum.models.encoder_decoder import EncoderDecoder
 from tfsum.tensor import Tensor
@@ -257,25 +256,19 @@ class Transformer(EncoderDecoder):
             CheckpointError: A file or a tensor is missing, unknown, broken or of another shape.
         """
         path = f"{folder}/config.json"
-        config = model_folder.read_json(path)
+        config = config_json.read_json(path)
         kind = config.pop("model_type", None)
         if kind != "transformer":
             raise CheckpointError(
                 f"{path}: model_type is {kind!r}; Transformer reads 'transformer'"
             )
 
-        known = inspect.signature(cls).parameters
-        unknown = config.keys() - known.keys()
-        if unknown or "source_vocabulary_size" not in config:
-            raise CheckpointError(
-                f"{path}: {', '.join(sorted(unknown)) or 'no source_vocabulary_size'}; the fields "
-                "must be arguments of Transformer"
-            )
-        config |= changes
+        if "source_vocabulary_size" not in config:
+            raise CheckpointError(f"{path}: has no source_vocabulary_size; fetch the file again")
+        every = config_json.with_defaults(cls, config, f"{path}:") | changes
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
-        every = {name: argument.default for name, argument in known.items()} | config
         assign_weights.check_sizes(_sizes(every, tensors), tensors, folder)
-        model = cls(**config)
+        model = cls(**(config | changes))
         model.build()
 
         variables = weight_names.variables_by_path(model)

@@ -1,13 +1,12 @@
 """Base classes of the models that consist of a `Bert` and further layers."""
 
-import inspect
 import os
 from typing import Any, Self
 
 import numpy as np
 
 from tfsum.errors import CheckpointError, Error
-from tfsum.formats import assign_weights, model_folder, weight_names
+from tfsum.formats import assign_weights, config_json, model_folder, weight_names
 from tfsum.models.bert import Bert
 from tfsum.models.model import Model
 
@@ -39,6 +38,29 @@ class WithBert(Model):
     def build_head(self) -> None:
         """Builds the further layers; the encoder is built."""
         raise NotImplementedError
+
+    @classmethod
+    def with_stored_bert(
+        cls, stored: weight_names.StoredModel, changes: dict[str, Any], **arguments: Any
+    ) -> Self:
+        """Makes a built model whose encoder has the weights of a checkpoint.
+
+        Args:
+            stored: Contents of a checkpoint.
+            changes: Arguments of `Bert` that differ from the checkpoint's.
+            **arguments: Further arguments of the class.
+
+        Raises:
+            CheckpointError: A tensor is missing, unknown, broken or of another shape, or an
+                argument is wrong.
+        """
+        config = {**stored.config, **changes}
+        arrays = assign_weights.bert_arrays(config, stored)
+        with config_json.errors_named(stored.source):
+            model = cls(config, **arguments)
+            model.build()
+        assign_weights.assign_arrays(model.bert, arrays)
+        return model
 
     def get_config(self) -> dict:
         return {**super().get_config(), "bert": self.bert.config, **self.config}
@@ -88,37 +110,28 @@ class BertSum(WithBert):
             CheckpointError: A file or a tensor is missing, unknown, broken or of another shape.
         """
         path = f"{folder}/config.json"
-        config = model_folder.read_json(path)
+        config = config_json.read_json(path)
         if cls.section not in config:
             raise CheckpointError(
                 f"{path}: not a {cls.__name__} ({cls.section!r} is missing); Bert.from_pretrained"
                 " reads an encoder alone"
             )
 
-        arguments, known = config[cls.section], inspect.signature(cls).parameters
+        arguments = config[cls.section]
         if not isinstance(arguments, dict):
             raise CheckpointError(
                 f"{path}: {cls.section} is a {type(arguments).__name__}; it must be an object with"
                 f" the arguments of {cls.__name__}"
             )
-        if unknown := arguments.keys() - known.keys():
-            raise CheckpointError(
-                f"{path}: {cls.section} has {', '.join(sorted(unknown))}; the fields must be"
-                f" arguments of {cls.__name__}"
-            )
-        bert, arguments = model_folder.read_bert_config(folder), {**arguments, **changes}
+        every = config_json.with_defaults(cls, arguments, f"{path}: {cls.section}") | changes
+        bert = config_json.read_bert_config(folder)
         tensors = model_folder.read_safetensors(f"{folder}/model.safetensors")
         encoder = {name: tensors.pop(name) for name in [*tensors] if name.startswith("bert.")}
         stored = weight_names.StoredModel(str(folder), bert, encoder)
-        arrays = assign_weights.bert_arrays(bert, stored)
-        every = {name: argument.default for name, argument in known.items()} | arguments
         sizes = cls.head_sizes(every, bert["hidden_size"], tensors)
         assign_weights.check_sizes(sizes, tensors, folder)
 
-        with model_folder.errors_named(folder):
-            model = cls(bert, **arguments)
-            model.build()
-        assign_weights.assign_arrays(model.bert, arrays)
+        model = cls.with_stored_bert(stored, {}, **(arguments | changes))
         variables = model.head_variables()
         assign_weights.assign(variables, weight_names.dotted_names(variables), tensors, folder)
         return model

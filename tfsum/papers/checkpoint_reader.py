@@ -17,6 +17,8 @@ import numpy as np
 from tfsum.conversion.convert import FILE_READERS
 from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, model_folder, text_settings, torch_file, weight_names
+from tfsum.formats.config_json import errors_named
+from tfsum.formats.piece_files import piece_file, read_pieces
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
     BERT,
@@ -129,7 +131,7 @@ def open_bertsum(
         if kind is BertSumAbs
         else _head_arguments(tensors, prefix, known, path)
     )
-    with model_folder.errors_named(path):
+    with errors_named(path):
         model = kind(sizes, **{**arguments, **changes})
 
     names = bertsum_names(model, prefix)
@@ -178,13 +180,13 @@ def checkpoint_to_folder(
         )
 
     vocabulary = pathlib.Path(vocabulary)
-    file = model_folder.piece_file(vocabulary / "vocab.txt" if vocabulary.is_dir() else vocabulary)
+    file = piece_file(vocabulary / "vocab.txt" if vocabulary.is_dir() else vocabulary)
     if not file.is_file():
         raise CheckpointError(
             f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one"
         )
 
-    pieces = model_folder.read_pieces(file)
+    pieces = read_pieces(file)
     stored = open_bertsum(source, bert, **changes)
     model = stored.model
     rows = model.bert.config["vocab_size"]

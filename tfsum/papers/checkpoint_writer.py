@@ -6,7 +6,8 @@ from typing import Any
 
 from tfsum.conversion.convert import FILE_WRITERS
 from tfsum.errors import CheckpointError
-from tfsum.formats import model_folder, torch_writer
+from tfsum.formats import torch_writer
+from tfsum.formats.config_json import read_json
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import bertsum_tensors
 
@@ -75,7 +76,7 @@ def folder_to_checkpoint(
         CheckpointError: Folder is of another model, or the original has no such model.
         OSError: File cannot be written.
     """
-    config = model_folder.read_json(f"{source}/config.json")
+    config = read_json(f"{source}/config.json")
     kinds: dict[str, Any] = {"bert_sum_ext": BertSumExt, "bert_sum_abs": BertSumAbs}
     kind = next((kind for name, kind in kinds.items() if name in config), None)
     if kind is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tfsum.data.readers import Corpus
 from tfsum.errors import ExportError
-from tfsum.formats.model_folder import read_json
+from tfsum.formats.config_json import read_json
 from tfsum.inference.exported_model import ExportedModel
 from tfsum.inference.saved_model import newest, read_description
 from tfsum.inference.shipped import shipped_model

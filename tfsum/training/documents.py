@@ -5,8 +5,8 @@ import pathlib
 from typing import Any
 
 from tfsum.data.documents.prepare import prepare
+from tfsum.formats.config_json import read_json
 from tfsum.formats.hugging_face import local_folder
-from tfsum.formats.model_folder import read_json
 from tfsum.formats.open_folder import open_folder
 from tfsum.training.encoder import check_segments, text_settings
 from tfsum.training.log import format_counts, log

@@ -8,7 +8,7 @@ from tfsum.data.documents.summary_batches import Summaries, SummaryBatcher, load
 from tfsum.data.documents.windows import WindowedDocuments, load_windows
 from tfsum.data.records import read_records
 from tfsum.errors import RecipeError
-from tfsum.formats.model_folder import read_json
+from tfsum.formats.config_json import read_json
 from tfsum.generation.validation import AnswerValidation
 from tfsum.models import Bert, BertSumAbs, BertSumExt
 

@@ -8,8 +8,8 @@ from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.data.records import load_columns, read_records
 from tfsum.errors import RecipeError
+from tfsum.formats.config_json import read_bert_config, read_json
 from tfsum.formats.int8_rows import rounded_rows
-from tfsum.formats.model_folder import read_bert_config, read_json
 from tfsum.models import Bert, BertSumExt
 
 # `tfsum.papers` also adds its head to those of BertSumExt.
