@@ -76,9 +76,8 @@ class ResidualLayer(keras.layers.Layer):
 
     def build(self, input_shape: Any = None) -> None:
         for name in self.sublayers:
-            for layer in (getattr(self, name), getattr(self, f"{name}_norm")):
-                if layer is not None:
-                    layer.build((None, None, self._config["d_model"]))
+            getattr(self, name).build((None, None, self._config["d_model"]))
+            build_normalization(getattr(self, f"{name}_norm"), self._config["d_model"])
 
     def before(self, sublayer: str, x: Tensor) -> Tensor:
         """The input of a sublayer: x, which a pre-norm layer normalizes."""
@@ -100,6 +99,27 @@ class ResidualLayer(keras.layers.Layer):
             **self._config,
             "kernel_initializer": keras.initializers.serialize(self.kernel_initializer),
         }
+
+
+def build_normalization(norm: keras.layers.LayerNormalization | None, d_model: int) -> None:
+    """Builds a normalization of the last axis, for whole sequences and for one position of each.
+
+    Keras 3.16 counts the axis from the first one when it builds the layer, so that a tensor of
+    another rank, such as (B * K, D) in `DecoderLayer.step`, would be refused.
+
+    Args:
+        norm: Layer, or None for none.
+        d_model: Size D of the vectors.
+
+    Example:
+        >>> norm = keras.layers.LayerNormalization()
+        >>> build_normalization(norm, 8)
+        >>> tuple(norm(keras.ops.ones((3, 8))).shape)
+        (3, 8)
+    """
+    if norm is not None:
+        norm.build((None, None, d_model))
+        norm.axis = [-1]
 
 
 class Stack(keras.layers.Layer):
@@ -139,8 +159,7 @@ class Stack(keras.layers.Layer):
     def build(self, input_shape: Any = None) -> None:
         for layer in self.stacked():
             layer.build(None)
-        if self.final_norm is not None:
-            self.final_norm.build((None, None, self._layer_config["d_model"]))
+        build_normalization(self.final_norm, self._layer_config["d_model"])
 
     def follow(
         self, x: Tensor, *source: Tensor, return_attention_weights: bool, **options: Any
