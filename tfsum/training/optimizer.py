@@ -154,9 +154,15 @@ class Adam(keras.optimizers.Adam):
 
     def build(self, variables: Sequence[keras.Variable]) -> None:
         """Creates the moments, and looks up the factor and decay of each variable."""
-        super().build(variables)
         check_private_names("keras", keras.optimizers.Adam, *OVERRIDDEN, *CALLED)
-        check_private_names("keras", self, "_momentums", "_velocities", "_trainable_variables")
+        if self.built:
+            return
+        super(keras.optimizers.Adam, self).build(variables)
+        # Named as Keras's Adam names them, so that checkpoints are those of any Adam.
+        self._momentums, self._velocities = self.add_optimizer_variables(
+            variables, ["momentum", "velocity"]
+        )
+
         # By index: under TensorFlow an update sees the backend's variable, which has no path.
         self._factor_of = [
             self._innermost(self.factors, variable.path, 1.0) for variable in variables
@@ -190,17 +196,15 @@ class Adam(keras.optimizers.Adam):
         self, grads: Sequence[Any], trainable_variables: Sequence[keras.Variable] | None = None
     ) -> None:
         """Applies gradients; computes once what is the same for all variables of a type."""
-        variables = trainable_variables or self._trainable_variables
-        self._groups_now = [
-            self._group_of[self._get_variable_index(variable)]
-            for gradient, variable in zip(grads, variables)
-            if gradient is not None
-        ]
+        groups = self._group_of
+        if trainable_variables:
+            groups = [groups[self._get_variable_index(v)] for v in trainable_variables]
+        self._groups_now = [group for gradient, group in zip(grads, groups) if gradient is not None]
 
         # The bias corrections of each dtype, and the rate of each group.
         self._corrections: dict[str, tuple[Any, Any]] = {}
         if self.bias_correction:
-            for kind in {keras.backend.standardize_dtype(v.dtype) for v in variables}:
+            for kind in {keras.backend.standardize_dtype(m.dtype) for m in self._momentums}:
                 step = ops.cast(self.iterations + 1, kind)
                 self._corrections[kind] = (
                     1 - ops.power(ops.cast(self.beta_1, kind), step),
