@@ -47,7 +47,7 @@ def bert_arrays(config: dict, stored: StoredModel) -> dict[str, np.ndarray]:
         >>> one.build(), other.build()
         (None, None)
         >>> stored = StoredModel("one", one.config, bert_tensors(one, "bert."))
-        >>> assign_arrays(other, bert_arrays(other.config, stored))
+        >>> assign_arrays(variables_by_path(other), bert_arrays(other.config, stored))
         >>> bool((one.pooler.kernel.numpy() == other.pooler.kernel.numpy()).all())
         True
     """
@@ -137,22 +137,21 @@ def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: Store
     assign(variables_by_path(head), rows, tensors, stored.source)
 
 
-def assign_arrays(model: Any, arrays: dict[str, np.ndarray]) -> None:
-    """Sets the weights of a built model from arrays that fit.
+def assign_arrays(variables: dict, arrays: dict[str, np.ndarray]) -> None:
+    """Sets variables from arrays that fit.
 
     Args:
-        model: Built Keras model or layer.
+        variables: Keras variables by path.
         arrays: Arrays by path.
 
     Example:
         >>> import keras
         >>> layer = keras.layers.Dense(1, name="score")
         >>> layer.build((None, 2))
-        >>> assign_arrays(layer, {"kernel": np.ones((2, 1), np.float32)})
+        >>> assign_arrays(variables_by_path(layer), {"kernel": np.ones((2, 1), np.float32)})
         >>> float(layer.kernel[1, 0])
         1.0
     """
-    variables = variables_by_path(model)
     for path, value in arrays.items():
         variables[path].assign(value)
 
@@ -187,8 +186,7 @@ def assign(
         [1.0, 2.0]
     """
     shapes = {path: tuple(variables[path].shape) for _, path, _ in names}
-    for path, value in checked(shapes, names, tensors, source).items():
-        variables[path].assign(value)
+    assign_arrays(variables, checked(shapes, names, tensors, source))
 
 
 def checked(

@@ -311,7 +311,7 @@ class Bert(keras.Model):
         with errors_named(stored.source):
             bert = cls(**config)
             bert.build()
-        assign_weights.assign_arrays(bert, arrays)
+        assign_weights.assign_arrays(weight_names.variables_by_path(bert), arrays)
         return bert
 
     def tensors(self) -> dict[str, np.ndarray]:

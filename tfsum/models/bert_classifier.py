@@ -201,9 +201,7 @@ class BertClassifier(WithBert):
             label_names=label_names or stored_names,
             classifier_dropout=dropout if classifier_dropout is None else classifier_dropout,
         )
-        assign_weights.assign(
-            weight_names.variables_by_path(model.classifier), names, head, stored.source
-        )
+        assign_weights.assign_head(model.classifier, HEAD, stored)
         return model
 
     def tensors(self) -> dict[str, np.ndarray]:

@@ -59,7 +59,7 @@ class WithBert(Model):
         with config_json.errors_named(stored.source):
             model = cls(config, **arguments)
             model.build()
-        assign_weights.assign_arrays(model.bert, arrays)
+        assign_weights.assign_arrays(weight_names.variables_by_path(model.bert), arrays)
         return model
 
     def get_config(self) -> dict:

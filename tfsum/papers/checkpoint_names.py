@@ -15,6 +15,7 @@ from tfsum.formats.weight_names import (
     NORM,
     TABLE,
     bert_names,
+    bert_shapes,
     named_tensors,
     rows_of,
     variables_by_path,
@@ -280,22 +281,16 @@ def bertsum_shapes(model: BertSumExt | BertSumAbs, paths: list[str]) -> dict[str
         ...     },
         ...     head="classifier",
         ... )
-        >>> bertsum_shapes(model, ["bert/word_embeddings/embeddings", "head/score/kernel"])
-        {'bert/word_embeddings/embeddings': (10, 8), 'head/score/kernel': (8, 1)}
+        >>> bertsum_shapes(model, ["head/score/kernel"])["head/score/kernel"]
+        (8, 1)
     """
     bert, config = model.bert.config, model.config
     rows, width = bert["vocab_size"], bert["hidden_size"]
-    table = [
-        ("bert/word_embeddings/embeddings", (rows, width)),
-        ("bert/position_embeddings/embeddings", (bert["max_position_embeddings"], width)),
-        ("bert/segment_embeddings/embeddings", (bert["type_vocab_size"], width)),
-        *_layer_shapes("bert/.*", width, bert["intermediate_size"]),
-        ("bert/pooler/kernel", (width, width)),
-        ("bert/pooler/bias", (width,)),
-    ]
+    shapes = bert_shapes(bert, bert["num_hidden_layers"])
+    encoder = {f"bert/{path}": shape for path, shape in shapes.items()}
 
     if isinstance(model, BertSumAbs):
-        table += [
+        table = [
             ("target_embedding/embeddings", (rows, width)),
             ("output_bias", (rows,)),
             *_layer_shapes("decoder/.*", width, config["feed_forward_width"]),
@@ -303,7 +298,7 @@ def bertsum_shapes(model: BertSumExt | BertSumAbs, paths: list[str]) -> dict[str
     else:
         units, gates = width // 2, 4 * (width // 2)  # input, forget, output, cell
         lstm = r"head/(for|back)ward/"
-        table += [
+        table = [
             ("head/score/kernel", (width, 1)),
             ("head/score/bias", (1,)),
             (lstm + "input_projection/kernel", (width, gates)),
@@ -313,9 +308,10 @@ def bertsum_shapes(model: BertSumExt | BertSumAbs, paths: list[str]) -> dict[str
             *_layer_shapes("head/encoder/.*", width, config["head_feed_forward_width"]),
             ("head/encoder/final_norm/(gamma|beta)", (width,)),
         ]
-    return {
+    return encoder | {
         path: next(shape for pattern, shape in table if re.fullmatch(pattern, path))
         for path in paths
+        if path not in encoder
     }
 
 

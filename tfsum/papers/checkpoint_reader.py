@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfsum.conversion.convert import FILE_READERS
+from tfsum.data.preparation import vocabulary_file
 from tfsum.errors import CheckpointError
 from tfsum.formats import assign_weights, model_folder, text_settings, torch_file, weight_names
 from tfsum.formats.config_json import errors_named
-from tfsum.formats.piece_files import piece_file, read_pieces
+from tfsum.formats.piece_files import read_pieces
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
     BERT,
@@ -71,9 +72,7 @@ def read_bertsum(
     """
     stored = open_bertsum(path, bert, head_heads, **changes)
     stored.model.build()
-    variables = named_variables(stored.model)
-    for place, value in stored.weights.items():
-        variables[place].assign(value)
+    assign_weights.assign_arrays(named_variables(stored.model), stored.weights)
     return stored.model
 
 
@@ -171,7 +170,8 @@ def checkpoint_to_folder(
         Notes, one line each: what of the file is left out or rounded.
 
     Raises:
-        CheckpointError: File cannot be read, or the vocabulary is missing or does not fit.
+        CheckpointError: File cannot be read, or the vocabulary does not fit.
+        DataError: There is no such vocabulary.
     """
     if vocabulary is None:
         raise CheckpointError(
@@ -179,13 +179,7 @@ def checkpoint_to_folder(
             "BERT: --vocabulary vocab.txt, or the folder that holds it"
         )
 
-    vocabulary = pathlib.Path(vocabulary)
-    file = piece_file(vocabulary / "vocab.txt" if vocabulary.is_dir() else vocabulary)
-    if not file.is_file():
-        raise CheckpointError(
-            f"{file}: no such vocabulary; expected a vocab.txt or the folder that holds one"
-        )
-
+    file = vocabulary_file(vocabulary)
     pieces = read_pieces(file)
     stored = open_bertsum(source, bert, **changes)
     model = stored.model
