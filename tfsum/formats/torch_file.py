@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, cast
 
 from tfsum.errors import CheckpointError
 from tfsum.formats.torch_pickle import Global, read_pickle
-from tfsum.formats.torch_tensors import StorageId, read_object
+from tfsum.formats.torch_tensors import StorageId, read_object, read_without_tensors
 
 LEGACY_MAGIC = 0x1950A86A20F9469CFC6C
 LEGACY_PROTOCOL = 1001
@@ -186,16 +186,8 @@ def _read_legacy(content: mmap.mmap) -> Any:
 
     # The elements follow the pickle that has their types: read it once for the types, and again for
     # the tensors.
-    start = content.tell()
-    storages: dict[str, StorageId] = {}
-
-    def collect(storage: StorageId) -> None:
-        first = storages.setdefault(storage.key, storage)
-        if (first.kind, first.count) != (storage.kind, storage.count):
-            raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
-
-    stream = cast(BinaryIO, content)  # a mmap is one
-    value = read_object(stream, collect, 0)
+    start, stream = content.tell(), cast(BinaryIO, content)  # a mmap is one
+    value, storages = read_without_tensors(stream)
     data = _legacy_storages(content, storages)
     if not data:  # a shard of examples has no tensor, and millions of numbers to read twice
         return value

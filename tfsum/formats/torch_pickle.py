@@ -122,7 +122,7 @@ class _Machine:
         items = self.since_mark()
         self.stack.append(kind(items))
 
-    def mark(self, _: Any) -> None:
+    def mark(self, _: object) -> None:
         self.marks.append(self.stack)
         self.stack = []
 
@@ -158,13 +158,13 @@ class _Machine:
     def name_global(self, name: str) -> None:
         self.stack.append(self.find_global(name))
 
-    def name_from_stack(self, _: Any) -> None:
+    def name_from_stack(self, _: object) -> None:
         name, module = self.stack.pop(), self.stack.pop()
         if type(module) is not str or type(name) is not str:
             raise TypeError("a global's name is not text")
         self.name_global(f"{module} {name}")
 
-    def call(self, _: Any) -> None:
+    def call(self, _: object) -> None:
         arguments, function = self.stack.pop(), self.stack.pop()
         if (
             not isinstance(function, Global)
@@ -176,7 +176,7 @@ class _Machine:
             )
         self.stack.append(function.call(*arguments))
 
-    def set_state(self, _: Any) -> None:
+    def set_state(self, _: object) -> None:
         state, target = self.stack.pop(), self.stack[-1]
         if type(state) is not dict or not all(type(key) is str for key in state):
             raise CheckpointError(
@@ -192,18 +192,18 @@ class _Machine:
                 f"the stream sets attributes of {_kind(target)}: {brief(sorted(state))}"
             )
 
-    def new_dict(self, _: Any) -> None:
+    def new_dict(self, _: object) -> None:
         items = self.since_mark()
         self.stack.append({})
         self.update(items)
 
-    def persistent(self, _: Any) -> None:
+    def persistent(self, _: object) -> None:
         if self.load_persistent is None:
             raise CheckpointError("a persistent id where torch.save writes none")
         self.stack.append(self.load_persistent(self.stack.pop()))
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     if isinstance(value, Global | Opaque):
         return repr(value)
     return f"an object of type {type(value).__name__}"

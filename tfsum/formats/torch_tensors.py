@@ -69,26 +69,56 @@ class StorageId(NamedTuple):
 
 
 class Storage(NamedTuple):
-    """The elements of one storage, or None before they are read.
+    """The elements of one storage.
 
     Example:
-        >>> Storage("FloatStorage", None).elements is None
-        True
+        >>> Storage("FloatStorage", np.zeros(3, np.float32)).elements.size
+        3
     """
 
     kind: str
-    elements: np.ndarray | None
+    elements: np.ndarray
 
 
-def read_object(
-    stream: BinaryIO, load: Callable[[StorageId], memoryview | None], elements: int
-) -> Any:
+def read_without_tensors(stream: BinaryIO) -> tuple[Any, dict[str, StorageId]]:
+    """Reads the pickle of a checkpoint whose storages are elsewhere.
+
+    Args:
+        stream: Seekable binary stream at the first byte of the pickle.
+
+    Returns:
+        The saved object, with None instead of tensors, and the storages that they need, by key.
+
+    Raises:
+        CheckpointError: An object is not in `ALLOWED`, or a storage is described in two ways.
+
+    Example:
+        >>> import io, pickle
+        >>> read_without_tensors(io.BytesIO(pickle.dumps({"step": 1})))
+        ({'step': 1}, {})
+    """
+    storages: dict[str, StorageId] = {}
+
+    def collect(identity: object) -> None:
+        storage = _storage_id(identity)
+        first = storages.setdefault(storage.key, storage)
+        if (first.kind, first.count) != (storage.kind, storage.count):
+            raise CheckpointError(f"the storage {storage.key} is described twice, and differently")
+
+    def find_global(name: str) -> Global:
+        found = _find_global(name)
+        is_tensor = found.call in (_tensor, _parameter)
+        return Global(name, lambda *_: None) if is_tensor else found
+
+    return read_pickle(stream, find_global, collect), storages
+
+
+def read_object(stream: BinaryIO, load: Callable[[StorageId], memoryview], elements: int) -> Any:
     """Reads the pickle of a checkpoint, up to its end in the stream.
 
     Args:
         stream: Seekable binary stream at the first byte of the pickle.
-        load: Function that returns the bytes of a whole storage, or None in a first pass that only
-            collects the storages (every tensor is then None).
+        load: Function that returns the bytes of a whole storage.
         elements: Largest number of elements of all tensors together, since a view can name its
             elements again and again (stride 0).
 
@@ -103,16 +133,14 @@ def read_object(
 
     Example:
         >>> import io, pickle
-        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda storage: None, 0)
+        >>> read_object(io.BytesIO(pickle.dumps({"step": 1})), lambda storage: memoryview(b""), 0)
         {'step': 1}
     """
     left = elements
 
-    def persistent(identity: Any) -> Storage:
+    def persistent(identity: object) -> Storage:
         storage = _storage_id(identity)
         data = load(storage)
-        if data is None:
-            return Storage(storage.kind, None)
         if len(data) != storage.byte_count():
             raise CheckpointError(
                 f"the storage {storage.key} has {len(data)} bytes, expected"
@@ -120,10 +148,10 @@ def read_object(
             )
         return Storage(storage.kind, np.frombuffer(data, ELEMENTS[storage.kind])[storage.part])
 
-    def tensor(storage: Any, offset: Any, size: Any, stride: Any, *_: Any) -> Any:
+    def tensor(storage: Storage, *place: Any) -> np.ndarray:
         nonlocal left
-        view = _tensor(storage, offset, size, stride)
-        left -= 0 if view is None else view.size
+        view = _tensor(storage, *place[:3])
+        left -= view.size
         if left < 0:
             raise CheckpointError(
                 f"its tensors have more than {elements} elements together, which is many times what"
@@ -138,7 +166,7 @@ def read_object(
     return read_pickle(stream, find_global, persistent)
 
 
-def _storage_id(identity: Any) -> StorageId:
+def _storage_id(identity: object) -> StorageId:
     """Checks `("storage", class, key, device, count)`; old files may add a part of the storage."""
     match identity:
         case ("storage", Global(name=name), str(key), str(), int(count), *rest):
@@ -160,7 +188,7 @@ def _part(rest: list[Any], count: int) -> tuple[int, int]:
     return -1, 0
 
 
-def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Any:
+def _tensor(storage: Storage, offset: Any, size: Any, stride: Any) -> np.ndarray:
     """`torch._utils._rebuild_tensor_v2`: a strided view of a storage, in elements."""
     numbers = (offset, *size, *stride)
     sound = (
@@ -173,8 +201,6 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Any:
             f"a malformed tensor: offset {brief(offset)}, size {brief(size)}, stride"
             f" {brief(stride)}"
         )
-    if storage.elements is None:
-        return None
 
     count, available = math.prod(size), len(storage.elements)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))
@@ -190,19 +216,15 @@ def _tensor(storage: Any, offset: Any, size: Any, stride: Any) -> Any:
     return np.lib.stride_tricks.as_strided(storage.elements[offset:], size, steps, writeable=False)
 
 
-def _converted(view: Any, kind: str) -> Any:
+def _converted(view: np.ndarray, kind: str) -> np.ndarray:
     """The array of a view of a storage whose elements numpy has no type for."""
-    if view is not None and kind == "BFloat16Storage":
+    if kind == "BFloat16Storage":
         return (view.astype(np.uint32) << 16).view(np.float32)
-    if view is not None and kind == "BoolStorage":
-        return view != 0
-    return view
+    return view != 0 if kind == "BoolStorage" else view
 
 
-def _parameter(data: Any, *_: Any) -> np.ndarray | None:
+def _parameter(data: object, *_: object) -> np.ndarray:
     """`torch._utils._rebuild_parameter`: a tensor that can be a key of the optimizer's state."""
-    if data is None:
-        return None
     if type(data) is not np.ndarray:
         raise CheckpointError(f"a parameter made of {type(data).__name__}, expected a tensor")
     return data.view(Parameter)
