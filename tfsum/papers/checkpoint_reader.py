@@ -4,11 +4,9 @@ Both save `{"model": state_dict, "opt": ..., "optim": ...}`, where `opt` has the
 training command; `tfsum.papers.checkpoint_names` has the names.
 """
 
-import argparse
 import inspect
 import os
 import pathlib
-import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -22,23 +20,13 @@ from tfsum.formats.config_json import errors_named
 from tfsum.formats.piece_files import read_pieces
 from tfsum.models import BertSumAbs, BertSumExt
 from tfsum.papers.checkpoint_names import (
-    BERT,
     bertsum_names,
     bertsum_shapes,
     named_variables,
     without_buffers,
 )
+from tfsum.papers.checkpoint_sizes import DECODER, CheckpointSizes, head_prefix, read_options
 
-HEADS = ("encoder.", "ext_layer.")
-DECODER = "decoder."
-DECODER_OPTIONS = {
-    "dropout": "dec_dropout",
-    "label_smoothing": "label_smoothing",
-    "max_length": "max_length",
-}
-"""Argument of `BertSumAbs` -> its name in the `opt`."""
-COUNTS = ("heads", "ext_heads", "dec_heads", "max_length")
-RATES = ("dropout", "ext_dropout", "dec_dropout", "label_smoothing")
 START, END = "[unused0]", "[unused1]"
 """PreSumm's tokens before and after a summary (train_abstractive.py)."""
 
@@ -114,7 +102,7 @@ def open_bertsum(
             f"{path}: 'model' is no state_dict of tensors, as BertSum's trainer saves it"
         )
 
-    prefix, known = _prefix(tensors, path), _read_options(content.get("opt"), path)
+    prefix, known = head_prefix(tensors, path), read_options(content.get("opt"), path)
     if head_heads is not None:
         known |= dict.fromkeys(("heads", "ext_heads", "dec_heads"), head_heads)
 
@@ -124,14 +112,11 @@ def open_bertsum(
             f"{path}: is a {kind.__name__}, which has no {', '.join(unknown)}; leave it out"
         )
 
-    sizes = _bert_arguments(tensors, known, bert or {}, path)
-    arguments = (
-        _decoder_arguments(tensors, known, path)
-        if kind is BertSumAbs
-        else _head_arguments(tensors, prefix, known, path)
-    )
+    sizes = CheckpointSizes(path, tensors, known, prefix)
+    encoder = sizes.bert(bert or {})
+    arguments = sizes.decoder() if kind is BertSumAbs else sizes.head()
     with errors_named(path):
-        model = kind(sizes, **{**arguments, **changes})
+        model = kind(encoder, **(arguments | changes))
 
     names = bertsum_names(model, prefix)
     weights = without_buffers(dict(tensors), prefix, str(path))
@@ -179,7 +164,7 @@ def checkpoint_to_folder(
             "BERT: --vocabulary vocab.txt, or the folder that holds it"
         )
 
-    file = vocabulary_file(vocabulary)
+    file = vocabulary_file(os.fspath(vocabulary))
     pieces = read_pieces(file)
     stored = open_bertsum(source, bert, **changes)
     model = stored.model
@@ -221,35 +206,6 @@ def _tensors(stored: StoredBertSum) -> dict[str, np.ndarray]:
     return {name: np.ascontiguousarray(value, np.float32) for name, value in tensors.items()}
 
 
-def _read_options(options: Any, path: str | os.PathLike) -> dict[str, Any]:
-    """Checks the `opt` of a file, and returns it as a dict, empty where there is none."""
-    if options is None:
-        return {}
-    if not isinstance(options, argparse.Namespace | dict):
-        raise CheckpointError(
-            f"{path}: 'opt' is {type(options).__name__}; expected an argparse.Namespace or a dict"
-            " of the arguments of the training command, or none"
-        )
-
-    known = dict(options if isinstance(options, dict) else vars(options))
-    wrong = [
-        f"{name} is {known[name]!r}, expected a whole number above 0"
-        for name in COUNTS
-        if name in known and (type(known[name]) is not int or known[name] < 1)
-    ]
-    wrong += [
-        f"{name} is {known[name]!r}, expected a number of at least 0 and below 1"
-        for name in RATES
-        if name in known and not (type(known[name]) in (int, float) and 0 <= known[name] < 1)
-    ]
-    if wrong:
-        raise CheckpointError(
-            f"{path}: 'opt' does not describe a model: {'; '.join(wrong)}; save the file again, or "
-            "save its state_dict alone and give what is asked for"
-        )
-    return known
-
-
 def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
     left = sorted(tensors.keys() - weights.keys())
     others = sorted(map(str, content.keys() - {"model", "opt"}))
@@ -262,134 +218,6 @@ def _notes(content: dict, tensors: Mapping, weights: dict) -> list[str]:
         f"{rounded} tensors of float64 are rounded to float32": rounded,
     }
     return [note for note, applies in notes.items() if applies]
-
-
-def _prefix(tensors: Mapping, path: str | os.PathLike) -> str:
-    prefixes = [
-        prefix for prefix in (*HEADS, DECODER) if any(name.startswith(prefix) for name in tensors)
-    ]
-    if len(prefixes) != 1 or not any(name.startswith(BERT) for name in tensors):
-        roots = sorted({str(name).split(".")[0] for name in tensors})
-        raise CheckpointError(
-            f"{path}: no model of BertSum; one has tensors under {BERT} and one of "
-            f"{', '.join((*HEADS, DECODER))}, this file under {', '.join(roots[:10])}"
-        )
-
-    return prefixes[0]
-
-
-def _count(tensors: Mapping, pattern: str, path: str | os.PathLike) -> int:
-    """The number of layers whose tensors have names of this pattern."""
-    numbers = {
-        int(match[1][:9]) for match in (re.match(pattern, name) for name in tensors) if match
-    }
-    if gaps := [number for number in range(len(numbers)) if number not in numbers]:
-        raise CheckpointError(
-            f"{path}: has no layer {gaps[0]} of those named {pattern.replace(chr(92), '')}, and "
-            f"has layer {max(numbers)}; the file is incomplete: save it again"
-        )
-
-    return len(numbers)
-
-
-def _rows(tensors: Mapping, name: str, axis: int, path: str | os.PathLike) -> int:
-    if name not in tensors or tensors[name].ndim != 2:
-        raise CheckpointError(f"{path}: needs the matrix {name} to know the sizes of the model")
-    return tensors[name].shape[axis]
-
-
-def _bert_arguments(tensors: Mapping, options: dict, bert: dict, path: str | os.PathLike) -> dict:
-    embeddings = BERT + "embeddings."
-    arguments = {
-        "vocab_size": _rows(tensors, embeddings + "word_embeddings.weight", 0, path),
-        "hidden_size": _rows(tensors, embeddings + "word_embeddings.weight", 1, path),
-        "max_position_embeddings": _rows(
-            tensors, embeddings + "position_embeddings.weight", 0, path
-        ),
-        "type_vocab_size": _rows(tensors, embeddings + "token_type_embeddings.weight", 0, path),
-        "num_hidden_layers": _count(tensors, re.escape(BERT) + r"encoder\.layer\.(\d+)\.", path),
-        "intermediate_size": _rows(
-            tensors, BERT + "encoder.layer.0.intermediate.dense.weight", 0, path
-        ),
-    }
-    wrong = [
-        f"{key} is {value} in the file, {bert[key]} was given"
-        for key, value in arguments.items()
-        if bert.get(key, value) != value
-    ]
-    if wrong:
-        raise CheckpointError(f"{path}: {'; '.join(wrong)}; take the config.json of this model")
-    if "num_attention_heads" not in bert:
-        arguments["num_attention_heads"] = _bert_heads(arguments["hidden_size"], options, path)
-
-    return {**arguments, **bert}
-
-
-def _bert_heads(width: int, options: dict, path: str | os.PathLike) -> int:
-    # a small BERT of the original's own, made with these heads
-    if options.get("encoder") == "baseline":
-        return 8 if options.get("task") == "abs" else options.get("ext_heads", 8)
-    if width % 64:
-        raise CheckpointError(
-            f"{path}: does not contain the number of BERT's attention heads, and its width {width} "
-            "is none of the published sizes; give it: --heads N, or "
-            "bert={'num_attention_heads': N}"
-        )
-
-    return width // 64
-
-
-def _head_arguments(tensors: Mapping, prefix: str, options: dict, path: str | os.PathLike) -> dict:
-    if prefix + "linear1.weight" in tensors:
-        return {"head": "classifier"}
-
-    of_program = "ext_" if prefix == "ext_layer." else ""
-    heads, dropout = f"{of_program}heads", f"{of_program}dropout"
-    arguments: dict[str, Any] = {"head_dropout": options[dropout]} if dropout in options else {}
-    if prefix + "rnn.hidden0.0.weight_ih" in tensors:
-        return {"head": "lstm", **arguments}
-
-    layers = _count(tensors, re.escape(prefix) + r"transformer_inter\.(\d+)\.", path)
-    if not layers:
-        parts = sorted({name.split(".")[1] for name in tensors if name.startswith(prefix)})
-        raise CheckpointError(
-            f"{path}: the head has {', '.join(parts[:10])}; tfsum reads the classifier "
-            "(linear1), the transformer (transformer_inter) and the LSTM (rnn)"
-        )
-
-    arguments["head_num_heads"] = _heads(options, heads, path)
-    return {
-        "head": "transformer",
-        "head_layers": layers,
-        "head_feed_forward_width": _rows(
-            tensors, prefix + "transformer_inter.0.feed_forward.w_1.weight", 0, path
-        ),
-        **arguments,
-    }
-
-
-def _decoder_arguments(tensors: Mapping, options: dict, path: str | os.PathLike) -> dict:
-    return {
-        "num_decoder_layers": _count(tensors, r"decoder\.transformer_layers\.(\d+)\.", path),
-        "feed_forward_width": _rows(
-            tensors, "decoder.transformer_layers.0.feed_forward.w_1.weight", 0, path
-        ),
-        "num_heads": _heads(options, "dec_heads", path),
-        **{
-            argument: options[option]
-            for argument, option in DECODER_OPTIONS.items()
-            if option in options
-        },
-    }
-
-
-def _heads(options: dict, option: str, path: str | os.PathLike) -> int:
-    if option not in options:
-        raise CheckpointError(
-            f"{path}: does not contain the number of attention heads above its BERT (`opt` has no "
-            f"{option}); give it: --head-heads N, or head_heads=N (the papers' commands have 8)"
-        )
-    return options[option]
 
 
 FILE_READERS["tfsum"] = checkpoint_to_folder

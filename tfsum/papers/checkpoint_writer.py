@@ -18,6 +18,15 @@ HEADS = {
     "presumm": ("classifier", "transformer"),
 }
 """Format -> the heads that its program has."""
+TRAINED = {
+    "mode": "train",
+    "use_interval": True,
+    "param_init": 0,
+    "param_init_glorot": True,
+    "visible_gpus": "-1",
+    "seed": 666,
+}
+"""Arguments that the programs ask for, and that no model has."""
 PAPERS_HEADS = 64  # columns of an attention head of BERT, which the originals do not store
 
 
@@ -113,17 +122,12 @@ def _check(model: BertSumExt | BertSumAbs, to: str) -> None:
 def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
     """The `opt` of the file, by the names of the original's arguments."""
     bert, config = model.bert.config, model.config
-    options: dict[str, Any] = {
-        "mode": "train",
-        "use_interval": True,
-        "param_init": 0,
-        "param_init_glorot": True,
-        "visible_gpus": "-1",
-        "seed": 666,
-    }
+    options: dict[str, Any] = dict(TRAINED)
     if to == "presumm":
+        # which has a classifier on top of a small BERT of its own alone
+        small = config.get("head") == "classifier"
         options |= {
-            "encoder": "bert",
+            "encoder": "baseline" if small else "bert",
             "max_pos": bert["max_position_embeddings"],
             "large": False,
             "finetune_bert": True,
@@ -142,36 +146,33 @@ def _options(model: BertSumExt | BertSumAbs, to: str) -> dict[str, Any]:
             "use_bert_emb": True,
             "share_emb": False,
         }
+    if to == "bertsum":
+        return options | _bertsum_head(bert, config)
+    return options | _presumm_head(bert, config)
 
-    sizes = {
-        "layers": config["head_layers"],
+
+def _bertsum_head(bert: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    return {
         "heads": config["head_num_heads"],
         "ff_size": config["head_feed_forward_width"],
         "dropout": config["head_dropout"],
         "hidden_size": bert["hidden_size"],
+        "encoder": {"lstm": "rnn"}.get(config["head"], config["head"]),
+        "inter_layers": config["head_layers"],
+        "rnn_size": bert["hidden_size"],
     }
-    if to == "presumm":
-        # which PreSumm has on top of a small BERT of its own alone
-        if config["head"] == "classifier":
-            sizes |= {
-                "layers": bert["num_hidden_layers"],
-                "heads": bert["num_attention_heads"],
-                "ff_size": bert["intermediate_size"],
-            }
-            options["encoder"] = "baseline"
-        return options | {f"ext_{name}": value for name, value in sizes.items()}
 
-    layers = sizes.pop("layers")
 
-    return (
-        options
-        | sizes
-        | {
-            "encoder": {"lstm": "rnn"}.get(config["head"], config["head"]),
-            "inter_layers": layers,
-            "rnn_size": bert["hidden_size"],
-        }
-    )
+def _presumm_head(bert: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
+    layers = [config[f"head_{name}"] for name in ("layers", "num_heads", "feed_forward_width")]
+    if config["head"] == "classifier":
+        names = ("num_hidden_layers", "num_attention_heads", "intermediate_size")
+        layers = [bert[name] for name in names]
+    return {
+        **dict(zip(("ext_layers", "ext_heads", "ext_ff_size"), layers)),
+        "ext_dropout": config["head_dropout"],
+        "ext_hidden_size": bert["hidden_size"],
+    }
 
 
 def _notes(model: BertSumExt | BertSumAbs) -> list[str]:
