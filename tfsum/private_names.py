@@ -7,14 +7,13 @@ by nobody otherwise.
 
 import contextlib
 import importlib.metadata
-from typing import Any
 
 from packaging.requirements import Requirement
 
 from tfsum.errors import Error
 
 
-def check_private_names(package: str, owner: Any, *names: str) -> None:
+def check_private_names(package: str, owner: object, *names: str) -> None:
     """Checks that private names of another package are there.
 
     Args:

@@ -1,13 +1,15 @@
 """Beam search: extends the most probable prefixes together and keeps finished ones in a pool."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from keras import ops
 
 from tfsum.decoding.strategy import (
     FORBIDDEN,
     PADDING,
+    Decodable,
     Greedy,
+    Source,
     Strategy,
     choose,
     count_tokens,
@@ -52,16 +54,16 @@ NORMALIZATIONS = {"gnmt": gnmt, "length": division_by_length}
 class _Live(NamedTuple):
     """The unfinished hypotheses, most probable first: K for each of B sources."""
 
-    ids: Any  # (B, K, L) int32
-    log_probability: Any  # (B, K) float32, -inf: no hypothesis
+    ids: Tensor  # (B, K, L) int32
+    log_probability: Tensor  # (B, K) float32, -inf: no hypothesis
 
 
 class _Pool(NamedTuple):
     """The finished hypotheses, best first: N for each of B sources."""
 
-    ids: Any  # (B, N, L) int32
-    log_probability: Any  # (B, N) float32, -inf: no hypothesis
-    score: Any  # (B, N) float32, the log-probability normalized for length
+    ids: Tensor  # (B, N, L) int32
+    log_probability: Tensor  # (B, N) float32, -inf: no hypothesis
+    score: Tensor  # (B, N) float32, the log-probability normalized for length
 
 
 class BeamSearch(BeamSearchSettings, Strategy):
@@ -103,7 +105,9 @@ class BeamSearch(BeamSearchSettings, Strategy):
         ((1, 2, 5), (1, 2), (1, 2))
     """
 
-    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def search(
+        self, model: Decodable, source: Source, max_length: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         if self.width == 1:
             greedy = Greedy(min_length=self.min_length, no_repeat_ngram=self.no_repeat_ngram)
             return greedy.search(model, source, max_length)

@@ -1,11 +1,9 @@
 """Sampling: tokens are drawn from the model's distribution, fixed by the seed and the source."""
 
-from typing import Any
-
 import numpy as np
 from keras import ops
 
-from tfsum.decoding.strategy import Strategy, choose, ids_of
+from tfsum.decoding.strategy import Decodable, Source, Strategy, choose, ids_of
 from tfsum.decoding_settings import SamplingSettings
 from tfsum.tensor import Tensor
 
@@ -50,7 +48,9 @@ class Sampling(SamplingSettings, Strategy):
         ((1, 3, 5), (1, 3), (1, 3))
     """
 
-    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def search(
+        self, model: Decodable, source: Source, max_length: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         uniform = self._uniform_numbers(ids_of(source), max_length)
 
         def draw(log_probabilities, position):

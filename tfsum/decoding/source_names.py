@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from keras import ops
 
-from tfsum.decoding.strategy import PADDING, ids_of
+from tfsum.decoding.strategy import PADDING, Decodable, Source, ids_of
 from tfsum.tensor import Tensor
 
 UNLIKELY = -1e9  # the logarithm of a probability of 0 that strategies can add up
@@ -42,7 +42,7 @@ class SourceNames:
 
     def __init__(
         self,
-        model: Any,
+        model: Decodable,
         restricted: Sequence[bool] | np.ndarray,
         continues: Sequence[bool] | np.ndarray,
     ) -> None:
@@ -50,7 +50,7 @@ class SourceNames:
         self._restricted = np.asarray(restricted, bool)
         self._continues = np.asarray(continues, bool)
 
-    def start(self, source: Any, max_length: int, num_beams: int) -> dict[str, Any]:
+    def start(self, source: Source, max_length: int, num_beams: int) -> dict[str, Any]:
         """Implements `Strategy`'s interface; the state also holds what the rules need."""
         ids = ops.cast(ids_of(source), "int32")  # (B, Ts)
         following = ops.pad(ids[:, 1:], ((0, 0), (0, 1)))

@@ -3,7 +3,7 @@ simplest one, greedy decoding."""
 
 import numbers
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Protocol, TypeAlias
 
 from keras import ops, tree
 
@@ -13,6 +13,21 @@ from tfsum.tensor import Tensor
 
 PADDING = 0
 FORBIDDEN = float("-inf")
+# The ids (B, Ts), or a dict of `source_ids` and other such tensors.
+Source: TypeAlias = Tensor | dict[str, Tensor]
+
+
+class Decodable(Protocol):
+    """What a strategy needs of a model, see `Strategy`."""
+
+    start_id: int
+    end_id: int
+
+    def start(self, source: Source, max_length: int, num_beams: int) -> dict:
+        """Returns the state of `num_beams` hypotheses per source."""
+
+    def step(self, token_ids: Tensor, position: Tensor, state: dict) -> tuple[Tensor, dict]:
+        """Returns the logits (R, V) of the next token, and the state."""
 
 
 class Strategy(StrategySettings):
@@ -53,7 +68,9 @@ class Strategy(StrategySettings):
         ([[[2, 3, 4, 5, 0, 0]]], [[4]])
     """
 
-    def __call__(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def __call__(
+        self, model: Decodable, source: Source, max_length: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Decodes a batch of sources.
 
         Padding is never generated, and the answer for a source does not depend on the rest of the
@@ -96,13 +113,15 @@ class Strategy(StrategySettings):
         """
         return self
 
-    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def search(
+        self, model: Decodable, source: Source, max_length: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Implements `__call__`, whose arguments are checked."""
         raise NotImplementedError
 
     def follow(
         self,
-        model: Any,
+        model: Decodable,
         state: dict,
         rows: Tensor,
         max_length: int,
@@ -198,7 +217,9 @@ class Greedy(Strategy):
         ((2, 1, 5), (2, 1), (2, 1))
     """
 
-    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def search(
+        self, model: Decodable, source: Source, max_length: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         state = model.start(source, max_length, 1)
         batch = ops.shape(ids_of(source))[0]
         parts = self.follow(
@@ -212,7 +233,7 @@ class Greedy(Strategy):
         return tuple(ops.expand_dims(part, 1) for part in parts)  # (B, ...) -> (B, 1, ...)
 
 
-def ids_of(source: Any) -> Any:
+def ids_of(source: Source) -> Tensor:
     """The ids (B, Ts) of a source, which may be a dict with more.
 
     Example:

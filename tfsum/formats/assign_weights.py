@@ -3,13 +3,13 @@
 import os
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from tfsum.errors import CheckpointError
 from tfsum.formats.weight_names import (
     OTHER_HEADS,
+    Built,
     StoredModel,
     bert_names,
     bert_shapes,
@@ -72,9 +72,7 @@ def bert_arrays(config: dict, stored: StoredModel) -> dict[str, np.ndarray]:
     return checked(bert_shapes(config, num_layers), names, tensors, stored.source)
 
 
-def layer_sizes(
-    stack: str, num_layers: Any, kernel: tuple[Any, Any], tensors: dict
-) -> dict[str, tuple]:
+def layer_sizes(stack: str, num_layers: object, kernel: tuple, tensors: dict) -> dict[str, tuple]:
     """Shapes that show the sizes of a stack's layers, for `check_sizes`: those of one kernel each.
 
     Args:
@@ -112,7 +110,7 @@ def check_sizes(sizes: dict[str, tuple], tensors: dict, source: str | os.PathLik
     checked(sizes, [(name, name, False) for name in sizes], found, source)
 
 
-def assign_head(head: Any, names: Sequence[tuple[str, str, bool]], stored: StoredModel) -> None:
+def assign_head(head: Built, names: Sequence[tuple[str, str, bool]], stored: StoredModel) -> None:
     """Sets the weights of a built head, which `bert_arrays` ignores (`OTHER_HEADS`).
 
     Args:

@@ -2,7 +2,6 @@
 
 import os
 import pathlib
-from typing import Any
 
 from tfsum.errors import CheckpointError
 from tfsum.json_text import parse_json
@@ -109,14 +108,14 @@ def read_pieces(path: str | os.PathLike) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
-def _tokenizer_pieces(content: Any, path: pathlib.Path) -> list[str]:
+def _tokenizer_pieces(content: dict, path: pathlib.Path) -> list[str]:
     """The pieces of a tokenizer.json and its added tokens, which have embeddings too."""
     match content:
-        case {"model": {"vocab": dict(ids), **model}} if (
+        case {"model": {"vocab": dict(ids), **model}, **others} if (
             model.get("type", "WordPiece") == "WordPiece"
         ):
             ids = ids | {
-                token["content"]: token["id"] for token in content.get("added_tokens") or ()
+                token["content"]: token["id"] for token in others.get("added_tokens") or ()
             }
         case _:
             raise CheckpointError(

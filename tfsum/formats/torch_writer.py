@@ -73,7 +73,7 @@ def write_torch_file(
         _write(archive, "version", b"3\n")
 
 
-def _write(archive: zipfile.ZipFile, name: str, content: Any) -> None:
+def _write(archive: zipfile.ZipFile, name: str, content: bytes | memoryview) -> None:
     """Writes a record whose bytes begin at a multiple of `ALIGNMENT`, as torch does."""
     info = zipfile.ZipInfo(f"{ROOT}/{name}")
     begin = archive.fp.tell() + HEADER + len(info.filename) + EXTRA  # type: ignore[union-attr]

@@ -7,7 +7,7 @@ for reading and for writing. Dense kernels are (in, out) in Keras and (out, in) 
 import pathlib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -40,6 +40,19 @@ TIED = {
     "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
     "cls.predictions.decoder.bias": "cls.predictions.bias",
 }
+
+
+class Built(Protocol):
+    """A built Keras model or layer."""
+
+    name: str
+    variables: Sequence
+
+
+class BuiltBert(Built, Protocol):
+    """A built `Bert`."""
+
+    config: dict[str, Any]
 
 
 def full_name(name: str, transposed: bool) -> tuple[str, bool]:
@@ -174,7 +187,7 @@ def rows_of(
     ]
 
 
-def variables_by_path(model: Any) -> dict:
+def variables_by_path(model: Built) -> dict:
     """Maps the path of each weight below `model` to its variable, without the seeds of dropout.
 
     Args:
@@ -196,7 +209,7 @@ def variables_by_path(model: Any) -> dict:
     return paths
 
 
-def layer_variables(*layers: Any) -> dict:
+def layer_variables(*layers: Built) -> dict:
     """Maps the path of each weight, which begins with the name of its layer, to its variable.
 
     Args:
@@ -235,7 +248,7 @@ def dotted_names(variables: dict) -> list[tuple[str, str, bool]]:
     return [(path.replace("/", "."), path, False) for path in variables]
 
 
-def bert_tensors(bert: Any, prefix: str = "") -> dict[str, np.ndarray]:
+def bert_tensors(bert: BuiltBert, prefix: str = "") -> dict[str, np.ndarray]:
     """Collects the weights of a built `Bert` under the names of Hugging Face.
 
     Args:

@@ -1,7 +1,5 @@
 """The copy mechanism of a decoder: a distribution over the source's tokens, and its share."""
 
-from typing import Any
-
 from keras import layers, ops, saving
 
 from tfsum.layers.masks import additive_mask
@@ -51,7 +49,7 @@ class CopyAttention(layers.Layer):
         True
     """
 
-    def __init__(self, d_model: int, **kwargs: Any):
+    def __init__(self, d_model: int, **kwargs: object):
         super().__init__(**kwargs)
         self.autocast = False  # the logits stay in float32
         self.d_model = d_model
@@ -60,7 +58,7 @@ class CopyAttention(layers.Layer):
         self.key = layers.Dense(d_model, name="key", dtype=policy)
         self.gate = layers.Dense(1, name="gate", dtype=policy)
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         self.query.build((None, None, self.d_model))
         self.key.build((None, None, self.d_model))
         self.gate.build((None, None, 2 * self.d_model + 2))

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from keras import ops, saving
+from keras import DTypePolicy, initializers, ops, saving
 
 from tfsum.layers.masks import combine_masks, look_ahead_mask
 from tfsum.layers.multi_head_attention import Cache
@@ -46,8 +46,8 @@ class DecoderLayer(ResidualLayer):
         attention_dropout: float = 0.0,
         activation_dropout: float = 0.0,
         epsilon: float = 1e-6,
-        kernel_initializer: Any = "glorot_uniform",
-        **kwargs: Any,
+        kernel_initializer: str | initializers.Initializer = "glorot_uniform",
+        **kwargs: object,
     ):
         config = {
             "d_model": d_model,
@@ -221,7 +221,7 @@ class Decoder(Stack):
         self,
         num_layers: int,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: str | DTypePolicy | None = None,
         trainable: bool = True,
         **layer: Any,
     ):

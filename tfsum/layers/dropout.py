@@ -9,7 +9,6 @@ number.
 import contextlib
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 from keras import layers, ops, random, saving
 
@@ -95,7 +94,7 @@ class Dropout(layers.Layer):
         True
     """
 
-    def __init__(self, rate: float, seed: int | None = None, **kwargs: Any):
+    def __init__(self, rate: float, seed: int | None = None, **kwargs: object):
         super().__init__(**kwargs)
         if not 0 <= rate < 1:
             raise Error(f"Dropout: rate is {rate}; it must be at least 0 and below 1")

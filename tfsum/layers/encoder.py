@@ -63,8 +63,8 @@ class EncoderLayer(ResidualLayer):
         activation_dropout: float = 0.0,
         epsilon: float = 1e-6,
         normalize_attention_input: bool = True,
-        kernel_initializer: Any = "glorot_uniform",
-        **kwargs: Any,
+        kernel_initializer: str | keras.initializers.Initializer = "glorot_uniform",
+        **kwargs: object,
     ):
         config = {
             "d_model": d_model,
@@ -162,7 +162,7 @@ class Encoder(Stack):
         num_layers: int,
         normalize_first_input: bool = True,
         name: str | None = None,
-        dtype: Any = None,
+        dtype: str | keras.DTypePolicy | None = None,
         trainable: bool = True,
         **layer: Any,
     ):

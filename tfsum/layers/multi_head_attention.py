@@ -100,8 +100,8 @@ class MultiHeadAttention(layers.Layer):
         num_heads: int,
         d_model: int,
         dropout: float = 0.0,
-        kernel_initializer: Any = "glorot_uniform",
-        **kwargs: Any,
+        kernel_initializer: str | initializers.Initializer = "glorot_uniform",
+        **kwargs: object,
     ):
         super().__init__(**kwargs)
         if num_heads < 1 or d_model % num_heads:
@@ -125,7 +125,7 @@ class MultiHeadAttention(layers.Layer):
         self.output_projection = dense("output")
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         for layer in (self.query, self.key, self.value, self.output_projection):
             layer.build((None, None, self.d_model))
 

@@ -1,7 +1,5 @@
 """Sinusoidal positions (Vaswani et al. 2017, "Attention Is All You Need", section 3.5)."""
 
-from typing import Any
-
 import numpy as np
 from keras import layers, ops, saving
 
@@ -80,7 +78,7 @@ class PositionalEncoding(layers.Layer):
         [[[0.0, 1.0, 0.0, 1.0]]]
     """
 
-    def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs: Any):
+    def __init__(self, scale: bool = False, dropout: float = 0.0, **kwargs: object):
         super().__init__(**kwargs)
         self.scale, self.dropout = scale, dropout
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)

@@ -1,7 +1,6 @@
 """The position-wise feed-forward network (Vaswani et al. 2017, section 3.3)."""
 
 import math
-from typing import Any
 
 from keras import initializers, layers, ops, saving
 
@@ -66,8 +65,8 @@ class PositionwiseFeedForward(layers.Layer):
         feed_forward_width: int,
         activation: str = "relu",
         dropout: float = 0.0,
-        kernel_initializer: Any = "glorot_uniform",
-        **kwargs: Any,
+        kernel_initializer: str | initializers.Initializer = "glorot_uniform",
+        **kwargs: object,
     ):
         super().__init__(**kwargs)
         if activation not in ACTIVATIONS:
@@ -93,7 +92,7 @@ class PositionwiseFeedForward(layers.Layer):
         )
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         self.inner.build((None, None, self.d_model))
         self.outer.build((None, None, self.feed_forward_width))
 

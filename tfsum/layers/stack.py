@@ -32,7 +32,12 @@ class ResidualLayer(keras.layers.Layer):
 
     sublayers: tuple[str, ...]  # names, the feed-forward network last
 
-    def __init__(self, config: dict[str, Any], kernel_initializer: Any, **kwargs: Any):
+    def __init__(
+        self,
+        config: dict[str, Any],
+        kernel_initializer: str | keras.initializers.Initializer,
+        **kwargs: object,
+    ):
         super().__init__(**kwargs)
         if config["norm"] not in ("post", "pre"):
             raise Error(
@@ -74,7 +79,7 @@ class ResidualLayer(keras.layers.Layer):
             epsilon=self._config["epsilon"], name=f"{sublayer}_norm", dtype=self.dtype_policy
         )
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         for name in self.sublayers:
             getattr(self, name).build((None, None, self._config["d_model"]))
             build_normalization(getattr(self, f"{name}_norm"), self._config["d_model"])
@@ -140,7 +145,7 @@ class Stack(keras.layers.Layer):
 
     final_norm: keras.layers.Layer | None = None
 
-    def __init__(self, config: dict[str, Any], layer: dict[str, Any], **kwargs: Any):
+    def __init__(self, config: dict[str, Any], layer: dict[str, Any], **kwargs: object):
         super().__init__(**kwargs)
         self._config, self._layer_config = config, layer
 
@@ -156,7 +161,7 @@ class Stack(keras.layers.Layer):
                 epsilon=epsilon, name="final_norm", dtype=self.dtype_policy
             )
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         for layer in self.stacked():
             layer.build(None)
         build_normalization(self.final_norm, self._layer_config["d_model"])

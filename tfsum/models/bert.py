@@ -85,7 +85,7 @@ class Bert(keras.Model):
         initializer_range: float = 0.02,
         layer_norm_eps: float = 1e-12,
         name: str = "bert",
-        **kwargs: Any,
+        **kwargs: object,
     ):
         check_backend()
         super().__init__(name=name, **kwargs)
@@ -107,16 +107,9 @@ class Bert(keras.Model):
         }
 
         policy = self.dtype_policy
-
-        def normal():
-            return keras.initializers.TruncatedNormal(stddev=initializer_range)
-
-        def embedding(rows, table):
-            return keras.layers.Embedding(rows, hidden_size, normal(), name=table, dtype=policy)
-
-        self.word_embeddings = embedding(vocab_size, "word_embeddings")
-        self.position_embeddings = embedding(max_position_embeddings, "position_embeddings")
-        self.segment_embeddings = embedding(type_vocab_size, "segment_embeddings")
+        self.word_embeddings = self._embedding("word_embeddings", vocab_size)
+        self.position_embeddings = self._embedding("position_embeddings", max_position_embeddings)
+        self.segment_embeddings = self._embedding("segment_embeddings", type_vocab_size)
         self.embedding_norm = keras.layers.LayerNormalization(
             epsilon=layer_norm_eps, name="embedding_norm", dtype=policy
         )
@@ -131,15 +124,24 @@ class Bert(keras.Model):
             dropout=hidden_dropout_prob,
             attention_dropout=attention_probs_dropout_prob,
             epsilon=layer_norm_eps,
-            kernel_initializer=normal(),
+            kernel_initializer=self._normal(),
             name="encoder",
             dtype=policy,
         )
         self.pooler = keras.layers.Dense(
-            hidden_size, "tanh", kernel_initializer=normal(), name="pooler", dtype=policy
+            hidden_size, "tanh", kernel_initializer=self._normal(), name="pooler", dtype=policy
         )
 
-    def build(self, input_shape: Any = None) -> None:
+    def _normal(self) -> keras.initializers.Initializer:
+        """One for each matrix: an initializer gives the same values every time."""
+        return keras.initializers.TruncatedNormal(stddev=self.config["initializer_range"])
+
+    def _embedding(self, name: str, rows: int) -> keras.layers.Embedding:
+        return keras.layers.Embedding(
+            rows, self.config["hidden_size"], self._normal(), name=name, dtype=self.dtype_policy
+        )
+
+    def build(self, input_shape: object = None) -> None:
         if self.built:
             return
 

@@ -72,7 +72,7 @@ class BertClassifier(WithBert):
         label_names: Sequence[str],
         classifier_dropout: float | None = None,
         name: str = "bert_classifier",
-        **kwargs: Any,
+        **kwargs: object,
     ):
         super().__init__(bert, name=name, **kwargs)
         names = tuple(label_names)

@@ -70,7 +70,7 @@ class MaskedLanguageModel(layers.Layer):
         activation: str = "gelu",
         epsilon: float = 1e-12,
         initializer_range: float = 0.02,
-        **kwargs: Any,
+        **kwargs: object,
     ):
         super().__init__(**kwargs)
         self._config = {
@@ -89,7 +89,7 @@ class MaskedLanguageModel(layers.Layer):
         )
         self.norm = layers.LayerNormalization(epsilon=epsilon, name="norm", dtype=self.dtype_policy)
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         self.transform.build((None, None, self._config["width"]))
         self.norm.build((None, None, self._config["width"]))
         self.bias = self.add_weight(
@@ -164,7 +164,7 @@ class BertForPretraining(WithBert):
     optional_inputs = ("segment_ids", "masked_lm_positions")
     label_name = None
 
-    def __init__(self, bert: Bert | dict, name: str = "bert_for_pretraining", **kwargs: Any):
+    def __init__(self, bert: Bert | dict, name: str = "bert_for_pretraining", **kwargs: object):
         super().__init__(bert, name=name, **kwargs)
         config = self.bert.config
         self.masked_lm = MaskedLanguageModel(

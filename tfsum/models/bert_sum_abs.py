@@ -3,7 +3,7 @@
 Source: Liu and Lapata 2019, "Text Summarization with Pretrained Encoders", section 3.2.
 """
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import keras
 
@@ -92,7 +92,7 @@ class BertSumAbs(BertSum, EncoderDecoder):
         window_length: int | None = None,
         copy: bool = False,
         name: str = "bert_sum_abs",
-        **kwargs: Any,
+        **kwargs: object,
     ):
         super().__init__(bert, window_length, name=name, **kwargs)
         self.source_vocabulary_size = self.bert.config["vocab_size"]

@@ -116,7 +116,7 @@ class BertSumExt(BertSum):
         legacy: bool = False,
         loss_reduction: str = "mean",
         name: str = "bert_sum_ext",
-        **kwargs: Any,
+        **kwargs: object,
     ):
         super().__init__(bert, window_length, name=name, **kwargs)
         if head not in HEADS:
@@ -124,12 +124,10 @@ class BertSumExt(BertSum):
                 f"BertSumExt: head is {head!r}; known are {', '.join(HEADS)} (`import tfsum.papers`"
                 " adds the papers' lstm)"
             )
-        for argument, value, known in (
-            ("pooling", pooling, POOLINGS),
-            ("loss_reduction", loss_reduction, ("mean", "sum")),
-        ):
-            if value not in known:
-                raise Error(f"BertSumExt: {argument} is {value!r}; known are {', '.join(known)}")
+        if pooling not in POOLINGS:
+            raise Error(f"BertSumExt: pooling is {pooling!r}; known are {', '.join(POOLINGS)}")
+        if loss_reduction not in ("mean", "sum"):
+            raise Error(f"BertSumExt: loss_reduction is {loss_reduction!r}; known are mean, sum")
 
         head_arguments = inspect.signature(HEADS[head]).parameters
         if legacy and "legacy" not in head_arguments:
@@ -154,7 +152,6 @@ class BertSumExt(BertSum):
         }
 
         # The head takes the options that its constructor has.
-        width = self.bert.config["hidden_size"]
         options = {
             "num_layers": head_layers,
             "num_heads": head_num_heads,
@@ -162,17 +159,18 @@ class BertSumExt(BertSum):
             "dropout": head_dropout,
             "legacy": legacy,
         }.items()
-        taken = {name: value for name, value in options if name in head_arguments}
-        self.head = HEADS[head](width, **taken, name="head", dtype=self.dtype_policy)
+        self._make_layers({name: value for name, value in options if name in head_arguments})
+
+    def _make_layers(self, head_options: dict[str, Any]) -> None:
+        width, policy = self.bert.config["hidden_size"], self.dtype_policy
+        self.head = HEADS[self.config["head"]](width, **head_options, name="head", dtype=policy)
 
         self.length = None
-        if length_input:
-            self.length = layers.Dense(
-                width, use_bias=False, name="length", dtype=self.dtype_policy
-            )
+        if self.config["length_input"]:
+            self.length = layers.Dense(width, use_bias=False, name="length", dtype=policy)
 
         self.words: Any = None
-        if word_head:
+        if self.config["word_head"]:
             few = initializers.Constant(-3.0)  # one n-gram in twenty is in a summary
             self.words = layers.Dense(2, bias_initializer=few, name="words", dtype="float32")
             self.loss_terms = [metrics.Mean(name) for name in ("sentence_loss", "word_loss")]
@@ -339,7 +337,7 @@ class BertSumExt(BertSum):
             return scale
         return scale * ops.convert_to_tensor([1.0, WORD_LOSS_WEIGHT], "float32")
 
-    def check_inputs(self, x: Any, y: Any = None) -> None:
+    def check_inputs(self, x: dict, y: Tensor | None = None) -> None:
         super().check_inputs(x, y)
         if self.words is not None and not {"grams", "gram_counts"} <= x.keys():
             raise Error(

@@ -2,14 +2,13 @@
 
 import functools
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 import numpy as np
 from keras import ops
 
 from tfsum.decoding import Greedy, Strategy
-from tfsum.decoding.strategy import ids_of
+from tfsum.decoding.strategy import Source, ids_of
 from tfsum.errors import Error
 from tfsum.layers import CopyAttention, padding_mask
 from tfsum.layers.copy_attention import last_two
@@ -47,12 +46,12 @@ class EncoderDecoder(Model):
     label_name = "target_labels"
     source_names: Sequence[str] = ("source_ids",)
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs: object):
         super().__init__(**kwargs)
         # In a cache and not in a dict, which Keras would track as part of the model.
         self._compiled = functools.lru_cache(maxsize=8)(functools.partial(_Generation, self))
 
-    def read(self, source: Any, training: bool | None = None) -> tuple[Tensor, Tensor]:
+    def read(self, source: Source, training: bool | None = None) -> tuple[Tensor, Tensor]:
         """Encodes sources.
 
         Args:
@@ -110,7 +109,7 @@ class EncoderDecoder(Model):
         )
 
     def copying(
-        self, source: Any, output: Tensor, source_mask: Tensor, target_ids: Tensor | None = None
+        self, source: Source, output: Tensor, source_mask: Tensor, target_ids: Tensor | None = None
     ) -> dict[str, Tensor] | None:
         """Collects the arguments of `CopyAttention` that `logits` needs.
 
@@ -154,7 +153,7 @@ class EncoderDecoder(Model):
             return logits
         return self.copy_attention(logits, x, **copying)
 
-    def start(self, source: Any, max_length: int, num_beams: int = 1) -> dict:
+    def start(self, source: Source, max_length: int, num_beams: int = 1) -> dict:
         """Encodes the sources and allocates the caches of their targets (`Strategy`).
 
         Args:
@@ -217,11 +216,11 @@ class EncoderDecoder(Model):
 
     def predict(
         self,
-        x: Any,
+        x: Source,
         batch_size: int | None = None,
-        verbose: Any = "auto",
+        verbose: str | int = "auto",
         steps: int | None = None,
-        callbacks: Any = None,
+        callbacks: list | None = None,
     ) -> np.ndarray:
         """Keras's `predict`, see `predict_outputs`."""
         self._build_for_jax()
@@ -229,7 +228,7 @@ class EncoderDecoder(Model):
             x, batch_size=batch_size, verbose=verbose, steps=steps, callbacks=callbacks
         )
 
-    def predict_on_batch(self, x: Any) -> np.ndarray:
+    def predict_on_batch(self, x: Source) -> np.ndarray:
         """Keras's `predict_on_batch`, see `predict_outputs`."""
         self._build_for_jax()
         return super().predict_on_batch(x)
@@ -240,7 +239,7 @@ class EncoderDecoder(Model):
         if keras.backend.backend() == "jax":
             self.build()
 
-    def predict_outputs(self, inputs: Tensor | dict) -> Tensor:
+    def predict_outputs(self, inputs: Source) -> Tensor:
         """Greedy ids (B, max_length), padded with 0 after the end token: what `predict` returns.
 
         Args:
@@ -249,7 +248,7 @@ class EncoderDecoder(Model):
         ids, _, _ = Greedy()(self, self.source_of(inputs), self.max_length)
         return ids[:, 0]
 
-    def source_of(self, inputs: Any) -> Any:
+    def source_of(self, inputs: Source) -> Source:
         """The source among the inputs of a batch: its ids, or a dict where the model needs more
         than those.
 
@@ -269,7 +268,7 @@ class EncoderDecoder(Model):
         return source["source_ids"]
 
     def generate(
-        self, source: Any, strategy: Strategy, max_length: int | None = None
+        self, source: Source, strategy: Strategy, max_length: int | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Generates targets for a batch of sources, in one compiled graph per strategy and length.
 
@@ -369,8 +368,8 @@ class EncoderDecoder(Model):
             )
 
 
-def _whole_numbers(name: str, values: Any) -> np.ndarray:
-    values = np.asarray(values)
+def _whole_numbers(name: str, ids: Tensor) -> np.ndarray:
+    values = np.asarray(ids)
     if values.ndim != 2 or values.dtype.kind not in "iu":
         raise Error(
             f"generate: {name} are {values.dtype} of shape {list(values.shape)}; expected whole"

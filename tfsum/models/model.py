@@ -100,11 +100,11 @@ class Model(keras.Model):
     last_tokens: Any = 0.0  # of the sources of the last step's batch
     last_positions: Any = 0.0  # the same, padding included
 
-    def __init__(self, **kwargs: Any):
+    def __init__(self, **kwargs: object):
         check_backend()
         super().__init__(**kwargs)
 
-    def predict_outputs(self, inputs: Any) -> Any:
+    def predict_outputs(self, inputs: Tensor | dict) -> Tensor | dict:
         """Computes what `predict` returns for a batch: by default the outputs of `call`.
 
         Args:
@@ -115,7 +115,7 @@ class Model(keras.Model):
         """
         return self(inputs, training=False)
 
-    def predict_step(self, *arguments: Any) -> Any:
+    def predict_step(self, *arguments: Tensor | dict) -> Any:
         """Keras's hook of `predict`: takes (data) under TensorFlow and (state, data) under JAX."""
         *state, data = arguments
         inputs, _, _ = keras.utils.unpack_x_y_sample_weight(data)
@@ -153,10 +153,10 @@ class Model(keras.Model):
 
     def compute_loss(
         self,
-        x: Any = None,
-        y: Any = None,
-        y_pred: Any = None,
-        sample_weight: Any = None,
+        x: dict,
+        y: Tensor | None = None,
+        y_pred: Tensor | None = None,
+        sample_weight: Tensor | None = None,
         training: bool = True,
     ) -> Tensor:
         """Computes the loss of one batch, which backends without the exact step minimize."""
@@ -168,7 +168,7 @@ class Model(keras.Model):
         self.follow_terms(terms, weight)
         return ops.sum(terms)
 
-    def refuse_weights(self, **weights: Any) -> None:
+    def refuse_weights(self, **weights: object) -> None:
         """Rejects weights of examples or classes given to `fit` or `evaluate`.
 
         Args:
@@ -191,7 +191,7 @@ class Model(keras.Model):
             return x[self.label_name]
         return y
 
-    def check_inputs(self, x: Any, y: Any = None) -> None:
+    def check_inputs(self, x: dict, y: Tensor | None = None) -> None:
         """Checks the names, shapes and dtypes of a batch of `fit` or `evaluate` (`input_axes`).
 
         Args:

@@ -9,8 +9,6 @@ scores the sentences.
 Source: Liu 2019, "Fine-tune BERT for Extractive Summarization", section 2.3.
 """
 
-from typing import Any
-
 from keras import layers, ops, saving
 
 from tfsum.layers import Encoder, PositionalEncoding
@@ -31,12 +29,12 @@ class ClassifierHead(layers.Layer):
         (2, 5)
     """
 
-    def __init__(self, d_model: int, **kwargs: Any):
+    def __init__(self, d_model: int, **kwargs: object):
         super().__init__(**kwargs)
         self.d_model = d_model
         self.score = layers.Dense(1, dtype="float32", name="score")
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         self.score.build((None, None, self.d_model))
 
     def call(
@@ -83,7 +81,7 @@ class InterSentenceTransformer(layers.Layer):
         num_heads: int = 8,
         feed_forward_width: int = 2048,
         dropout: float = 0.1,
-        **kwargs: Any,
+        **kwargs: object,
     ):
         super().__init__(**kwargs)
         self._config = {
@@ -111,7 +109,7 @@ class InterSentenceTransformer(layers.Layer):
         )
         self.score = layers.Dense(1, dtype="float32", name="score")
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         self.encoder.build(None)
         self.score.build((None, None, self._config["d_model"]))
 

@@ -30,6 +30,15 @@ PRESETS = {
     },
 }
 
+SIZES = (
+    "source_vocabulary_size",
+    "target_vocabulary_size",
+    "num_encoder_layers",
+    "num_decoder_layers",
+    "d_model",
+    "num_heads",
+    "feed_forward_width",
+)
 LAYER_ARGUMENTS = (
     "d_model",
     "num_heads",
@@ -114,7 +123,7 @@ class Transformer(EncoderDecoder):
         end_id: int = 3,
         max_length: int = 64,
         name: str = "transformer",
-        **kwargs: Any,
+        **kwargs: object,
     ):
         super().__init__(name=name, **kwargs)
         if target_vocabulary_size is None:
@@ -140,18 +149,7 @@ class Transformer(EncoderDecoder):
             "end_id": end_id,
             "max_length": max_length,
         }
-        self.check_sizes(
-            (
-                "source_vocabulary_size",
-                "target_vocabulary_size",
-                "num_encoder_layers",
-                "num_decoder_layers",
-                "d_model",
-                "num_heads",
-                "feed_forward_width",
-            ),
-            target_vocabulary_size,
-        )
+        self.check_sizes(SIZES, target_vocabulary_size)
         self.refuse_if(
             shared_embeddings and source_vocabulary_size != target_vocabulary_size,
             "target_vocabulary_size",
@@ -161,25 +159,15 @@ class Transformer(EncoderDecoder):
         self.source_vocabulary_size = source_vocabulary_size
         self.start_id, self.end_id, self.max_length = start_id, end_id, max_length
 
+        if shared_embeddings:
+            self.source_embedding = self._embedding("embedding", source_vocabulary_size)
+            self.target_embedding = self.source_embedding
+        else:
+            self.source_embedding = self._embedding("source_embedding", source_vocabulary_size)
+            self.target_embedding = self._embedding("target_embedding", target_vocabulary_size)
+
         policy = self.dtype_policy
         layer = {name: self.config[name] for name in LAYER_ARGUMENTS}
-
-        def embedding(rows, table):
-            # Multiplied by sqrt(D) before the positions are added, these rows have variance 1.
-            return layers.Embedding(
-                rows,
-                d_model,
-                initializers.RandomNormal(stddev=d_model**-0.5),
-                name=table,
-                dtype=policy,
-            )
-
-        self.source_embedding = embedding(
-            source_vocabulary_size, "embedding" if shared_embeddings else "source_embedding"
-        )
-        self.target_embedding = self.source_embedding
-        if not shared_embeddings:
-            self.target_embedding = embedding(target_vocabulary_size, "target_embedding")
         self.source_positions = PositionalEncoding(
             True, dropout, name="source_positions", dtype=policy
         )
@@ -188,6 +176,12 @@ class Transformer(EncoderDecoder):
         )
         self.encoder = Encoder(num_encoder_layers, **layer, name="encoder", dtype=policy)
         self.decoder = Decoder(num_decoder_layers, **layer, name="decoder", dtype=policy)
+
+    def _embedding(self, name: str, rows: int) -> layers.Embedding:
+        """A table whose rows, multiplied by sqrt(D) before positions are added, have variance 1."""
+        width = self.config["d_model"]
+        normal = initializers.RandomNormal(stddev=width**-0.5)
+        return layers.Embedding(rows, width, normal, name=name, dtype=self.dtype_policy)
 
     @classmethod
     def from_preset(
@@ -211,7 +205,7 @@ class Transformer(EncoderDecoder):
             raise Error(f"Transformer: preset {preset!r}; known are {', '.join(PRESETS)}")
         return cls(source_vocabulary_size, **{**PRESETS[preset], **arguments})
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         if self.built:
             return
 

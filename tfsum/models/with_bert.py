@@ -23,14 +23,14 @@ class WithBert(Model):
         True
     """
 
-    def __init__(self, bert: Bert | dict, **kwargs: Any):
+    def __init__(self, bert: Bert | dict, **kwargs: object):
         super().__init__(**kwargs)
         if isinstance(bert, dict):
             bert = Bert(**{"dtype": self.dtype_policy, **bert, "name": "bert"})
         self.bert = bert
         self.config: dict[str, Any] = {}  # the other arguments of the class
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         if not self.built:
             self.bert.build()
             self.build_head()
@@ -84,7 +84,7 @@ class BertSum(WithBert):
 
     section: str  # key of config.json
 
-    def __init__(self, bert: Bert | dict, window_length: int | None = None, **kwargs: Any):
+    def __init__(self, bert: Bert | dict, window_length: int | None = None, **kwargs: object):
         super().__init__(bert, **kwargs)
         longest = self.bert.config["max_position_embeddings"]
         self.window_length = window_length or longest

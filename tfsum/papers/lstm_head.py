@@ -1,7 +1,5 @@
 """BertSum's LSTM head (Liu 2019, section 2.3): as it was meant, and as it was computed."""
 
-from typing import Any
-
 from keras import layers, ops, saving
 
 from tfsum.errors import Error
@@ -36,7 +34,7 @@ class LayerNormLSTM(layers.Layer):
         (2, 3, 4)
     """
 
-    def __init__(self, units: int, go_backwards: bool = False, **kwargs: Any):
+    def __init__(self, units: int, go_backwards: bool = False, **kwargs: object):
         super().__init__(**kwargs)
         self.units, self.go_backwards = units, go_backwards
 
@@ -138,7 +136,7 @@ class LSTMHead(layers.Layer):
         (2, 5)
     """
 
-    def __init__(self, d_model: int, dropout: float = 0.1, legacy: bool = False, **kwargs: Any):
+    def __init__(self, d_model: int, dropout: float = 0.1, legacy: bool = False, **kwargs: object):
         super().__init__(**kwargs)
         if d_model % 2:
             raise Error(
@@ -154,7 +152,7 @@ class LSTMHead(layers.Layer):
         self.drop = Dropout(dropout, name="dropout", dtype=self.dtype_policy)
         self.score = layers.Dense(1, dtype="float32", name="score")
 
-    def build(self, input_shape: Any = None) -> None:
+    def build(self, input_shape: object = None) -> None:
         for layer in (self.forward_lstm, self.backward_lstm, self.score):
             layer.build((None, None, self._config["d_model"]))
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from keras import ops
@@ -11,6 +11,8 @@ from pydantic import Field
 from tfsum.decoding import STRATEGIES
 from tfsum.decoding.strategy import (
     FORBIDDEN,
+    Decodable,
+    Source,
     Strategy,
     choose,
     ids_of,
@@ -72,8 +74,8 @@ def word_hashes(vocabulary: Sequence[str]) -> WordHashes:
 class _WrittenWords(NamedTuple):
     """The words of each sequence so far, the start token among them."""
 
-    hashes: Any  # (B, K, L + 1, 2) int32, 0 after the last
-    count: Any  # (B, K) int32
+    hashes: Tensor  # (B, K, L + 1, 2) int32, 0 after the last
+    count: Tensor  # (B, K) int32
 
     def reordered(self, origin: Tensor) -> "_WrittenWords":
         return _WrittenWords(choose(self.hashes, origin), choose(self.count, origin))
@@ -157,7 +159,9 @@ class PreSummBeamSearch(Strategy):
     def with_vocabulary(self, words: Sequence[str]) -> "PreSummBeamSearch":
         return dataclasses.replace(self, vocabulary=tuple(words))
 
-    def search(self, model: Any, source: Any, max_length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def search(
+        self, model: Decodable, source: Source, max_length: int
+    ) -> tuple[Tensor, Tensor, Tensor]:
         hashes = None
         if self.no_repeat_ngram:
             if self.vocabulary is None:
