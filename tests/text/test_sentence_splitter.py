@@ -14,7 +14,7 @@ from hypothesis import example, given
 
 from tfsum.errors import Error
 from tfsum.text.sentence_splitter import LONGEST, SentenceSplitter, split_unpunctuated
-from tfsum.text.splitting_rules import NEWLINES, RULES
+from tfsum.text.splitting_rules import load_rules
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "fixtures"
 SPLITTERS = {newline: SentenceSplitter(newline) for newline in ("sentence", "paragraph", "space")}
@@ -138,24 +138,25 @@ def test_new_cases_say_why():
     }
 
 
-STAGES = [(table, stage) for table in (RULES, NEWLINES) for stage in table]
+RULES = load_rules()
 WALK = [
-    pytest.param(table, stage, rule, id=f"{stage}: {rule.name}")
-    for table, stage in STAGES
-    for rule in table[stage]
+    pytest.param(stage, rule, id=f"{stage}: {rule.name}")
+    for stage in RULES
+    for rule in RULES[stage]
 ]
 
 
-@pytest.mark.parametrize("table, stage, rule", WALK)
-def test_every_rule_is_needed_by_its_example(monkeypatch, table, stage, rule):
-    newline = stage if table is NEWLINES else "sentence"
+@pytest.mark.parametrize("stage, rule", WALK)
+def test_every_rule_is_needed_by_its_example(monkeypatch, stage, rule):
+    _, _, newline = stage.partition("newline_")
     text = rule.example.replace("|", "")
     right = [sentence.strip().encode() for sentence in rule.example.split("|")]
 
     def sentences_with(*instead):
-        rules = [other for r in table[stage] for other in ([r] if r is not rule else instead)]
-        monkeypatch.setitem(table, stage, tuple(rules))
-        return [s.numpy() for s in SentenceSplitter(newline).split([text])["sentences"][0]]
+        rules = [other for r in RULES[stage] for other in ([r] if r is not rule else instead)]
+        monkeypatch.setitem(RULES, stage, tuple(rules))
+        splitter = SentenceSplitter(newline or "sentence")
+        return [s.numpy() for s in splitter.split([text])["sentences"][0]]
 
     # traces no graph
     monkeypatch.setattr(SentenceSplitter, "_split", SentenceSplitter._split.python_function)
@@ -166,7 +167,7 @@ def test_every_rule_is_needed_by_its_example(monkeypatch, table, stage, rule):
 
 
 def test_rules_have_different_names():
-    names = [rule.name for table, stage in STAGES for rule in table[stage]]
+    names = [rule.name for rules in RULES.values() for rule in rules]
     assert len(set(names)) == len(names)
 
 

@@ -12,9 +12,8 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.hard_wraps import join_hard_wraps
-from tfsum.text.repeat import repeat
-from tfsum.text.splitting_rules import NEWLINES, RULES, Rule
-from tfsum.text.splitting_words import BEGIN, IDEOGRAPHIC, MAYBE, SPACE
+from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.splitting_rules import BEGIN, MAYBE, SPACE, Rule, load_patterns, load_rules
 
 # replaces the mark bytes that the text itself holds, while boundaries are looked for
 STAND_IN = "\x03"
@@ -24,11 +23,8 @@ NO_CAPITALS = r"[^\p{Lu}]*\p{Ll}[^\p{Lu}]*"
 LETTERS_A_MARK = 500  # from so many bytes for each end mark on, a text counts as unpunctuated
 SHORTEST, LONGEST = 12, 40  # words of a piece
 _NO_MARK = r"[^.!?…。！？।؟]+|[.!?…。！？।؟][\d.]+"  # also of a number
-_CONJUNCTIONS = (
-    "and|but|so|because|then|now|well|okay|ok|yeah|also|however|which|when|while|although|"
-    "und|aber|denn|weil|dann|et|mais|donc|car|puis|y|pero|porque|entonces|luego|"
-    "그리고|그런데|그래서|하지만|그러나|그러니까|근데"
-)
+_IDEOGRAPHIC = r"[\p{Han}\p{Hiragana}\p{Katakana}。！？｡]"
+NEWLINES = ("auto", "line", "sentence", "paragraph", "space")
 
 
 def _replace(text: tf.Tensor, rules: tuple[Rule, ...]) -> tf.Tensor:
@@ -38,49 +34,53 @@ def _replace(text: tf.Tensor, rules: tuple[Rule, ...]) -> tf.Tensor:
     return text
 
 
-def _replace_where(text: tf.Tensor, letter: str, rules: tuple[Rule, ...]) -> tf.Tensor:
+def _replace_where(text: tf.Tensor, letter: str, stage: str) -> tf.Tensor:
     """Applies rules that change only texts with one of the letters, if there is such a text."""
     has_letter = tf.reduce_any(tf.strings.regex_full_match(text, rf"(?s:.*){letter}(?s:.*)"))
-    return tf.cond(has_letter, lambda: _replace(text, rules), lambda: text)
+    return tf.cond(has_letter, lambda: _replace(text, load_rules()[stage]), lambda: text)
 
 
 def _mark_lists(text: tf.Tensor) -> tf.Tensor:
     """Marks the items of lists in one line; only in lines that begin with a first item."""
+    rules = load_rules()["lists"]
 
     def mark() -> tf.Tensor:
         lines = tf.strings.split(text, "\n")
         flat = lines.flat_values
-        for rule in RULES["lists"]:
+        for rule in rules:
             is_list = tf.strings.regex_full_match(flat, rule.line)
             flat = tf.where(is_list, _replace(flat, (rule,)), flat)
         return tf.strings.reduce_join(lines.with_flat_values(flat), axis=-1, separator="\n")
 
-    first_items = "|".join(rule.line for rule in RULES["lists"])
+    first_items = "|".join(rule.line for rule in rules)
     with_list = rf"(?:(?s:.*)\n)?(?:{first_items})(?:\n(?s:.*))?"
     return tf.cond(tf.reduce_any(tf.strings.regex_full_match(text, with_list)), mark, lambda: text)
 
 
 def _mark_by_case(text: tf.Tensor) -> tf.Tensor:
     """Removes marks before lower-case letters, but not in texts that have no capital at all."""
-    lower = tf.strings.regex_full_match(text, NO_CAPITALS)
+    rules, lower = load_rules(), tf.strings.regex_full_match(text, NO_CAPITALS)
     # no work on what the other rules decide
-    cased = _replace(tf.where(lower, "", text), RULES["cased"])
+    cased = _replace(tf.where(lower, "", text), rules["cased"])
     return tf.cond(
         tf.reduce_any(lower),
-        lambda: tf.where(lower, _replace(text, RULES["uncased"]), cased),
+        lambda: tf.where(lower, _replace(text, rules["uncased"]), cased),
         lambda: cased,
     )
 
 
 def _mark(text: tf.Tensor, newline: str) -> tf.Tensor:
     """Writes `BEGIN` into the texts (B,) wherever a sentence begins."""
+    rules = load_rules()
     if newline == "line":
-        return _replace(text, NEWLINES["sentence"])
-    text = _replace_where(_replace(text, RULES["propose"]), IDEOGRAPHIC, RULES["ideographic"])
-    text = _replace_where(text, r"\p{Hangul}", RULES["korean"])
-    text = _mark_by_case(_replace(text, RULES["tidy"]))
-    text = _mark_lists(_replace(text, RULES["withdraw"]))
-    return _replace(text, (*RULES["decide"], *NEWLINES[newline]))
+        return _replace(text, rules["newline_sentence"])
+
+    text = _replace_where(_replace(text, rules["propose"]), _IDEOGRAPHIC, "ideographic")
+    text = _replace_where(text, r"\p{Hangul}", "korean")
+    text = _mark_by_case(_replace(text, rules["tidy"]))
+    text = _mark_lists(_replace(text, rules["withdraw"]))
+    # a new line that is only a space has no rules
+    return _replace(text, rules["decide"] + rules.get(f"newline_{newline}", ()))
 
 
 def split_unpunctuated(text: tf.Tensor, begin: str) -> tuple[tf.Tensor, tf.Tensor]:
@@ -105,7 +105,9 @@ def split_unpunctuated(text: tf.Tensor, begin: str) -> tuple[tf.Tensor, tf.Tenso
 
     word = rf"[^\s{begin}]+[\s]+"
     # A match takes the conjunction, so the next piece is counted from the word after it.
-    conjunction = rf"((?:{word}){{{SHORTEST},{LONGEST}}}?)((?i:{_CONJUNCTIONS})\s)"
+    conjunction = (
+        rf"((?:{word}){{{SHORTEST},{LONGEST}}}?)((?i:{load_patterns()['conjunctions']})\s)"
+    )
 
     def cut() -> tf.Tensor:
         pieces = tf.where(unpunctuated, text, "")
@@ -148,11 +150,10 @@ class SentenceSplitter(tf.Module):
 
     def __init__(self, newline: str = "sentence") -> None:
         super().__init__(name="sentence_splitter")
-        known = ("auto", "line", *NEWLINES)
-        if newline not in known:
+        if newline not in NEWLINES:
             raise Error(
                 f"SentenceSplitter: newline is {newline!r}; expected one of"
-                f" {', '.join(map(repr, known))}."
+                f" {', '.join(map(repr, NEWLINES))}."
             )
         self.newline = newline
 
@@ -206,20 +207,19 @@ class SentenceSplitter(tf.Module):
 
         # (P,) for all pieces: bytes, those of white space before the sentence, the sentence
         size = tf.strings.length(flat)
-        bare = tf.strings.regex_replace(flat, rf"^{SPACE}+", "")
-        lead = size - tf.strings.length(bare)
-        bare = tf.strings.regex_replace(bare, rf"{SPACE}+$", "")
+        sentence = tf.strings.regex_replace(flat, rf"^{SPACE}+", "")
+        lead = size - tf.strings.length(sentence)
+        sentence = tf.strings.regex_replace(sentence, rf"{SPACE}+$", "")
+        length = tf.strings.length(sentence)
 
         # (P,) offset of each sentence in its text
-        before = tf.concat([[0], tf.cumsum(tf.cast(size, tf.int64))], 0)
-        first = tf.gather(before, tf.gather(pieces.row_splits, pieces.value_rowids()))
-        start = tf.cast(before[:-1] - first, tf.int32) + lead
+        before = tf.cumsum(tf.cast(size, tf.int64), exclusive=True)
+        first = tf.gather(tf.concat([before, [0]], 0), pieces.row_starts())
+        start = tf.cast(before - tf.gather(first, row_ids(pieces)), tf.int32) + lead
 
-        keep = pieces.with_flat_values(tf.strings.length(bare) > 0)
-        rows = lambda values: tf.ragged.boolean_mask(pieces.with_flat_values(values), keep)  # noqa: E731
-        return {
-            "sentences": rows(bare),
-            "start": rows(start),
-            "end": rows(start + tf.strings.length(bare)),
-            **decided,
+        columns = {"sentences": sentence, "start": start, "end": start + length}
+        is_sentence = pieces.with_flat_values(length > 0)
+        return decided | {
+            name: tf.ragged.boolean_mask(pieces.with_flat_values(values), is_sentence)
+            for name, values in columns.items()
         }
