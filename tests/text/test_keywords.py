@@ -8,6 +8,7 @@ import tensorflow as tf
 from hypothesis import given
 
 from tfsum.text.keywords import keywords, words_of
+from tfsum.text.rows import Rows
 
 TEXT = st.text(st.sampled_from("abÉé7 .,'’-–&\n\t東京カメラーです한글\x1f(x)"), max_size=30)
 LATIN = st.text(st.sampled_from("abZ7 .,'-&"), max_size=30)
@@ -48,9 +49,8 @@ def _keywords(documents, most):
     owner = np.repeat(range(len(documents)), [len(document) for document in documents])
     found = keywords(
         tf.constant(sentences, tf.string),
+        Rows(tf.constant(owner, tf.int64), tf.constant(len(documents), tf.int64)),
         words,
-        tf.constant(owner, tf.int64),
-        tf.constant(len(documents), tf.int64),
         tf.constant(expected),
         tf.constant(most),
     )

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 from tfsum.text.white_space import WHITE_SPACE, WORD
 
 UNLIMITED = 1 << 30  # below which the sums of two such limits stay in int32
@@ -49,8 +49,8 @@ def budget_of(
     marks = tf.strings.regex_replace(tf.strings.regex_replace(apart, WORD, "x"), WHITE_SPACE, "")
     in_words, length = tf.strings.length(marks), tf.strings.length(flat, "UTF8_CHAR")
 
-    total = tf.math.unsorted_segment_sum(in_words, row_ids(texts), texts.nrows())
-    of_share = tf.cast(tf.cast(total, tf.float32) * share, tf.int32)
+    total = tf.cast(Rows.of(texts).sum(in_words), tf.float32)
+    of_share = tf.cast(total * share, tf.int32)
     in_share = tf.where(share > 0.0, tf.maximum(of_share, 1), UNLIMITED)
     in_characters = tf.minimum(characters, UNLIMITED - 1) + 1  # no space before the first
     limits = [
@@ -75,25 +75,19 @@ def with_room_for_one(
     Returns:
         The budget, and the sentences that may be chosen now: where no other has room, the shortest.
     """
-    owner, documents = row_ids(texts), texts.nrows()
-    fits = present & tf.reduce_all(budget.costs <= tf.gather(budget.limits, owner), 1)
-    room = tf.math.unsorted_segment_max(tf.cast(fits, tf.int32), owner, documents) > 0
+    rows = Rows.of(texts)
+    fits = present & tf.reduce_all(budget.costs <= rows.to_values(budget.limits), 1)
+    has_room = rows.any(fits)
 
-    # the first of the shortest
+    # (N,) whether a sentence is the first of the shortest of its text
     in_words, length = tf.unstack(tf.cast(budget.costs, tf.int64), axis=1)
-    by_words = tf.gather(budget.limits[:, 0] < UNLIMITED, owner)
-    key = tf.where(by_words, in_words * 2**32 + length, length)
-    key = tf.where(present, key, tf.int64.max)
-    least = -tf.math.unsorted_segment_max(-key, owner, documents)
-    is_least = tf.where(present & (key == tf.gather(least, owner)))[:, 0]
-    last = tf.size(owner, tf.int64)
-    from_end = tf.math.unsorted_segment_max(last - is_least, tf.gather(owner, is_least), documents)
-    first = last - tf.maximum(from_end, 0)  # `last` where a text has no sentence
+    by_words = rows.to_values(budget.limits[:, 0] < UNLIMITED)
+    size = tf.where(by_words, in_words * 2**32 + length, length)
+    shortest = present & rows.is_best(-tf.where(present, size, tf.int64.max))
 
-    alone = tf.range(last) == tf.gather(first, owner)
-    costs = tf.gather(tf.pad(budget.costs, [[0, 1], [0, 0]]), first)
-    limits = tf.where(room[:, tf.newaxis], budget.limits, tf.maximum(budget.limits, costs))
-    return Budget(budget.costs, limits), present & (tf.gather(room, owner) | alone)
+    costs = rows.sum(tf.where(shortest[:, tf.newaxis], budget.costs, 0))
+    limits = tf.where(has_room[:, tf.newaxis], budget.limits, tf.maximum(budget.limits, costs))
+    return Budget(budget.costs, limits), present & (rows.to_values(has_room) | shortest)
 
 
 def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:
@@ -105,13 +99,13 @@ def most_that_fit(budget: Budget, texts: tf.RaggedTensor) -> tf.Tensor:
     """
     width = tf.cast(texts.bounding_shape(1), tf.int32)
 
-    def fitting(kind: int) -> tf.Tensor:
+    def fitting(column: int) -> tf.Tensor:
         """How many of the cheapest fit."""
-        costs = texts.with_flat_values(budget.costs[:, kind]).to_tensor(UNLIMITED)
+        costs = texts.with_flat_values(budget.costs[:, column]).to_tensor(UNLIMITED)
         cheapest = -tf.math.top_k(-costs, width).values
         places = tf.cast(tf.where(cheapest < UNLIMITED, cheapest, 0), tf.int64)
         sums = tf.cumsum(places, axis=1)
-        fits = sums <= tf.cast(budget.limits[:, kind, tf.newaxis], tf.int64)
+        fits = sums <= tf.cast(budget.limits[:, column, tf.newaxis], tf.int64)
         return tf.reduce_sum(tf.cast(fits & (cheapest < UNLIMITED), tf.int32), 1)
 
     return tf.maximum(tf.minimum(fitting(0), fitting(1)), 1)

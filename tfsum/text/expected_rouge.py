@@ -12,8 +12,8 @@ its sentences are likely to be in the summary, and where the model has a word he
 of these and of what that expects.
 """
 
+import functools
 import unicodedata
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ import tensorflow as tf
 from tfsum.text.budget import Budget
 from tfsum.text.readability import ALONE, PENALTY
 from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 SELECTIONS = ("score", "expected_rouge")  # what a recipe or an export may name
 CANDIDATES = 64  # the best of each document by score: more than most documents have sentences
@@ -30,29 +31,50 @@ AUTOMATIC = -1  # a number of sentences: as many as are expected to score best
 FEWEST, USUAL, MOST = 2, 3, 4  # of these; a summary is expected to have the usual number
 
 
-class _Grams(NamedTuple):
-    """The n-grams of K candidates: an entry for each candidate and n-gram of it."""
+class _Candidates(NamedTuple):
+    """The K candidates, the best of each document by score, document by document."""
 
-    candidate: tf.Tensor  # (E,) int64, the candidate
-    gram: tf.Tensor  # (E,) int64, the n-gram's number among all U of the documents
-    count: tf.Tensor  # (E,) float32, how often the candidate holds it
-    cell: tf.Tensor  # (E,) int64, candidate * ORDERS + order
-    document: tf.Tensor  # (U,) int64, document * ORDERS + order of each n-gram
-    rate: tf.Tensor | None  # (U,) float32, how often the word head expects it
+    documents: Rows  # the document of each
+    sentence: tf.Tensor  # (K,) int64, its place in the document
+    place: tf.Tensor  # (K,) int64, its place among all sentences
+    probability: tf.Tensor  # (K,) float32
+
+
+class _Grams(NamedTuple):
+    """The n-grams of candidates: E entries, one for each different n-gram of each candidate."""
+
+    candidate: tf.Tensor  # (E,) int64
+    count: tf.Tensor  # (E,) float32, how often the candidate has the n-gram
+    candidates: Rows  # candidate * ORDERS + order of each entry
+    grams: Rows  # which of the U different n-grams of the documents each entry is
+    documents: Rows  # document * ORDERS + order of each n-gram (U,)
+    rate: tf.Tensor | None  # (U,) float32, how often the word head expects each n-gram
+
+    def of_candidates(self, values: tf.Tensor) -> tf.Tensor:
+        """Sums of values (E,) for each candidate and order, (K, ORDERS)."""
+        return tf.reshape(self.candidates.sum(values), [-1, ORDERS])
+
+    def of_documents(self, values: tf.Tensor) -> tf.Tensor:
+        """Sums of values (U,) for each document and order, (B, ORDERS)."""
+        return tf.reshape(self.documents.sum(values), [-1, ORDERS])
+
+    def counts(self, weight: tf.Tensor) -> tf.Tensor:
+        """Counts of the n-grams (U,), those of each candidate weighted (K,)."""
+        return self.grams.sum(self.count * tf.gather(weight, self.candidate))
 
 
 class _Summaries(NamedTuple):
     """The summaries so far."""
 
     rank: tf.Tensor  # (K,) float32, 0 for candidates that are not chosen
-    held: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
+    counts: tf.Tensor  # (U,) float32, how often each n-gram occurs in its document's summary
 
 
 class _Best(NamedTuple):
     """The best summaries of the numbers of sentences that were tried."""
 
     rank: tf.Tensor  # (K,) float32, as above
-    value: tf.Tensor  # (B,) float32, the ROUGE expected of them
+    rouge: tf.Tensor  # (B,) float32, expected of them
 
 
 def is_word(vocabulary: list[str]) -> np.ndarray:
@@ -131,72 +153,67 @@ def expected_rouge_ranks(
         [[3.0, 0.5, 2.0]]
     """
     p = tf.where(present & ~tf.math.is_nan(probabilities), probabilities, 0.0)
-    shape = tf.shape(p, tf.int64)
-
-    # The K candidates: the best of each document by score. A padded column, so that there is one.
-    enough = tf.maximum(CANDIDATES, 2 * most)
-    width = tf.minimum(tf.shape(p)[1], tf.reduce_max(tf.concat([enough, [1]], 0)) - 1) + 1
-    scores = tf.pad(tf.where(present, p, -1.0), [[0, 0], [0, 1]], constant_values=-1.0)
-    best, index = tf.math.top_k(scores, width)
-    where = tf.where((best >= 0.0) & (tf.range(width) < enough[:, tf.newaxis]))
-    row, probability = where[:, 0], tf.gather_nd(best, where)
-    sentence = tf.cast(tf.gather_nd(index, where), tf.int64)
-    which = tf.gather(pieces.row_splits, row) + sentence
-    at_piece = None
-    if rates is not None:
-        at_piece = tf.gather(pieces.values.with_flat_values(rates), which).flat_values
-    grams = _count(tf.gather(pieces.values, which), row, words, at_piece)
-    room = None if budget is None else Budget(tf.gather(budget.costs, which), budget.limits)
-
-    # (K,) how often each is expected in its document's summary
+    candidates = _candidates(p, present, most, pieces.row_splits)
+    documents = candidates.documents
     automatic = most == AUTOMATIC
     most = tf.clip_by_value(tf.where(automatic, USUAL, most), 0, limit)
-    mass = tf.math.unsorted_segment_sum(probability, row, shape[0])
-    times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
-    share = probability * tf.gather(times, row)
 
-    def penalties(rank: tf.Tensor) -> tf.Tensor:
-        """What the candidates (K,) must bring more, beside those with a rank."""
-        if flaws is None or needs is None:
-            return tf.zeros_like(rank)
-        every = tf.size(flaws, tf.int64)
-        chosen = tf.cast(rank > 0.0, tf.float32)
-        missing = 1.0 - tf.scatter_nd(which[:, tf.newaxis], chosen, every[tf.newaxis])
-        first, second = needs[:, 0], needs[:, 1]
-        lacks = tf.math.unsorted_segment_sum(tf.gather(missing, second), first, every)
-        faults = tf.gather(flaws, which) + tf.minimum(tf.gather(lacks, which), 1.0)
-        before = tf.gather(missing, tf.maximum(which - 1, 0))
-        return PENALTY * faults + ALONE * tf.where(sentence > 0, before, 0.0)
+    # (K,) how often each candidate is expected in its document's summary
+    mass = documents.sum(candidates.probability)
+    times = tf.cast(most, tf.float32) / tf.where(mass > 0.0, mass, 1.0)
+    share = candidates.probability * documents.to_values(times)
+    if budget is not None:
+        budget = Budget(tf.gather(budget.costs, candidates.place), budget.limits)
+    grams = _count(candidates, pieces, words, rates)
+    search = _Search(candidates, grams, share, limit, flaws, needs, budget)
 
     def choose(number: tf.Tensor, before: _Best) -> tuple[tf.Tensor, _Best]:
         """Chooses so many sentences where the number is automatic, and keeps what is better."""
-        wanted = tf.where(automatic, tf.minimum(number, limit), most)
-        new = _choose(grams, where, tf.shape(best, tf.int64), share, wanted, limit, penalties, room)
-        is_better = new.value > before.value
-        return number + 1, _Best(
-            tf.where(tf.gather(is_better, row), new.rank, before.rank),
-            tf.where(is_better, new.value, before.value),
-        )
+        new = search.summaries(tf.where(automatic, tf.minimum(number, limit), most))
+        is_better = new.rouge > before.rouge
+        rank = tf.where(documents.to_values(is_better), new.rank, before.rank)
+        return number + 1, _Best(rank, tf.where(is_better, new.rouge, before.rouge))
 
     # once, if no number is automatic
-    nothing = _Best(tf.zeros_like(share), tf.fill(shape[:1], -float("inf")))
     first = tf.where(tf.reduce_any(automatic), FEWEST, MOST)
-    _, summaries = tf.while_loop(
+    nothing = _Best(tf.zeros_like(share), tf.fill(tf.shape(most), -float("inf")))
+    _, best = tf.while_loop(
         lambda number, _: number <= MOST, choose, (first, nothing), parallel_iterations=1
     )
-    rank = summaries.rank
-    ranked = tf.scatter_nd(tf.stack([row, sentence], 1), rank, shape)
+    cells = tf.stack([documents.owner, candidates.sentence], 1)
+    ranked = tf.scatter_nd(cells, best.rank, tf.shape(p, tf.int64))
     return tf.where(ranked > 0.0, 1.0 + ranked, p)
 
 
+def _candidates(
+    probabilities: tf.Tensor, present: tf.Tensor, most: tf.Tensor, splits: tf.Tensor
+) -> _Candidates:
+    """The best sentences of each document by score (B, S)."""
+    # (B, width), of which `enough` (B,) count; a padded column, so that there is one
+    enough = tf.maximum(CANDIDATES, 2 * most)
+    widest = tf.reduce_max(tf.concat([enough, [1]], 0))
+    width = tf.minimum(tf.shape(probabilities)[1], widest - 1) + 1
+    scores = tf.where(present, probabilities, -1.0)
+    scores = tf.pad(scores, [[0, 0], [0, 1]], constant_values=-1.0)
+    best, index = tf.math.top_k(scores, width)
+
+    # (K,)
+    cells = tf.where((best >= 0.0) & (tf.range(width) < enough[:, tf.newaxis]))
+    documents = Rows(cells[:, 0], tf.shape(best, tf.int64)[0])
+    sentence = tf.cast(tf.gather_nd(index, cells), tf.int64)
+    place = tf.gather(splits, documents.owner) + sentence
+    return _Candidates(documents, sentence, place, tf.gather_nd(best, cells))
+
+
 def _count(
-    sentences: tf.RaggedTensor,
-    row: tf.Tensor,
+    candidates: _Candidates,
+    pieces: tf.RaggedTensor,
     words: tf.Tensor | np.ndarray,
     rates: tf.Tensor | None,
 ) -> _Grams:
-    """Counts the n-grams of candidates (K, P) of the documents `row` (K,), and sums their rates
-    (of all pieces, (., ORDERS))."""
+    """Counts the n-grams of candidates, and sums their rates (of all pieces, (P, ORDERS))."""
+    # (M,) the words of all candidates; pairs of neighbours stand where `inside` (M - 1,) is true
+    sentences = tf.gather(pieces.values, candidates.place)
     owner, ids = row_ids(sentences), tf.cast(sentences.flat_values, tf.int64)
     counts = tf.gather(words, ids)
     owner, ids = tf.boolean_mask(owner, counts), tf.boolean_mask(ids, counts)
@@ -210,129 +227,154 @@ def _count(
     owner = tf.concat([owner, tf.boolean_mask(owner[1:], inside)], 0)
 
     # (U,) different n-grams of all documents, (E,) different ones of each candidate
-    keys, gram = tf.unique(key + span * tf.gather(row, owner), tf.int64)
-    grams = tf.maximum(tf.size(keys, tf.int64), 1)
-    entry, place = tf.unique(owner * grams + gram, tf.int64)
-    count = tf.math.unsorted_segment_sum(tf.ones_like(place, tf.float32), place, tf.size(entry))
-    candidate, number = entry // grams, entry % grams
+    keys, same = Rows.of_equal(key + span * tf.gather(candidates.documents.owner, owner))
+    size = tf.maximum(same.count, 1)
+    entries, occurrences = Rows.of_equal(owner * size + same.owner)
+    candidate, gram = entries // size, entries % size
     order = tf.cast(keys % span >= base, tf.int64)
-    cell = candidate * ORDERS + tf.gather(order, number)
 
     rate = None
     if rates is not None:
-        at_word = tf.boolean_mask(rates, counts)
-        every = tf.concat([at_word[:, 0], tf.boolean_mask(at_word[:-1, 1], inside)], 0)
-        rate = tf.math.unsorted_segment_sum(every, gram, tf.size(keys))
-    return _Grams(candidate, number, count, cell, keys // span * ORDERS + order, rate)
+        at_piece = tf.gather(pieces.values.with_flat_values(rates), candidates.place).flat_values
+        at_word = tf.boolean_mask(at_piece, counts)
+        of_pairs = tf.boolean_mask(at_word[:-1, 1], inside)
+        rate = same.sum(tf.concat([at_word[:, 0], of_pairs], 0))
+    return _Grams(
+        candidate,
+        occurrences.sizes(),
+        Rows(
+            candidate * ORDERS + tf.gather(order, gram),
+            ORDERS * tf.size(candidates.place, tf.int64),
+        ),
+        Rows(gram, same.count),
+        Rows(keys // span * ORDERS + order, ORDERS * candidates.documents.count),
+        rate,
+    )
 
 
-def _choose(
-    grams: _Grams,
-    where: tf.Tensor,
-    shape: tf.Tensor,
-    share: tf.Tensor,
-    most: tf.Tensor,
-    limit: int | tf.Tensor,
-    penalties: Callable[[tf.Tensor], tf.Tensor],
-    budget: Budget | None,
-) -> _Best:
-    """Ranks the chosen of K candidates: `limit` for the first of each document, then less.
+class _Search:
+    """Chooses among candidates those whose expected ROUGE is largest.
 
     Args:
-        grams: N-grams of the candidates.
-        where: Document of each candidate and its column among that document's, (K, 2).
-        shape: Number of documents and columns, (2,).
+        candidates: K candidates.
+        grams: Their n-grams.
         share: How often each candidate is expected in its document's summary, (K,).
-        most: Number of sentences chosen, (B,), at most `limit`.
-        limit: Width of a result.
-        penalties: Function from the ranks of the candidates to what they must bring more, (K,).
+        limit: Rank of the first sentence of a summary; those after it have less.
+        flaws: As for `expected_rouge_ranks`.
+        needs: As for `expected_rouge_ranks`.
         budget: What the summaries may cost, with the costs of the candidates.
-
-    Returns:
-        The ranks of the candidates, and what the summaries are worth.
     """
-    row, column = where[:, 0], where[:, 1]
-    cells, documents = tf.size(share, tf.int64) * ORDERS, shape[0] * ORDERS
-    segment_sum = tf.math.unsorted_segment_sum
 
-    def per_candidate(values: tf.Tensor) -> tf.Tensor:
-        """Sums of (E,) values for each candidate and order, (K, ORDERS)."""
-        return tf.reshape(segment_sum(values, grams.cell, cells), [-1, ORDERS])
+    def __init__(
+        self,
+        candidates: _Candidates,
+        grams: _Grams,
+        share: tf.Tensor,
+        limit: int | tf.Tensor,
+        flaws: tf.Tensor | None,
+        needs: tf.Tensor | None,
+        budget: Budget | None,
+    ) -> None:
+        self._candidates, self._documents, self._grams = candidates, candidates.documents, grams
+        self._limit, self._flaws, self._needs, self._budget = limit, flaws, needs, budget
 
-    def per_gram(weight: tf.Tensor) -> tf.Tensor:
-        """Counts of the n-grams (U,), those of each candidate weighted (K,)."""
-        weighted = grams.count * tf.gather(weight, grams.candidate)
-        return segment_sum(weighted, grams.gram, tf.size(grams.document))
+        # (U,) the expected number of each n-gram in the reference, (B, ORDERS) its size
+        expected = grams.counts(share)
+        if grams.rate is not None:
+            expected = (expected + grams.rate) / 2.0
+        self._expected, self._expected_size = expected, grams.of_documents(expected)
+        # (E,) that number for each entry, (K, ORDERS) the size of each candidate
+        self._wanted, self._size = grams.grams.to_values(expected), grams.of_candidates(grams.count)
 
-    def per_document(values: tf.Tensor) -> tf.Tensor:
-        """Sums of (U,) values for each document and order, (B, ORDERS)."""
-        return tf.reshape(segment_sum(values, grams.document, documents), [-1, ORDERS])
+    def summaries(self, most: tf.Tensor) -> _Best:
+        """Chooses `most` (B,) candidates of each document."""
+        # Each place is filled, and then again beside the others, which may make room for more.
+        longest = tf.reduce_max(tf.concat([most, [1]], 0))
+        nothing = _Summaries(
+            tf.zeros_like(self._candidates.probability), tf.zeros_like(self._expected)
+        )
+        *_, chosen = tf.while_loop(
+            lambda step, grown, grows, _: (step < 2 * grown) | grows,
+            functools.partial(self._fill, most),
+            [0, longest, False, nothing],
+            parallel_iterations=1,
+        )
+        overlap = self._grams.of_documents(tf.minimum(chosen.counts, self._expected))
+        sizes = self._grams.of_documents(chosen.counts) + self._expected_size
+        return _Best(chosen.rank, tf.reduce_mean(_f_measure(overlap, sizes), 1))
 
-    # (U,) the expected number of each n-gram in the reference, (B, ORDERS) the reference's size
-    expected = per_gram(share)
-    if grams.rate is not None:
-        expected = (expected + grams.rate) / 2.0
-    expected_size, size = per_document(expected), per_candidate(grams.count)
-    wanted = tf.gather(expected, grams.gram)
-
-    def room_for(chosen: tf.Tensor) -> tf.Tensor:
-        """Which candidates (K,) have room beside the chosen ones."""
-        if budget is None:
-            return tf.ones_like(row, tf.bool)
-        taken = tf.where((chosen > 0.0)[:, tf.newaxis], budget.costs, 0)
-        left = budget.limits - segment_sum(taken, row, shape[0])
-        return tf.reduce_all(budget.costs <= tf.gather(left, row), 1)
-
-    def fill(
-        step: tf.Tensor, grown: tf.Tensor, grows: tf.Tensor, now: _Summaries
+    def _fill(
+        self,
+        most: tf.Tensor,
+        step: tf.Tensor,
+        grown: tf.Tensor,
+        grows: tf.Tensor,
+        now: _Summaries,
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, _Summaries]:
         """Puts the best candidate of each document at one place of its summary: the first free
         one, or, from step `grown` to twice that, the place of a sentence that goes."""
-        count = segment_sum(tf.cast(now.rank > 0.0, tf.int32), row, shape[0])
+        count = self._documents.sum(tf.cast(now.rank > 0.0, tf.int32))
         again = (step >= grown) & (step < 2 * grown)
         place = tf.where(again, step - grown, count)
-        rank = tf.gather(tf.cast(limit - place, tf.float32), row)
-        here = tf.gather((place < most) & (~again | (place < count)), row)
-        old = here & (now.rank == rank)
-        chosen = tf.where(old, 0.0, now.rank)
-        held = now.held - per_gram(tf.cast(old, tf.float32))
+        rank = self._documents.to_values(tf.cast(self._limit - place, tf.float32))
+        is_open = self._documents.to_values((place < most) & (~again | (place < count)))
+        goes = is_open & (now.rank == rank)
+        chosen = tf.where(goes, 0.0, now.rank)
+        counts = now.counts - self._grams.counts(tf.cast(goes, tf.float32))
 
-        # (K, ORDERS) ROUGE's F of each summary with each of its candidates
-        before = tf.gather(held, grams.gram)
-        gain = tf.minimum(before + grams.count, wanted) - tf.minimum(before, wanted)
-        overlap = per_document(tf.minimum(held, expected))
-        sizes = tf.gather(per_document(held) + expected_size, row) + size
-        shared = tf.gather(overlap, row) + per_candidate(gain)
-        rouge = 2.0 * shared / tf.where(sizes > 0.0, sizes, 1.0)
+        # The first of equals is the better by score. A sentence without a word would cost nothing:
+        # it comes after all that have one.
+        value = tf.reduce_mean(self._rouge_with_each(counts), 1) - self._penalties(chosen)
+        value = tf.where(self._size[:, 0] > 0.0, value, -1.0)
+        free = is_open & (chosen == 0.0) & self._room(chosen)
+        is_new = free & self._documents.is_best(tf.where(free, value, -2.0))
 
-        # The best candidate of each document; the first of equals, which is the better by score.
-        # A sentence without a word would cost nothing: it comes after all that have one.
-        value = tf.reduce_mean(rouge, 1) - penalties(chosen)
-        value = tf.where(size[:, 0] > 0.0, value, -1.0)
-        free = here & (chosen == 0.0) & room_for(chosen)
-        value = tf.where(free, value, -2.0)
-        table = tf.tensor_scatter_nd_update(tf.fill(shape, -2.0), where, value)
-        is_new = free & (tf.gather(tf.argmax(table, 1), row) == column)
-
-        held += per_gram(tf.cast(is_new, tf.float32))
+        counts += self._grams.counts(tf.cast(is_new, tf.float32))
         grows = tf.reduce_any(is_new)
         full = (step < grown) & ~grows  # nothing has room any more: the places are filled again
         return (
             tf.where(full, step, step + 1),
             tf.where(full, step, grown),
             grows,
-            _Summaries(tf.where(is_new, rank, chosen), held),
+            _Summaries(tf.where(is_new, rank, chosen), counts),
         )
 
-    # Each place is filled, and then filled again beside the others, which may make room for more.
-    longest = tf.reduce_max(tf.concat([most, [1]], 0))
-    *_, summaries = tf.while_loop(
-        lambda step, grown, grows, _: (step < 2 * grown) | grows,
-        fill,
-        [0, longest, False, _Summaries(tf.zeros_like(share), tf.zeros_like(expected))],
-        parallel_iterations=1,
-    )
-    overlap = per_document(tf.minimum(summaries.held, expected))
-    sizes = per_document(summaries.held) + expected_size
-    rouge = tf.reduce_mean(2.0 * overlap / tf.where(sizes > 0.0, sizes, 1.0), 1)
-    return _Best(summaries.rank, rouge)
+    def _rouge_with_each(self, counts: tf.Tensor) -> tf.Tensor:
+        """ROUGE's F (K, ORDERS) of each summary, with n-grams (U,), and one candidate more."""
+        grams = self._grams
+        before = grams.grams.to_values(counts)
+        gain = tf.minimum(before + grams.count, self._wanted) - tf.minimum(before, self._wanted)
+        overlap = grams.of_documents(tf.minimum(counts, self._expected))
+        sizes = grams.of_documents(counts) + self._expected_size
+        return _f_measure(
+            self._documents.to_values(overlap) + grams.of_candidates(gain),
+            self._documents.to_values(sizes) + self._size,
+        )
+
+    def _penalties(self, chosen: tf.Tensor) -> tf.Tensor:
+        """What the candidates (K,) must bring more, beside those with a rank (K,)."""
+        if self._flaws is None or self._needs is None:
+            return tf.zeros_like(chosen)
+        # (N,) for all sentences: 1 for those that are not chosen, how many of these each needs
+        every, place = tf.size(self._flaws, tf.int64), self._candidates.place
+        is_chosen = tf.cast(chosen > 0.0, tf.float32)
+        missing = 1.0 - tf.scatter_nd(place[:, tf.newaxis], is_chosen, every[tf.newaxis])
+        lacks = Rows(self._needs[:, 0], every).sum(tf.gather(missing, self._needs[:, 1]))
+
+        faults = tf.gather(self._flaws, place) + tf.minimum(tf.gather(lacks, place), 1.0)
+        before = tf.gather(missing, tf.maximum(place - 1, 0))
+        alone = tf.where(self._candidates.sentence > 0, before, 0.0)
+        return PENALTY * faults + ALONE * alone
+
+    def _room(self, chosen: tf.Tensor) -> tf.Tensor:
+        """Which candidates (K,) have room beside those with a rank (K,)."""
+        if self._budget is None:
+            return tf.ones_like(chosen, tf.bool)
+        costs, limits = self._budget
+        taken = self._documents.sum(tf.where((chosen > 0.0)[:, tf.newaxis], costs, 0))
+        return tf.reduce_all(costs <= self._documents.to_values(limits - taken), 1)
+
+
+def _f_measure(overlap: tf.Tensor, sizes: tf.Tensor) -> tf.Tensor:
+    """ROUGE's F of two texts that share so many n-grams, and whose sizes are together `sizes`."""
+    return 2.0 * overlap / tf.where(sizes > 0.0, sizes, 1.0)

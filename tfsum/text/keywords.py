@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 LONGEST = 3  # words of a phrase
 # Scripts that are written without spaces part words by their kind of letter: kanji and katakana are
@@ -54,14 +54,11 @@ def words_of(sentences: tf.Tensor) -> Words:
     plain = tf.strings.regex_replace(sentences, _APART, " ")
     apart = tf.strings.regex_replace(plain, f"({_WORD})", rf"{_APART}\1{_APART}")
     parts = tf.strings.split(apart, _APART)
-    lengths = parts.with_flat_values(tf.strings.length(parts.flat_values))
-    before = tf.cumsum(lengths.flat_values, exclusive=True)
-    first = tf.gather(tf.concat([before, [0]], 0), parts.row_starts())
-    sentence = row_ids(parts)
+    rows = Rows.of(parts)
     return Words(
         parts.flat_values,
-        sentence,
-        before - tf.gather(first, sentence),
+        rows.owner,
+        rows.sums_before(tf.strings.length(parts.flat_values)),
         tf.strings.regex_full_match(parts.flat_values, _WORD),
     )
 
@@ -88,9 +85,8 @@ class Keywords(NamedTuple):
 
 def keywords(
     sentences: tf.Tensor,
+    documents: Rows,
     words: Words,
-    owner: tf.Tensor,
-    documents: tf.Tensor,
     expected: tf.Tensor,
     most: tf.Tensor,
 ) -> Keywords:
@@ -98,9 +94,8 @@ def keywords(
 
     Args:
         sentences: Sentences of all texts, strings (N,).
-        words: Their words.
-        owner: Text of each sentence, (N,) int64.
-        documents: Number B of texts, int64.
+        documents: Text of each sentence; there are B.
+        words: Words of the sentences.
         expected: How often each word is expected in the summary for its place here, (M,) float32; 0
             for words that are no keywords.
         most: Number of keywords at most, (B,) int32.
@@ -110,117 +105,167 @@ def keywords(
 
     Example:
         >>> sentences = tf.constant(["Anna Holt met Bo.", "Holt sang."])
-        >>> words = words_of(sentences)
+        >>> documents, words = Rows(tf.constant([0, 0], tf.int64), 1), words_of(sentences)
         >>> expected = tf.where(words.is_word, 0.5, 0.0)
-        >>> owner, documents = tf.constant([0, 0], tf.int64), tf.constant(1, tf.int64)
-        >>> keywords(sentences, words, owner, documents, expected, [2]).phrase.numpy().tolist()
+        >>> keywords(sentences, documents, words, expected, [2]).phrase.numpy().tolist()
         [[b'Anna Holt', b'met']]
     """
-    # (W,) the words that may be keywords, with a number for each different one of a text
+    # (W,) the words that may be keywords, and the different ones of each text
     may_be = words.is_word & (expected > 0.0)
-    at = tf.where(may_be & tf.strings.regex_full_match(words.parts, _SAYS_MORE))[:, 0]
-    word, sentence = tf.gather(words.parts, at), tf.gather(words.sentence, at)
-    start = tf.gather(words.start, at)
-    end = start + tf.strings.length(word)
-    document = tf.gather(owner, sentence)
-    kinds, kind = tf.unique(_hash(word) * documents + document, tf.int64)
-    total = tf.math.unsorted_segment_sum(tf.gather(expected, at), kind, tf.size(kinds))
-
-    # Which belong to the phrase of the word before: a name goes on, or two words that do so twice.
-    between = tf.gather(words.parts, tf.maximum(at - 1, 0))
-    is_next = (at - _shifted(at) == 2) & (sentence == _shifted(sentence))
-    is_next &= tf.strings.regex_full_match(between, _SPACE)
-    is_name = tf.strings.regex_full_match(word, _NAME)
-    pairs, pair = tf.unique(_shifted(kind) * tf.size(kinds, tf.int64) + kind, tf.int64)
-    often = tf.math.unsorted_segment_sum(tf.cast(is_next, tf.int32), pair, tf.size(pairs))
-    goes_on = is_next & (is_name == (_shifted(tf.cast(is_name, tf.int32)) > 0))
-    goes_on &= is_name | (tf.gather(often, pair) > 1)
-
-    # (G,) phrases of at most `LONGEST` words, with a number for each different one of a text
-    chain = tf.cumsum(tf.cast(~goes_on, tf.int64))
-    places = tf.range(tf.size(chain, tf.int64))
-    begin = tf.math.unsorted_segment_max(
-        tf.where(goes_on, tf.zeros_like(places), places),
-        chain,
-        tf.reduce_max(tf.concat([chain, tf.zeros([1], tf.int64)], 0)) + 1,
+    place = tf.where(may_be & tf.strings.regex_full_match(words.parts, _SAYS_MORE))[:, 0]
+    text, start = tf.gather(words.parts, place), tf.gather(words.start, place)
+    candidates = _Spans(
+        text, tf.gather(words.sentence, place), start, start + tf.strings.length(text)
     )
-    begins = (places - tf.gather(begin, chain)) % LONGEST == 0
-    group = tf.cumsum(tf.cast(begins, tf.int64)) - 1
-    first = tf.where(begins)[:, 0]
-    last = tf.concat([first[1:], tf.size(group, tf.int64)[tf.newaxis]], 0)[: tf.size(first)] - 1
-    of, from_byte, to_byte = (
-        tf.gather(sentence, first),
-        tf.gather(start, first),
-        tf.gather(end, last),
+    different_words = _different(candidates, documents)
+
+    # (G,) phrases, and the different ones of each text
+    joined = _is_joined(words, place, candidates, different_words)
+    phrase_of_word, phrases = _phrases(sentences, candidates, joined)
+    different_phrases = _different(phrases, documents)
+
+    # (P,) the first place of each different phrase, (E,) the words of these
+    first = different_phrases.first()
+    is_first = different_phrases.to_values(first) == different_phrases.places()
+    of_first = phrase_of_word.to_values(is_first)
+    phrase = phrase_of_word.to_values(different_phrases.owner)
+    by_text = Rows(tf.gather(documents.owner, tf.gather(phrases.sentence, first)), documents.count)
+    rank, score = _choose(
+        Rows(tf.boolean_mask(phrase, of_first), different_phrases.count),
+        Rows(tf.boolean_mask(different_words.owner, of_first), different_words.count),
+        by_text,
+        different_words.sum(tf.gather(expected, place)),
+        most,
     )
-    text = tf.strings.substr(tf.gather(sentences, of), from_byte, to_byte - from_byte)
-    text_of = tf.gather(owner, of)
-    phrases, phrase = tf.unique(_hash(text) * documents + text_of, tf.int64)
-    groups, number = tf.size(first, tf.int64), tf.size(phrases, tf.int64)
-    # the first place of each different phrase (P,), and its words once (E,)
-    place = groups - 1 - tf.math.unsorted_segment_max(groups - 1 - tf.range(groups), phrase, number)
-    is_first = tf.gather(place, phrase) == tf.range(groups)
-    of_phrase = tf.boolean_mask(tf.gather(phrase, group), tf.gather(is_first, group))
-    held = tf.boolean_mask(kind, tf.gather(is_first, group))
-    phrase_text = tf.gather(text_of, place)
+    return _table(phrases, first, by_text, rank, score, _width(most))
+
+
+class _Spans(NamedTuple):
+    """Words or phrases, parts of sentences."""
+
+    text: tf.Tensor  # (N,) string
+    sentence: tf.Tensor  # (N,) int64
+    start: tf.Tensor  # (N,) int32, the first byte in the sentence
+    end: tf.Tensor  # (N,) int32, the byte after it
+
+
+def _different(spans: _Spans, documents: Rows) -> Rows:
+    """The different ones among the spans (N,) of each text, whose case does not matter."""
+    # below 2^40, so that the number of a text has room beside it
+    code = tf.strings.to_hash_bucket_fast(tf.strings.upper(spans.text, "utf-8"), 1 << 40)
+    document = tf.gather(documents.owner, spans.sentence)
+    _, rows = Rows.of_equal(code * documents.count + document)
+    return rows
+
+
+def _is_joined(words: Words, place: tf.Tensor, candidates: _Spans, different: Rows) -> tf.Tensor:
+    """Which words (W,), at these places (W,) of all parts, belong to the phrase of the word before:
+    a name goes on, or two words stand side by side more than once."""
+    between = tf.gather(words.parts, tf.maximum(place - 1, 0))
+    is_next = (place - _before(place) == 2) & tf.strings.regex_full_match(between, _SPACE)
+    is_next &= candidates.sentence == _before(candidates.sentence)
+
+    _, pairs = Rows.of_equal(_before(different.owner) * different.count + different.owner)
+    often = pairs.to_values(pairs.count_of(is_next)) > 1.0
+    is_name = tf.strings.regex_full_match(candidates.text, _NAME)
+    return is_next & (is_name == _before(is_name)) & (is_name | often)
+
+
+def _before(values: tf.Tensor) -> tf.Tensor:
+    """The value before each (N,); before the first itself."""
+    return tf.concat([values[:1], values], 0)[:-1]
+
+
+def _phrases(sentences: tf.Tensor, candidates: _Spans, joined: tf.Tensor) -> tuple[Rows, _Spans]:
+    """Makes phrases of at most `LONGEST` words (W,) that are joined (W,): the phrase of each word,
+    and the phrases (G,)."""
+    # (W,) the first word of what is joined to each; a new phrase begins every `LONGEST` words
+    places = tf.range(tf.size(joined, tf.int64))
+    chain = tf.cumsum(tf.cast(~joined, tf.int64)) - 1
+    begin = tf.gather(tf.where(~joined)[:, 0], chain)
+    opens = (places - begin) % LONGEST == 0
+
+    # (G,) the first and the last word of each phrase
+    first = tf.where(opens)[:, 0]
+    number = tf.size(first, tf.int64)
+    last = tf.concat([first[1:], tf.size(joined, tf.int64)[tf.newaxis]], 0)[:number] - 1
+    sentence, start = tf.gather(candidates.sentence, first), tf.gather(candidates.start, first)
+    end = tf.gather(candidates.end, last)
+    text = tf.strings.substr(tf.gather(sentences, sentence), start, end - start)
+    owner = tf.cumsum(tf.cast(opens, tf.int64)) - 1
+    return Rows(owner, number), _Spans(text, sentence, start, end)
+
+
+def _choose(
+    by_phrase: Rows, by_word: Rows, by_text: Rows, total: tf.Tensor, most: tf.Tensor
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Chooses the best phrases of each text, whose words count once.
+
+    Args:
+        by_phrase: Phrase, of P different ones, of each of their E words.
+        by_word: The same words (E,) among the different words (D,).
+        by_text: Text of each phrase (P,).
+        total: What each different word is worth, (D,) float32.
+        most: Number of phrases at most, (B,) int32.
+
+    Returns:
+        (P,) int32, the rank of each phrase from 0, -1 for those that are not chosen; and (P,)
+        float32, what the chosen are worth.
+    """
 
     def choose(step: tf.Tensor, left: tf.Tensor, rank: tf.Tensor, score: tf.Tensor) -> tuple:
         """Takes the best phrase of each text, whose words are worth nothing from then on."""
-        value = tf.math.unsorted_segment_sum(tf.gather(left, held), of_phrase, number)
-        value = tf.where((rank >= 0) | (step >= tf.gather(most, phrase_text)), 0.0, value)
-        best = tf.math.unsorted_segment_max(value, phrase_text, documents)
-        is_best = (value > 0.0) & (value == tf.gather(best, phrase_text))
-        order = number - tf.range(number)
-        foremost = tf.math.unsorted_segment_max(
-            tf.where(is_best, order, tf.zeros_like(order)), phrase_text, documents
-        )
-        is_new = is_best & (order == tf.gather(foremost, phrase_text))
-        said = tf.math.unsorted_segment_max(
-            tf.cast(tf.gather(is_new, of_phrase), tf.int32), held, tf.size(kinds)
-        )
+        worth = by_phrase.sum(by_word.to_values(left))
+        worth = tf.where((rank >= 0) | (step >= by_text.to_values(most)), 0.0, worth)
+        is_new = by_text.is_best(worth) & (worth > 0.0)
+        in_new = by_word.any(by_phrase.to_values(is_new))
         return (
             step + 1,
-            tf.where(said > 0, 0.0, left),
+            tf.where(in_new, 0.0, left),
             tf.where(is_new, step, rank),
-            tf.where(is_new, value, score),
+            tf.where(is_new, worth, score),
         )
 
-    width = tf.reduce_max(tf.concat([most, [0]], 0))
-    none = tf.zeros_like(place, tf.int32) - 1
+    width = _width(most)
+    none = tf.zeros_like(by_text.owner, tf.int32) - 1
     *_, rank, score = tf.while_loop(
         lambda step, *_: step < width,
         choose,
         [0, total, none, tf.zeros_like(none, tf.float32)],
         parallel_iterations=1,
     )
+    return rank, score
 
+
+def _width(most: tf.Tensor) -> tf.Tensor:
+    return tf.reduce_max(tf.concat([most, [0]], 0))
+
+
+def _table(
+    phrases: _Spans,
+    first: tf.Tensor,
+    by_text: Rows,
+    rank: tf.Tensor,
+    score: tf.Tensor,
+    width: tf.Tensor,
+) -> Keywords:
+    """Lays out those of the different phrases (P,) that have a rank, at `first` (P,) among all, in
+    rows (B, width)."""
+    # (C,) the chosen phrases, (C, 2) their cells, and (B, width) 1 + their place, 0 for none
     chosen = tf.where(rank >= 0)[:, 0]
-    row = tf.gather(phrase_text, chosen)
+    row = tf.gather(by_text.owner, chosen)
     cells = tf.stack([row, tf.cast(tf.gather(rank, chosen), tf.int64)], 1)
-    shape = tf.stack([documents, tf.cast(width, tf.int64)])
-    index = tf.scatter_nd(cells, tf.gather(place, chosen) + 1, shape)
+    shape = tf.stack([by_text.count, tf.cast(width, tf.int64)])
+    index = tf.scatter_nd(cells, tf.gather(first, chosen) + 1, shape)
 
-    def table(values: tf.Tensor, fill: tf.Tensor | float | str) -> tf.Tensor:
+    def cells_of(values: tf.Tensor, fill: tf.Tensor | float | str) -> tf.Tensor:
         return tf.gather(tf.concat([[fill], values], 0), index)
 
-    scores = tf.scatter_nd(cells, tf.gather(score, chosen), shape)
-    count = tf.math.unsorted_segment_sum(tf.ones_like(row, tf.int32), row, documents)
     return Keywords(
-        table(text, ""),
-        table(of, tf.constant(-1, tf.int64)),
-        table(from_byte, -1),
-        table(to_byte, -1),
-        scores,
-        count,
+        cells_of(phrases.text, ""),
+        cells_of(phrases.sentence, tf.constant(-1, tf.int64)),
+        cells_of(phrases.start, -1),
+        cells_of(phrases.end, -1),
+        tf.scatter_nd(cells, tf.gather(score, chosen), shape),
+        Rows(row, by_text.count).sum(tf.ones_like(row, tf.int32)),
     )
-
-
-def _hash(text: tf.Tensor) -> tf.Tensor:
-    """A number of each string, whose case does not matter; below 2^40, so that the number of a text
-    has room beside it."""
-    return tf.strings.to_hash_bucket_fast(tf.strings.upper(text, "utf-8"), 1 << 40)
-
-
-def _shifted(values: tf.Tensor) -> tf.Tensor:
-    """The value before each; -1 before the first."""
-    return tf.concat([tf.cast([-1], values.dtype), values], 0)[:-1]

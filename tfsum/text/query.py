@@ -3,6 +3,7 @@
 import tensorflow as tf
 
 from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 K1, B = 1.5, 0.75  # how soon a repeated piece counts no more, how much length counts
 
@@ -30,15 +31,7 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         >>> [f"{value:.2f}" for value in found.numpy()]
         ['0.12', '1.00', '0.17']
     """
-    size, documents = tf.size(words, tf.int64), pieces.nrows(tf.int64)
-    document = row_ids(pieces)
-    every = tf.size(document, tf.int64)
-
-    def total(values: tf.Tensor, rows: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-        return tf.math.unsorted_segment_sum(values, rows, number)
-
-    def count(rows: tf.Tensor, number: tf.Tensor) -> tf.Tensor:
-        return total(tf.ones_like(rows, tf.float32), rows, number)
+    vocabulary, documents = tf.size(words, tf.int64), Rows.of(pieces)
 
     def counted(rows: tf.RaggedTensor) -> tuple[tf.Tensor, tf.Tensor]:
         """The rows and the pieces (M,) of those that count."""
@@ -46,26 +39,31 @@ def relevance(queries: tf.RaggedTensor, pieces: tf.RaggedTensor, words: tf.Tenso
         ids = tf.cast(rows.flat_values, tf.int64)
         return tf.boolean_mask(row_ids(rows), counts), tf.boolean_mask(ids, counts)
 
-    # (E,) the different pieces of each sentence, how often it holds them, and its length beside
-    # the mean of its text
+    # (E,) the different pieces of each sentence, how often it has them, and its length beside the
+    # mean of its text
     owner, ids = counted(pieces.values)
-    entries, place = tf.unique(owner * size + ids, tf.int64)
-    often = count(place, tf.size(entries))
-    sentence, piece = entries // size, entries % size
-    length = count(owner, every)
-    mean = total(length, document, documents) / count(document, documents)
-    relative = tf.gather(length, sentence) / tf.gather(mean, tf.gather(document, sentence))
+    entries, occurrences = Rows.of_equal(owner * vocabulary + ids)
+    often, piece = occurrences.sizes(), entries % vocabulary
+    in_sentence = Rows(entries // vocabulary, tf.size(documents.owner, tf.int64))
+    length = Rows(owner, in_sentence.count).sizes()
+    mean = documents.sum(length) / documents.sizes()
+    relative = in_sentence.to_values(length) / in_sentence.to_values(documents.to_values(mean))
 
     # (U,) the different pieces of each text and its query
-    asking, asked = counted(queries)
-    held_by = tf.gather(document, sentence)
-    keys, place = tf.unique(tf.concat([held_by * size + piece, asking * size + asked], 0), tf.int64)
-    in_text, in_query = place[: tf.size(entries)], place[tf.size(entries) :]
-    holding, wanted = count(in_text, tf.size(keys)), count(in_query, tf.size(keys))
-    sentences = tf.gather(tf.cast(pieces.row_lengths(), tf.float32), keys // size)
+    text, (asking, asked) = in_sentence.to_values(documents.owner), counted(queries)
+    keys, pieces_of_texts = Rows.of_equal(
+        tf.concat([text * vocabulary + piece, asking * vocabulary + asked], 0)
+    )
+    split = tf.size(entries)
+    in_text, in_query = (
+        Rows(owner, pieces_of_texts.count)
+        for owner in (pieces_of_texts.owner[:split], pieces_of_texts.owner[split:])
+    )
+    sentences = tf.gather(tf.cast(pieces.row_lengths(), tf.float32), keys // vocabulary)
+    holding = in_text.sizes()
     rarity = tf.math.log(1.0 + (sentences - holding + 0.5) / (holding + 0.5))
 
     saturated = often * (K1 + 1.0) / (often + K1 * (1.0 - B + B * relative))
-    scores = total(tf.gather(rarity * wanted, in_text) * saturated, sentence, every)
-    best = tf.gather(tf.math.unsorted_segment_max(scores, document, documents), document)
+    scores = in_sentence.sum(in_text.to_values(rarity * in_query.sizes()) * saturated)
+    best = documents.to_values(documents.max(scores))
     return scores / tf.where(best > 0.0, best, 1.0)

@@ -6,7 +6,7 @@ every language whose sentences end with a mark.
 
 import tensorflow as tf
 
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 # In ROUGE's F: what a sentence must bring more than another if it has a fault, or lacks one that it
 # needs; and if only the one before it is missing.
@@ -107,39 +107,42 @@ def antecedents(texts: tf.RaggedTensor, opens: tf.Tensor) -> tf.Tensor:
         >>> antecedents(texts, tf.constant([False, False, True])).numpy().tolist()
         [[2, 1], [2, 0]]
     """
-    # (N,) the document of each sentence, (E, 2) those that have one before them and need it
-    owner = row_ids(texts)
-    has_before = tf.concat([[False], owner[1:] == owner[:-1]], 0)[: tf.size(owner)]
-    second = tf.where(opens & has_before)
+    # (E, 2) sentences that need the one before them, and that
+    documents = Rows.of(texts)
+    second = tf.where(opens & documents.continues())
     before = tf.concat([second, second - 1], 1)
+    return tf.concat([before, _names_in_full(texts.flat_values, documents)], 0)
 
-    # (W,) the words of all sentences, and whether they are parts of names of several words
-    split = tf.strings.split(texts.flat_values)
-    words, sentence = split.flat_values, row_ids(split)
+
+def _names_in_full(sentences: tf.Tensor, documents: Rows) -> tf.Tensor:
+    """Pairs of a sentence and one before it that has a name of it in full, int64 (E, 2)."""
+    # (W,) the words of all sentences, and whether they are earlier or later parts of full names
+    split = tf.strings.split(sentences)
+    words, in_sentence = split.flat_values, Rows.of(split)
+    earlier, later, is_name = _parts_of_names(words, in_sentence)
+
+    # (W,) the first sentence of the text in which the word is the later part of a full name
+    sentence, every = in_sentence.owner, in_sentence.count
+    _, parts = Rows.of_equal(tf.strings.regex_replace(words, _AROUND, ""))
+    text = in_sentence.to_values(documents.owner)
+    _, names = Rows.of_equal(parts.owner * tf.maximum(documents.count, 1) + text)
+    first = tf.gather(tf.concat([sentence, [every]], 0), names.first(later))
+    introduced = names.to_values(first)
+
+    # (W,) the last part alone, in a sentence that does not have the name in full too
+    _, in_same = Rows.of_equal(names.owner * every + sentence)
+    alone = is_name & ~later & ~earlier & ~in_same.to_values(in_same.any(later))
+    needs = tf.where(alone & (introduced < sentence))[:, 0]
+    return tf.stack([tf.gather(sentence, needs), tf.gather(introduced, needs)], 1)
+
+
+def _parts_of_names(words: tf.Tensor, sentences: Rows) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Whether words (W,) are parts of a name that goes on, that began before, and names at all."""
     is_name = tf.strings.regex_full_match(words, _NAME)
     is_name &= ~tf.strings.regex_full_match(words, _NO_NAME)
-    stops = tf.strings.regex_full_match(words, _STOPS)
-    goes_on = is_name[:-1] & is_name[1:] & ~stops[:-1] & (sentence[:-1] == sentence[1:])
-    goes_on = goes_on[: tf.maximum(tf.size(words) - 1, 0)]
-    later = tf.concat([[False], goes_on], 0)[: tf.size(words)]
-    earlier = tf.concat([goes_on, [False]], 0)[: tf.size(words)]
-
-    # For each word of a document the first sentence in which it is the later part of a full name
-    _, part = tf.unique(tf.strings.regex_replace(words, _AROUND, ""), tf.int64)
-    document = tf.gather(owner, sentence)
-    keys, name = tf.unique(part * tf.maximum(texts.nrows(tf.int64), 1) + document, tf.int64)
-    none = tf.size(owner, tf.int64)
-    first = tf.where(later, none - sentence, 0)
-    full = none - tf.math.unsorted_segment_max(first, name, tf.size(keys))
-
-    alone = is_name & ~later & ~earlier
-    introduced = tf.gather(full, name)
-    pairs, pair = tf.unique(name * none + sentence, tf.int64)
-    in_full = tf.math.unsorted_segment_max(tf.cast(later, tf.int32), pair, tf.size(pairs))
-    itself = tf.gather(in_full, pair) > 0  # the sentence holds the name in full too
-    needs = tf.where(alone & ~itself & (introduced < sentence))[:, 0]
-    names = tf.stack([tf.gather(sentence, needs), tf.gather(introduced, needs)], 1)
-    return tf.concat([before, names], 0)
+    goes_on = is_name & ~tf.strings.regex_full_match(words, _STOPS)
+    later = is_name & sentences.continues() & tf.concat([[False], goes_on], 0)[:-1]
+    return tf.concat([later, [False]], 0)[1:], later, is_name
 
 
 def without_dateline(sentences: tf.Tensor) -> tf.Tensor:

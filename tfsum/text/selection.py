@@ -7,6 +7,8 @@ sentences is not taken apart to choose three of it. Headings, labels, mail heade
 candidates.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import tensorflow as tf
 
@@ -15,6 +17,7 @@ from tfsum.text.budget import Budget, with_room_for_one
 from tfsum.text.expected_rouge import AUTOMATIC, expected_rouge_ranks
 from tfsum.text.readability import antecedents, faults
 from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 from tfsum.text.white_space import WHITE_SPACE
 
 # candidates of each document looked at together: more than most documents have sentences
@@ -138,25 +141,30 @@ def may_be_chosen(texts: tf.RaggedTensor) -> tf.Tensor:
         >>> may_be_chosen(texts).numpy().tolist()
         [False, True, True, False, True]
     """
-    flat, owner, documents = texts.flat_values, row_ids(texts), texts.nrows()
+    rows = Rows.of(texts)
 
     def matches(pattern: str) -> tf.Tensor:
-        return tf.strings.regex_full_match(flat, pattern)
-
-    def count(flags: tf.Tensor) -> tf.Tensor:
-        """For each sentence how many of its text have the flag, (N,)."""
-        counts = tf.math.unsorted_segment_sum(tf.cast(flags, tf.float32), owner, documents)
-        return tf.gather(counts, owner)
+        return tf.strings.regex_full_match(texts.flat_values, pattern)
 
     never = tf.reduce_any(
         [matches(pattern) for pattern in (_NO_LETTER, _HEADER, _QUOTE, _LABEL, _NOTE)], 0
     )
     ended = ~never & matches(_END)
-    punctuated = count(ended) >= PUNCTUATED * count(~never)
-    heading = punctuated & ~ended & matches(_SHORT) & matches(_SHORT_WIDE)
+    punctuated = rows.count_of(ended) >= PUNCTUATED * rows.count_of(~never)
+    heading = rows.to_values(punctuated) & ~ended & matches(_SHORT) & matches(_SHORT_WIDE)
 
     chosen = ~(never | heading)
-    return chosen | (count(chosen) <= 0.0)
+    return chosen | ~rows.to_values(rows.any(chosen))
+
+
+class _Walk(NamedTuple):
+    """How far the walk through the sentences of each text has come."""
+
+    begin: tf.Tensor  # (B,) int32, the next candidate
+    chosen: tf.Tensor  # (B, N) int32, the largest number where none is
+    count: tf.Tensor  # (B,) int32
+    trigrams: tf.Tensor  # (G,) int64, those of the chosen sentences of all texts
+    left: tf.Tensor  # (B, 2) int32, what is left of the budget
 
 
 def select(
@@ -204,56 +212,69 @@ def select(
     most = tf.clip_by_value(tf.cast(most, tf.int32), 0, limit)
     block_trigrams = tf.convert_to_tensor(block_trigrams)
 
+    if budget is None:
+        free = tf.zeros([tf.size(texts.flat_values), 2], tf.int32)
+        budget = Budget(free, tf.zeros([tf.size(most), 2], tf.int32))
+
     # (B, S + BLOCK) the sentences from the best down; those that are none come last
     order = tf.pad(_best_first(scores, present), [[0, 0], [0, BLOCK]])
     real = tf.pad(tf.gather(present, order[:, :-BLOCK], batch_dims=1), [[0, 0], [0, BLOCK]])
 
-    def unfinished(
-        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, *_: tf.Tensor
-    ) -> tf.Tensor:
-        return tf.reduce_any((count < most) & tf.gather(real, begin, batch_dims=1))
+    def unfinished(walk: _Walk) -> tf.Tensor:
+        return tf.reduce_any((walk.count < most) & tf.gather(real, walk.begin, batch_dims=1))
 
-    def choose(
-        begin: tf.Tensor, chosen: tf.Tensor, count: tf.Tensor, used: tf.Tensor, left: tf.Tensor
-    ) -> tuple[tf.Tensor, ...]:
+    def choose(walk: _Walk) -> tuple[_Walk]:
         """Every row that can takes the best candidate of its next ones that shares no trigram."""
-        columns = begin[:, tf.newaxis] + tf.range(BLOCK)
+        # (B, BLOCK)
+        columns = walk.begin[:, tf.newaxis] + tf.range(BLOCK)
         candidates = tf.gather(order, columns, batch_dims=1)
-        free = tf.gather(real, columns, batch_dims=1) & (count < most)[:, tf.newaxis]
-        if budget is not None:
-            costs = _of_sentences(budget.costs, texts, candidates)
-            free &= tf.reduce_all(costs <= left[:, tf.newaxis], 2)
+        free = tf.gather(real, columns, batch_dims=1) & (walk.count < most)[:, tf.newaxis]
+        costs = _of_sentences(budget.costs, texts, candidates)
+        free &= tf.reduce_all(costs <= walk.left[:, tf.newaxis], 2)
         trigram, cell = _trigrams(texts, candidates, free & block_trigrams[:, tf.newaxis])
-        free &= ~_with_trigrams(used, trigram, cell, free)
-
-        # (B,) the first free candidate of each row, written at the row's next place (B, limit)
-        column = tf.argmax(free, axis=1, output_type=tf.int32)
-        takes = tf.reduce_any(free, axis=1)
-        place = tf.where(takes, count, -1)[:, tf.newaxis] == tf.range(limit)
-        index = tf.gather(candidates, column, batch_dims=1)
-        chosen = tf.where(place, index[:, tf.newaxis], chosen)
-
-        is_new = tf.gather(tf.where(takes, column, -1), cell[:, 0]) == cell[:, 1]
-        used = tf.concat([used, tf.boolean_mask(trigram, is_new)], 0)
-        begin = tf.minimum(begin + tf.where(takes, column + 1, BLOCK), tf.shape(scores)[1])
-        if budget is not None:
-            cost = tf.gather(costs, column, batch_dims=1)
-            left -= tf.where(takes[:, tf.newaxis], cost, 0)
-        return begin, chosen, count + tf.cast(takes, tf.int32), used, left
+        free &= ~_with_trigrams(walk.trigrams, trigram, cell, free)
+        walk = _take(walk, free, candidates, costs, trigram, cell)
+        return (walk._replace(begin=tf.minimum(walk.begin, tf.shape(scores)[1])),)
 
     # until every row is full or has no more candidates
     none = tf.zeros_like(most)
-    chosen = tf.fill([tf.size(none), limit], tf.int32.max)
-    left = tf.zeros([tf.size(none), 2], tf.int32) if budget is None else budget.limits
-    _, chosen, count, *_ = tf.while_loop(
-        unfinished,
-        choose,
-        (none, chosen, none, tf.zeros([0], tf.int64), left),
-        (none.shape, chosen.shape, none.shape, tf.TensorShape([None]), left.shape),
-        parallel_iterations=1,
+    start = _Walk(
+        none,
+        tf.fill([tf.size(none), limit], tf.int32.max),
+        none,
+        tf.zeros([0], tf.int64),
+        budget.limits,
     )
-    chosen = tf.sort(chosen, axis=1)
-    return tf.where(chosen == tf.int32.max, -1, chosen), count
+    shapes = _Walk(*(part.shape for part in start))._replace(trigrams=tf.TensorShape([None]))
+    (walk,) = tf.while_loop(unfinished, choose, (start,), (shapes,), parallel_iterations=1)
+    chosen = tf.sort(walk.chosen, axis=1)
+    return tf.where(chosen == tf.int32.max, -1, chosen), walk.count
+
+
+def _take(
+    walk: _Walk,
+    free: tf.Tensor,
+    candidates: tf.Tensor,
+    costs: tf.Tensor,
+    trigram: tf.Tensor,
+    cell: tf.Tensor,
+) -> _Walk:
+    """Takes the first free one of the candidates (B, BLOCK) of each row, whose `trigram` (G,)
+    stand in `cell` (G, 2)."""
+    # (B,) its column, written at the row's next place (B, N)
+    column = tf.argmax(free, axis=1, output_type=tf.int32)
+    takes = tf.reduce_any(free, axis=1)
+    limit = tf.shape(walk.chosen)[1]
+    place = tf.where(takes, walk.count, -1)[:, tf.newaxis] == tf.range(limit)
+    index = tf.gather(candidates, column, batch_dims=1)
+    chosen = tf.where(place, index[:, tf.newaxis], walk.chosen)
+
+    is_new = tf.gather(tf.where(takes, column, -1), cell[:, 0]) == cell[:, 1]
+    trigrams = tf.concat([walk.trigrams, tf.boolean_mask(trigram, is_new)], 0)
+    cost = tf.where(takes[:, tf.newaxis], tf.gather(costs, column, batch_dims=1), 0)
+    begin = walk.begin + tf.where(takes, column + 1, BLOCK)
+    count = walk.count + tf.cast(takes, tf.int32)
+    return _Walk(begin, chosen, count, trigrams, walk.left - cost)
 
 
 def _best_first(scores: tf.Tensor, present: tf.Tensor) -> tf.Tensor:

@@ -27,6 +27,7 @@ from tfsum.text.packing import pack_windows
 from tfsum.text.query import relevance
 from tfsum.text.readability import without_dateline
 from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.rows import Rows
 from tfsum.text.selection import select_sentences
 from tfsum.text.sentence_splitter import SPACE, SentenceSplitter
 from tfsum.text.word_piece import WordPiece
@@ -346,9 +347,8 @@ class ExtractiveSummarizer(tf.Module):
         words = words_of(sentences)
         found = keywords(
             sentences,
+            Rows(owner, tf.size(text, tf.int64)),
             words,
-            owner,
-            tf.size(text, tf.int64),
             self._expected(read, words, owner),
             tf.minimum(max_keywords, KEYWORDS),
         )

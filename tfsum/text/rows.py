@@ -1,0 +1,160 @@
+"""Values that belong to rows: sentences to documents, words to sentences, equal words to one."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfsum.text.repeat import row_ids
+
+
+class Rows(NamedTuple):
+    """The row of each of N values; the values of a row need not lie side by side.
+
+    Attributes:
+        owner: Row of each value, (N,) integers.
+        count: Number R of rows, an integer.
+
+    Example:
+        >>> rows = Rows(tf.constant([0, 0, 2]), tf.constant(3))
+        >>> rows.sum(tf.constant([5, 6, 7])).numpy().tolist()
+        [11, 0, 7]
+    """
+
+    owner: tf.Tensor
+    count: tf.Tensor
+
+    @classmethod
+    def of(cls, ragged: tf.RaggedTensor) -> "Rows":
+        """The rows of a ragged tensor (R, P) with N values in all.
+
+        Example:
+            >>> Rows.of(tf.ragged.constant([[7, 8], [], [9]])).owner.numpy().tolist()
+            [0, 0, 2]
+        """
+        return cls(row_ids(ragged), ragged.nrows(tf.int64))
+
+    @classmethod
+    def of_equal(cls, keys: tf.Tensor) -> tuple[tf.Tensor, "Rows"]:
+        """The different keys (R,) in the order of their first one, and the rows of keys (N,).
+
+        Example:
+            >>> different, rows = Rows.of_equal(tf.constant([4, 4, 9]))
+            >>> different.numpy().tolist(), rows.owner.numpy().tolist()
+            ([4, 9], [0, 0, 1])
+        """
+        different, owner = tf.unique(keys, tf.int64)
+        return different, cls(owner, tf.size(different, tf.int64))
+
+    def sum(self, values: tf.Tensor) -> tf.Tensor:
+        """The sum of each row: (N, ...) -> (R, ...).
+
+        Example:
+            >>> Rows(tf.constant([0, 0]), 2).sum(tf.constant([1.0, 2.0])).numpy().tolist()
+            [3.0, 0.0]
+        """
+        return tf.math.unsorted_segment_sum(values, self.owner, self.count)
+
+    def max(self, values: tf.Tensor) -> tf.Tensor:
+        """The largest of each row, the lowest number where it has none: (N, ...) -> (R, ...).
+
+        Example:
+            >>> Rows(tf.constant([0, 0]), 1).max(tf.constant([1.0, 2.0])).numpy().tolist()
+            [2.0]
+        """
+        return tf.math.unsorted_segment_max(values, self.owner, self.count)
+
+    def count_of(self, flags: tf.Tensor) -> tf.Tensor:
+        """How many values of each row have a flag: (N,) -> float32 (R,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 1]), 2).count_of([True, True, False]).numpy().tolist()
+            [2.0, 0.0]
+        """
+        return self.sum(tf.cast(flags, tf.float32))
+
+    def sizes(self) -> tf.Tensor:
+        """How many values each row has, float32 (R,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 2]), 3).sizes().numpy().tolist()
+            [2.0, 0.0, 1.0]
+        """
+        return self.sum(tf.ones_like(self.owner, tf.float32))
+
+    def any(self, flags: tf.Tensor) -> tf.Tensor:
+        """Whether a value of each row has a flag: (N,) -> bool (R,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 1]), 2).any([False, True, False]).numpy().tolist()
+            [True, False]
+        """
+        return self.max(tf.cast(flags, tf.int32)) > 0
+
+    def to_values(self, of_rows: tf.Tensor) -> tf.Tensor:
+        """What is said of each row, for each of its values: (R, ...) -> (N, ...).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 1]), 2).to_values(tf.constant([5, 6])).numpy().tolist()
+            [5, 5, 6]
+        """
+        return tf.gather(of_rows, self.owner)
+
+    def places(self) -> tf.Tensor:
+        """The numbers of the values, int64 (N,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0]), 1).places().numpy().tolist()
+            [0, 1]
+        """
+        return tf.range(tf.size(self.owner, tf.int64))
+
+    def first(self, flags: tf.Tensor | bool = True) -> tf.Tensor:
+        """The number of the first value of each row that has a flag, N where none has.
+
+        Args:
+            flags: Bool (N,); True for all.
+
+        Returns:
+            int64 (R,).
+
+        Example:
+            >>> Rows(tf.constant([0, 1, 1]), 2).first([False, False, True]).numpy().tolist()
+            [3, 2]
+        """
+        places, size = self.places(), tf.size(self.owner, tf.int64)
+        from_end = self.max(tf.where(flags, size - places, 0))
+        return size - tf.maximum(from_end, 0)
+
+    def is_best(self, values: tf.Tensor) -> tf.Tensor:
+        """Marks the largest value of each row, the first of equal ones: (N,) -> bool (N,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 0]), 1).is_best(tf.constant([1, 2, 2])).numpy().tolist()
+            [False, True, False]
+        """
+        largest = values == self.to_values(self.max(values))
+        return self.places() == self.to_values(self.first(largest))
+
+    def continues(self) -> tf.Tensor:
+        """Whether the value before is of the same row: bool (N,).
+
+        Example:
+            >>> Rows(tf.constant([0, 0, 1]), 2).continues().numpy().tolist()
+            [False, True, False]
+        """
+        before = tf.concat([self.owner[:1] - 1, self.owner], 0)[:-1]
+        return self.owner == before
+
+    def sums_before(self, values: tf.Tensor) -> tf.Tensor:
+        """The sum of the values before each in its row: (N,) -> (N,).
+
+        Args:
+            values: Numbers from 0 on, row by row.
+
+        Example:
+            >>> rows = Rows(tf.constant([0, 0, 1]), 2)
+            >>> rows.sums_before(tf.constant([5, 6, 7])).numpy().tolist()
+            [0, 5, 0]
+        """
+        before = tf.cumsum(values, exclusive=True)
+        return before + self.to_values(self.max(-before))  # the least is that of the row's first
