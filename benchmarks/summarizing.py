@@ -29,7 +29,7 @@ import numpy as np
 import tfsum
 from tfsum.data.readers import read_corpus
 from tfsum.inference.shipped import shipped_model
-from tfsum.tasks.bert_sum_ext.module import WINDOWS_AT_ONCE
+from tfsum.tasks.bert_sum_ext.reading import WINDOWS_AT_ONCE
 from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.packing import pack_windows
 from tfsum.text.sentence_splitter import SentenceSplitter

@@ -8,6 +8,7 @@ from tfsum.text.detokenizer import bytes_said
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack_windows
 from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 from tfsum.text.sentence_splitter import SentenceSplitter
 from tfsum.text.white_space import WHITE_SPACE
 from tfsum.text.word_piece import WordPiece
@@ -53,7 +54,7 @@ class RowSource(tf.Module):
         return {
             "source": self._frame(pieces, read),
             "coverage": share_read(self._bytes, pieces, read, tf.range(texts), texts),
-            "known": self._known_words.share(pieces, tf.range(texts), texts),
+            "known": self._known_words.share(pieces, Rows(tf.range(texts), texts)),
             "not_empty": pieces.row_lengths() > 0,
         }
 
@@ -129,7 +130,7 @@ class DocumentSource(tf.Module):
         return {
             "source": self._rows(windows),
             "coverage": self._coverage(windows, pieces, owner, texts),
-            "known": self._known_words.share(pieces, owner, tf.cast(texts, tf.int64)),
+            "known": self._known_words.share(pieces, Rows(owner, texts)),
             "not_empty": sentences.row_lengths() > 0,
         }
 

@@ -8,7 +8,7 @@ import numpy as np
 import tensorflow as tf
 
 from tfsum.text.escape import BYTE_PIECES, is_reversible
-from tfsum.text.repeat import row_ids
+from tfsum.text.rows import Rows
 
 # roles of pieces: no word (punctuation, numbers), a word's first, a later one
 OTHER, BEGINS, CONTINUES = 0, 1, 2
@@ -35,7 +35,7 @@ class KnownWords(tf.Module):
     Example:
         >>> counter = KnownWords(["[PAD]", "[UNK]", "rain", "##y"], unk_id=1)
         >>> pieces = tf.RaggedTensor.from_row_lengths([2, 2, 3], [3])  # rain rain|y
-        >>> counter.share(pieces, tf.constant([0]), tf.constant(1)).numpy().tolist()
+        >>> counter.share(pieces, Rows(tf.constant([0]), 1)).numpy().tolist()
         [0.5]
     """
 
@@ -47,36 +47,32 @@ class KnownWords(tf.Module):
         if frequent is not None:
             self._frequent = tf.constant(np.isin(vocabulary, list(frequent)))
 
-    def shares(
-        self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor
-    ) -> dict[str, tf.Tensor]:
+    def shares(self, pieces: tf.RaggedTensor, documents: Rows) -> dict[str, tf.Tensor]:
         """Shares of each document's words by name: "known" and, with frequent words, "frequent".
 
         Args:
             pieces: Word pieces of sentences, (N, P) int32.
-            owner: Document of each sentence, (N,) integers.
-            documents: Number B of documents.
+            documents: Document of each sentence; there are B.
 
         Returns:
             float32 (B,) each.
         """
-        shares = {"known": self.share(pieces, owner, documents)}
+        shares = {"known": self.share(pieces, documents)}
         if self._frequent is not None:
-            shares["frequent"] = self._share(self._frequent, pieces, owner, documents)
+            shares["frequent"] = self._share(self._frequent, pieces, documents)
         return shares
 
-    def share(self, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor) -> tf.Tensor:
+    def share(self, pieces: tf.RaggedTensor, documents: Rows) -> tf.Tensor:
         """Share of each document's words that are one piece of the vocabulary.
 
         Args:
             pieces: Word pieces of sentences, (N, P) int32.
-            owner: Document of each sentence, (N,) integers.
-            documents: Number B of documents.
+            documents: Document of each sentence; there are B.
 
         Returns:
             float32 (B,); 1 where a document has no words.
         """
-        return self._share(self._known, pieces, owner, documents)
+        return self._share(self._known, pieces, documents)
 
     def are_frequent(self, pieces: tf.RaggedTensor) -> tf.Tensor:
         """Tells which words are among the frequent ones of the training corpus, all pieces of them.
@@ -91,24 +87,18 @@ class KnownWords(tf.Module):
         if self._frequent is None:
             return tf.zeros_like(lengths, tf.bool)
         frequent = tf.cast(tf.gather(self._frequent, pieces.flat_values), tf.int64)
-        held = tf.math.unsorted_segment_sum(frequent, row_ids(pieces), tf.size(lengths))
-        return held == lengths
+        return Rows.of(pieces).sum(frequent) == lengths
 
-    def _share(
-        self, table: tf.Tensor, pieces: tf.RaggedTensor, owner: tf.Tensor, documents: tf.Tensor
-    ) -> tf.Tensor:
+    def _share(self, table: tf.Tensor, pieces: tf.RaggedTensor, documents: Rows) -> tf.Tensor:
         """The share of words that are one piece for which `table` (V,) is true."""
-        # (M,) of all pieces: role, entry of the table, whether the word has more pieces
+        # (P,) for all pieces: whether one begins a word, and whether the word has no more
         role = tf.gather(self._role, pieces.flat_values)
-        counts = tf.gather(table, pieces.flat_values)
-        goes_on = tf.concat([role[1:] == CONTINUES, [False]], 0)[: tf.size(role)]
-        document = tf.gather(owner, row_ids(pieces))
+        alone = tf.concat([role[1:] != CONTINUES, [True]], 0)[: tf.size(role)]
+        begins = role == BEGINS
+        rows = Rows(tf.gather(documents.owner, Rows.of(pieces).owner), documents.count)
 
-        def total(condition: tf.Tensor) -> tf.Tensor:
-            return tf.math.unsorted_segment_sum(tf.cast(condition, tf.float32), document, documents)
-
-        words = total(role == BEGINS)
-        whole = total((role == BEGINS) & counts & ~goes_on)
+        words = rows.count_of(begins)
+        whole = rows.count_of(begins & tf.gather(table, pieces.flat_values) & alone)
         return tf.where(words > 0, whole / tf.maximum(words, 1.0), 1.0)
 
 
@@ -130,8 +120,8 @@ def frequent_words(ids: np.ndarray, vocabulary: list[str], unk_id: int) -> dict:
     """
     role, known = _tables(vocabulary, unk_id)
     begins = role[ids] == BEGINS
-    goes_on = np.append(role[ids][1:] == CONTINUES, False)
-    counts = np.bincount(ids[begins & known[ids] & ~goes_on], minlength=len(vocabulary))
+    alone = np.append(role[ids][1:] != CONTINUES, True)
+    counts = np.bincount(ids[begins & known[ids] & alone], minlength=len(vocabulary))
     order = [int(i) for i in np.argsort(-counts, kind="stable")[:FREQUENT] if counts[i]]
     share = float(counts[order].sum() / max(1, begins.sum()))
     return {"words": [vocabulary[i] for i in order], "share": share}

@@ -12,7 +12,8 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.text.hard_wraps import join_hard_wraps
-from tfsum.text.repeat import repeat, row_ids
+from tfsum.text.repeat import repeat
+from tfsum.text.rows import Rows
 from tfsum.text.splitting_rules import BEGIN, MAYBE, SPACE, Rule, load_patterns, load_rules
 
 # replaces the mark bytes that the text itself holds, while boundaries are looked for
@@ -212,14 +213,14 @@ class SentenceSplitter(tf.Module):
         sentence = tf.strings.regex_replace(sentence, rf"{SPACE}+$", "")
         length = tf.strings.length(sentence)
 
-        # (P,) offset of each sentence in its text
-        before = tf.cumsum(tf.cast(size, tf.int64), exclusive=True)
-        first = tf.gather(tf.concat([before, [0]], 0), pieces.row_starts())
-        start = tf.cast(before - tf.gather(first, row_ids(pieces)), tf.int32) + lead
-
+        # (P,) offset of each sentence in its text, and (B,) sentences of each
+        texts, is_sentence = Rows.of(pieces), length > 0
+        start = tf.cast(texts.sums_before(tf.cast(size, tf.int64)), tf.int32) + lead
+        lengths = texts.sum(tf.cast(is_sentence, tf.int64))
         columns = {"sentences": sentence, "start": start, "end": start + length}
-        is_sentence = pieces.with_flat_values(length > 0)
         return decided | {
-            name: tf.ragged.boolean_mask(pieces.with_flat_values(values), is_sentence)
+            name: tf.RaggedTensor.from_row_lengths(
+                tf.boolean_mask(values, is_sentence), lengths, validate=False
+            )
             for name, values in columns.items()
         }

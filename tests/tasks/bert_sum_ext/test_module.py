@@ -18,10 +18,7 @@ from tfsum.export.saved_model import read_settings
 from tfsum.models import BertSumExt
 from tfsum.tasks.bert_sum_ext.export import build
 from tfsum.tasks.bert_sum_ext.export import export_model as export_extractive
-from tfsum.tasks.bert_sum_ext.module import (
-    SENTENCES_IN_HEAD,
-    _even_blocks,
-)
+from tfsum.tasks.bert_sum_ext.reading import SENTENCES_IN_HEAD, _even_blocks
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
 from tfsum.text.packing import pack_windows
 
@@ -113,7 +110,7 @@ def both_ways(transformer, tmp_path_factory):
         windows = pack_windows(
             flat, tf.constant([len(d) for d in pieces]), module.window_length, *ids
         )
-        (exported,) = module.encode_windows(windows)
+        (exported,) = module.reader.encode_windows(windows)
         rows = [batcher.assemble(np.array([row])) for row in range(len(pieces))]
         return exported, [
             plain.sentence_vectors(
@@ -299,7 +296,7 @@ def test_a_document_beyond_the_head_goes_through_it_in_even_blocks(transformer, 
 
     plain = BertSumExt.from_pretrained(str(transformer.source))
     vectors = tf.random.stateless_normal([1200, 32], [1, 2])
-    given = text_module.score_documents(vectors, tf.constant([1200]))
+    given = text_module.reader.score_documents(vectors, tf.constant([1200]))
     for begin in (0, 400, 800):
         block = plain.score_sentences(
             vectors[None, begin : begin + 400], tf.ones([1, 400], bool), tf.constant([begin])

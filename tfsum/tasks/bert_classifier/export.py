@@ -18,6 +18,7 @@ from tfsum.tasks import task
 from tfsum.tasks.export import read_word_piece
 from tfsum.text.known_words import KnownWords
 from tfsum.text.packing import pack
+from tfsum.text.rows import Rows
 from tfsum.text.word_piece import WordPiece
 
 # padding included; attention weights of 8 rows of 512 and 12 heads are 100 MB
@@ -166,7 +167,7 @@ class TextClassifier(tf.Module):
     def _known(self, pieces: tf.RaggedTensor) -> tf.Tensor:
         """The share of each text's words that the vocabulary holds: float32 (B,)."""
         texts = pieces.nrows(tf.int32)
-        return self.known_words.share(pieces, tf.range(texts), texts)
+        return self.known_words.share(pieces, Rows(tf.range(texts), texts))
 
     def _probabilities(self, packed: dict) -> tf.Tensor:
         """The probabilities of packed rows, those of like length together: float32 (B, C)."""

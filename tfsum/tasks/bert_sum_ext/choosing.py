@@ -1,0 +1,188 @@
+"""Which sentences and words of texts are shown, after all sentences are scored."""
+
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfsum.tasks.bert_sum_ext.limits import KEYWORDS
+from tfsum.tasks.bert_sum_ext.reading import Read
+from tfsum.text.budget import budget_of, most_that_fit
+from tfsum.text.expected_rouge import AUTOMATIC, MOST, USUAL
+from tfsum.text.keywords import Words, keywords, words_of
+from tfsum.text.known_words import KnownWords
+from tfsum.text.query import relevance
+from tfsum.text.readability import without_dateline
+from tfsum.text.repeat import repeat
+from tfsum.text.rows import Rows
+from tfsum.text.selection import select_sentences
+from tfsum.text.word_piece import WordPiece
+
+SEPARATOR = " "  # between the sentences of a summary
+LINE_BREAK = r"[ \t]*\r?\n[ \t]*"  # in a sentence of a hard-wrapped text
+HYPHENATED = r"([\p{L}\d]-)\r?\n[ \t]*"  # a line may end after the hyphen of a word
+
+
+class Options(NamedTuple):
+    """What is asked of the summary of each text, (B,) each; 0 and "" ask nothing."""
+
+    max_sentences: tf.Tensor  # int32; `AUTOMATIC` for as many as are expected to score best
+    max_words: tf.Tensor  # int32
+    max_characters: tf.Tensor  # int32
+    max_share: tf.Tensor  # float32, of the words of the text
+    min_score: tf.Tensor  # float32
+    query: tf.Tensor  # string
+    query_weight: tf.Tensor  # float32, beside what matters in general, from 0 to 1
+    block_trigrams: tf.Tensor  # bool
+
+
+TYPES = Options(
+    max_sentences=tf.int32,
+    max_words=tf.int32,
+    max_characters=tf.int32,
+    max_share=tf.float32,
+    min_score=tf.float32,
+    query=tf.string,
+    query_weight=tf.float32,
+    block_trigrams=tf.bool,
+)
+
+
+def choose_sentences(
+    read: Read, options: Options, word_piece: WordPiece, words: tf.Tensor, by_rouge: bool
+) -> dict[str, tf.Tensor]:
+    """Makes the summaries of texts (B,).
+
+    Args:
+        read: The texts.
+        options: What is asked of their summaries.
+        word_piece: The tokenizer.
+        words: Pieces that ROUGE counts, bool (V,).
+        by_rouge: Whether sentences are chosen by expected ROUGE, else by score.
+
+    Returns:
+        `summary` (B,); `sentences`, `start`, `end` and `score` (B, W), W the most of a text; and
+        `count` (B,).
+    """
+    texts = read.per_text(without_dateline(read.sentences))
+    chosen, count = _choose(read, texts, options, word_piece, words, by_rouge)
+
+    # (B, W) the places among all sentences, after the last one for none
+    chosen = chosen[:, : tf.reduce_max(tf.concat([count, [0]], 0))]
+    first = tf.cumsum(read.count, exclusive=True)[:, tf.newaxis]
+    place = tf.where(chosen >= 0, first + chosen, tf.size(read.logits))
+
+    def of_chosen(values: tf.Tensor, fill: float | str) -> tf.Tensor:
+        return tf.gather(tf.concat([values, [fill]], 0), place)
+
+    sentences = of_chosen(texts.flat_values, "")
+    dateline = tf.strings.length(read.sentences) - tf.strings.length(texts.flat_values)
+    joined = tf.RaggedTensor.from_tensor(sentences, lengths=tf.cast(count, tf.int64))
+    summary = tf.strings.reduce_join(joined, axis=-1, separator=SEPARATOR)
+    if "newline" in read.about:
+        summary = tf.strings.regex_replace(summary, HYPHENATED, r"\1")
+        summary = tf.strings.regex_replace(summary, LINE_BREAK, SEPARATOR)
+    return {
+        "summary": summary,
+        "sentences": sentences,
+        "start": of_chosen(read.start + dateline, -1),
+        "end": of_chosen(read.end, -1),
+        "score": of_chosen(read.probability, 0.0),
+        "count": count,
+    }
+
+
+def _choose(
+    read: Read,
+    texts: tf.RaggedTensor,
+    options: Options,
+    word_piece: WordPiece,
+    words: tf.Tensor,
+    by_rouge: bool,
+) -> tuple[tf.Tensor, tf.Tensor]:
+    """Chooses sentences of texts (B, S), see `select_sentences`."""
+    pieces = texts.with_values(read.pieces)
+    # (B,) and (N,) how much the query counts, which takes the place of what matters in general
+    weight = tf.clip_by_value(options.query_weight, 0.0, 1.0)
+    asked = tf.where(options.query == "", 0.0, weight)
+    share = repeat(asked, read.count)
+    relevant = relevance(word_piece.tokenize(options.query), pieces, words)
+    wanted = (1.0 - share) * read.probability + share * relevant
+    # the papers' choice is by logits, which differ where probabilities no longer do
+    ranks = wanted if by_rouge else tf.where(share > 0.0, wanted, read.logits)
+    least = tf.where(options.min_score > 0.0, options.min_score, -float("inf"))
+
+    # (B,) the most sentences
+    budget = budget_of(texts, options.max_words, options.max_characters, options.max_share)
+    limit, most = most_that_fit(budget, texts), options.max_sentences
+    within = tf.minimum(tf.where(most == 0, limit, most), limit)
+    most = tf.where(most == AUTOMATIC, most, within)
+    return select_sentences(
+        texts.with_flat_values(ranks),
+        texts,
+        most,
+        options.block_trigrams,
+        tf.reduce_max(tf.concat([most, [MOST]], 0)),
+        pieces if by_rouge else None,
+        words,
+        read.rates if by_rouge else None,
+        budget,
+        read.probability >= repeat(least, read.count),
+        asked > 0.0,  # by the words of a summary the best for a query would be lost
+    )
+
+
+def choose_keywords(
+    read: Read, most: tf.Tensor, word_piece: WordPiece, known_words: KnownWords
+) -> dict[str, tf.Tensor]:
+    """Finds the keywords of texts (B,).
+
+    Args:
+        read: The texts.
+        most: Number of keywords at most, (B,) int32; never more than `KEYWORDS`.
+        word_piece: The tokenizer.
+        known_words: Tells the frequent words of the training corpus, which are no keywords.
+
+    Returns:
+        `keyword`, `start`, `end` and `score` (B, K), and `count` (B,).
+    """
+    number = tf.size(read.count, tf.int64)
+    texts = Rows(repeat(tf.range(number), read.count), number)
+    words = words_of(read.sentences)
+    pieces = word_piece.tokenize(words.parts)
+    expected = tf.where(
+        known_words.are_frequent(pieces), 0.0, _expected(read, texts, words, pieces)
+    )
+    found = keywords(read.sentences, texts, words, expected, tf.minimum(most, KEYWORDS))
+    sentence = tf.gather(tf.pad(read.start, [[0, 1]]), tf.maximum(found.sentence, 0))
+    sentence = tf.where(found.sentence < 0, 0, sentence)
+    return {
+        "keyword": found.phrase,
+        "start": sentence + found.start,
+        "end": sentence + found.end,
+        "score": found.score,
+        "count": found.count,
+    }
+
+
+def _expected(read: Read, texts: Rows, words: Words, pieces: tf.RaggedTensor) -> tf.Tensor:
+    """How often each part of the sentences, which has pieces (M, .), is expected in the summary,
+    (M,) float32."""
+    probability = read.probability
+    mass = texts.to_values(texts.sum(probability))
+    expected = USUAL * probability / tf.where(mass > 0.0, mass, 1.0)
+    expected = tf.gather(expected, words.sentence)
+    if read.rates is None:
+        return expected
+
+    # Parts are read as sentences are, unless a word ends where its kind of letter does: the rates
+    # of such a sentence are not known by its words.
+    parts, lengths = Rows(words.sentence, tf.size(texts.owner)), pieces.row_lengths()
+    is_same = parts.to_values(parts.sum(lengths) == read.pieces.row_lengths())
+    # (Q,) for each piece of all parts its place among the pieces of the sentences (P,)
+    begin = tf.gather(read.pieces.row_starts(), words.sentence) + parts.sums_before(lengths)
+    of_part = Rows.of(pieces)
+    place = of_part.to_values(begin - tf.cumsum(lengths, exclusive=True)) + of_part.places()
+    rates = tf.concat([read.rates[:, 0], [0.0]], 0)
+    place = tf.where(of_part.to_values(is_same), place, tf.size(rates, tf.int64) - 1)
+    mean = of_part.sum(tf.gather(rates, place)) / tf.maximum(tf.cast(lengths, tf.float32), 1.0)
+    return tf.where(is_same, (expected + mean) / 2.0, expected)

@@ -1,0 +1,299 @@
+"""Texts to scored sentences: splitter, tokenizer and windows as in training, then the model.
+
+Every loop over the windows or the documents takes a bounded number of rows at a time, each padded
+only to the longest of its own, so that neither a long document nor a large batch asks for memory
+beyond its sentence vectors.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import tensorflow as tf
+
+from tfsum.export.groups import in_groups
+from tfsum.export.stored_weights import StoredWeights
+from tfsum.models import BertSumExt
+from tfsum.tasks.bert_sum_ext.limits import DOCUMENT_SEPARATOR
+from tfsum.text.known_words import KnownWords
+from tfsum.text.packing import pack_windows
+from tfsum.text.repeat import repeat, rows_and_places
+from tfsum.text.rows import Rows
+from tfsum.text.sentence_splitter import SentenceSplitter
+from tfsum.text.splitting_rules import SPACE
+from tfsum.text.word_piece import WordPiece
+
+WINDOWS_AT_ONCE = 8  # attention weights are (8, H, 512, 512): 100 MB with 12 heads
+# the head's attention is quadratic too: a longer document goes through it in even blocks
+SENTENCES_IN_HEAD = 512
+BLOCKS_AT_ONCE = 8
+# Rows are padded to multiples of these, so that a server meets a few hundred shapes and not one for
+# each text: oneDNN keeps compiled code for each product of a new shape, 0.4 GB after a thousand
+# texts.
+LENGTHS, SENTENCES = 16, 8
+
+
+class Read(NamedTuple):
+    """Texts (B,) that are split, tokenized and scored: N sentences of P word pieces in all."""
+
+    sentences: tf.Tensor  # (N,) string, text by text
+    pieces: tf.RaggedTensor  # (N, .) int32, without special tokens
+    start: tf.Tensor  # (N,) int32, the first byte in the text
+    end: tf.Tensor  # (N,) int32, the byte after it
+    logits: tf.Tensor  # (N,) float32
+    rates: tf.Tensor | None  # (P, 2) float32, what a word head expects of each piece
+    count: tf.Tensor  # (B,) int32, sentences of each text
+    about: dict[str, tf.Tensor]  # (B,) each: what every answer says of its text
+
+    @property
+    def probability(self) -> tf.Tensor:
+        """The scores of the sentences, (N,) float32 from 0 to 1."""
+        return tf.sigmoid(self.logits)
+
+    def per_text(self, values: tf.Tensor) -> tf.RaggedTensor:
+        """Values of the sentences (N,) as rows (B, S)."""
+        lengths = tf.cast(self.count, tf.int64)
+        return tf.RaggedTensor.from_row_lengths(values, lengths, validate=False)
+
+
+class Reader(tf.Module):
+    """Reads texts as a `BertSumExt` was trained to, and scores their sentences.
+
+    Args:
+        model: A built `BertSumExt`, see `StoredWeights`.
+        word_piece: The tokenizer.
+        splitter: The sentence splitter.
+        window_length: Tokens in a window.
+        storage: Storage of the weights, as in `StoredWeights`.
+        frequent: The frequent words of the training corpus, see `frequent_words`.
+
+    Raises:
+        ExportError: An unknown storage.
+    """
+
+    def __init__(
+        self,
+        model: BertSumExt,
+        word_piece: WordPiece,
+        splitter: SentenceSplitter,
+        window_length: int,
+        storage: str = "float32",
+        frequent: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name="reader")
+        self.word_piece, self.splitter = word_piece, splitter
+        self.window_length = window_length
+        self.head_reads_padding = model.config["legacy"]
+        self.word_head = model.config["word_head"]
+        self.width = model.bert.config["hidden_size"]
+        self.weights = StoredWeights(model, storage, pooler=False)
+        self.known_words = KnownWords(word_piece.vocabulary, word_piece.unk_id, frequent)
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="text")], autograph=False)
+    def read(self, text: tf.Tensor) -> Read:
+        """Splits, tokenizes and scores texts (B,).
+
+        A text may hold several documents, each of which is read as if it were alone.
+        """
+        # (D,) the documents of all texts, and where each begins in its text
+        documents = tf.strings.split(text, DOCUMENT_SEPARATOR)
+        texts = Rows.of(documents)
+        length = tf.strings.length(documents.flat_values) + len(DOCUMENT_SEPARATOR)
+        begin = texts.sums_before(length)
+
+        # (N,) the sentences of all documents
+        split = self.splitter.split(documents.flat_values)
+        sentences = split["sentences"]
+        per_document = sentences.row_lengths()
+        pieces = self.word_piece.tokenize(sentences.flat_values)
+        windows = pack_windows(
+            pieces, per_document, self.window_length, self.word_piece.cls_id, self.word_piece.sep_id
+        )
+        vectors, *rates = self.encode_windows(windows)
+        in_documents = Rows.of(sentences)
+        in_texts = Rows(in_documents.to_values(texts.owner), texts.count)
+        first = in_documents.to_values(begin)
+
+        about = {
+            "coverage": _coverage(sentences.flat_values, pieces, windows["pieces_cut"], in_texts),
+            **self.known_words.shares(pieces, in_texts),
+        }
+        if self.splitter.newline == "auto":
+            is_wrapped = texts.any(split["wrapped"])
+            about["newline"] = tf.where(is_wrapped, "paragraph", "sentence")
+            about["unpunctuated"] = texts.any(split["unpunctuated"])
+        return Read(
+            sentences.flat_values,
+            pieces,
+            split["start"].flat_values + first,
+            split["end"].flat_values + first,
+            self.score_documents(vectors, tf.cast(per_document, tf.int32)),
+            _at_pieces(rates[0], pieces, windows["pieces_cut"]) if rates else None,
+            tf.cast(texts.sum(per_document), tf.int32),
+            about,
+        )
+
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.int32)] * 3, autograph=False)
+    def encode(
+        self, token_ids: tf.Tensor, segment_ids: tf.Tensor, sentence_starts: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
+        """`BertSumExt.sentence_vectors` and, with a word head, `word_rates` (else (B, T, 0)): the
+        one place of the graph where the encoder stands."""
+        rows, total = tf.unstack(tf.shape(token_ids))
+        length = tf.clip_by_value(total, 1, self.window_length)
+
+        with self.weights.model(self.weights.read("bert/", "length/", "words/")) as model:
+            # Windows as rows of their own: (B, T) -> (B, W * L) -> (B * W, L). The padding of the
+            # last ones costs nothing, since the encoder leaves it out.
+            short = -total % length
+            ids, segments = (
+                tf.reshape(tf.pad(part, [[0, 0], [0, short]]), [-1, length])
+                for part in (token_ids, segment_ids)
+            )
+            encoded = model.bert.encode(ids, segments, training=False)
+
+            sequence = tf.reshape(encoded, [rows, total + short, self.width])[:, :total]
+            vectors = model.pool_sentences(sequence, token_ids, sentence_starts)
+            rates = model.word_rates(sequence) if self.word_head else sequence[..., :0]
+            return vectors, rates
+
+    @tf.function(
+        input_signature=[
+            tf.TensorSpec([None, None, None], tf.float32),
+            tf.TensorSpec([None, None], tf.bool),
+            tf.TensorSpec([None], tf.int32),
+        ],
+        autograph=False,
+    )
+    def score_sentences(
+        self, vectors: tf.Tensor, real: tf.Tensor, first_position: tf.Tensor
+    ) -> tf.Tensor:
+        """`BertSumExt.score_sentences`, once in the graph too."""
+        vectors.set_shape([None, None, self.width])
+        with self.weights.model(self.weights.read("head/")) as model:
+            return model.score_sentences(
+                vectors, real, first_position=first_position, training=False
+            )
+
+    def encode_windows(self, windows: dict[str, tf.Tensor]) -> list[tf.Tensor]:
+        """Encodes packed windows.
+
+        Args:
+            windows: The result of `tfsum.text.packing.pack_windows`.
+
+        Returns:
+            float32 (N, D), a vector for each sentence of the batch, in order; and with a word head
+            float32 (P, 2), the rates of the pieces in the windows, in order.
+        """
+        lengths = tf.math.count_nonzero(windows["token_ids"], axis=1, dtype=tf.int32)
+        sentences = tf.math.count_nonzero(windows["sentence_starts"] >= 0, axis=1, dtype=tf.int32)
+        special = [0, self.word_piece.cls_id, self.word_piece.sep_id]
+
+        def encode(rows: tf.Tensor) -> list[tf.Tensor]:
+            longest = _rounded_up(tf.reduce_max(tf.gather(lengths, rows)), LENGTHS)
+            length = tf.minimum(longest, self.window_length)
+            most = _rounded_up(tf.reduce_max(tf.gather(sentences, rows)), SENTENCES)
+            starts = columns(tf.gather(windows["sentence_starts"], rows), most, -1)
+            token_ids = columns(tf.gather(windows["token_ids"], rows), length, 0)
+            segment_ids = columns(tf.gather(windows["segment_ids"], rows), length, 0)
+            vectors, rates = self.encode(token_ids, segment_ids, starts)
+            vectors = tf.boolean_mask(vectors, starts >= 0)
+            if not self.word_head:
+                return [vectors]
+            is_piece = tf.reduce_all(token_ids[..., tf.newaxis] != special, -1)
+            return [vectors, tf.boolean_mask(rates, is_piece)]
+
+        specs = [tf.TensorSpec([None, self.width]), tf.TensorSpec([None, 2])]
+        every = tf.range(tf.size(lengths))
+        return in_groups(encode, every, WINDOWS_AT_ONCE, specs[: 1 + self.word_head])
+
+    def score_documents(self, vectors: tf.Tensor, per_document: tf.Tensor) -> tf.Tensor:
+        """Scores all sentences, those of a document together.
+
+        Args:
+            vectors: Float32 (N, D), document by document.
+            per_document: Int32 (B,), sentences of each; they sum to N.
+
+        Returns:
+            float32 logits (N,).
+        """
+        first, size, place = _even_blocks(per_document)
+        # A head that reads padding (the LSTM of BertSum as it was) takes one document at a time:
+        # its scores would depend on the batch.
+        multiple, at_once = (1, 1) if self.head_reads_padding else (SENTENCES, BLOCKS_AT_ONCE)
+
+        def score(rows: tf.Tensor) -> tf.Tensor:
+            sizes = tf.gather(size, rows)
+            columns = tf.range(_rounded_up(tf.reduce_max(sizes), multiple))
+            real = columns < sizes[:, tf.newaxis]
+            index = tf.where(real, tf.gather(first, rows)[:, tf.newaxis] + columns, 0)
+            logits = self.score_sentences(tf.gather(vectors, index), real, tf.gather(place, rows))
+            return (tf.boolean_mask(logits, real),)
+
+        return in_groups(score, tf.range(tf.size(size)), at_once, [tf.TensorSpec([None])])[0]
+
+
+def _at_pieces(rates: tf.Tensor, pieces: tf.RaggedTensor, pieces_cut: tf.Tensor) -> tf.Tensor:
+    """The rates of all pieces (P, 2) from those of the pieces that a window holds: 0 for those
+    that were cut from the end of a sentence (N,)."""
+    lengths = pieces.row_lengths()
+    end = repeat(pieces.row_limits() - tf.cast(pieces_cut, tf.int64), lengths)
+    places = tf.range(tf.size(end, tf.int64))
+    shape = tf.stack([tf.size(end, tf.int64), tf.shape(rates, tf.int64)[1]])
+    return tf.scatter_nd(tf.where(places < end), rates, shape)
+
+
+def _coverage(
+    sentences: tf.Tensor, pieces: tf.RaggedTensor, pieces_cut: tf.Tensor, texts: Rows
+) -> tf.Tensor:
+    """Share of each text's non-space bytes that the model read: float32 (B,), 1 where there are
+    none.
+
+    Only a sentence longer than a window is cut; its bytes count as read in the share of its pieces
+    that are.
+    """
+    bare = tf.strings.regex_replace(sentences, f"{SPACE}+", "")
+    size = tf.cast(tf.strings.length(bare), tf.float64)
+    all_pieces = tf.maximum(tf.cast(pieces.row_lengths(), tf.float64), 1.0)
+    unread = size * tf.cast(pieces_cut, tf.float64) / all_pieces
+    return tf.cast(1.0 - texts.sum(unread) / tf.maximum(texts.sum(size), 1.0), tf.float32)
+
+
+def _rounded_up(number: tf.Tensor, to: int) -> tf.Tensor:
+    return -(-number // to) * to
+
+
+def columns(rows: tf.Tensor, number: int | tf.Tensor, fill: float | str) -> tf.Tensor:
+    """The first columns of rows (R, T), filled up where there are fewer.
+
+    Args:
+        rows: Rows, (R, T).
+        number: Number N of columns.
+        fill: Value of columns that the rows lack.
+
+    Returns:
+        (R, N).
+
+    Example:
+        >>> columns(tf.constant([[7, 8]]), 3, -1).numpy().tolist()
+        [[7, 8, -1]]
+    """
+    rows = rows[:, :number]
+    return tf.pad(rows, [[0, 0], [0, number - tf.shape(rows)[1]]], constant_values=fill)
+
+
+def _even_blocks(per_document: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Cuts documents into blocks of at most `SENTENCES_IN_HEAD`, as even as can be.
+
+    Returns:
+        int32 (R,) each: the first sentence of a block in the batch, its sentences, its place in its
+        document.
+    """
+    blocks = (per_document + SENTENCES_IN_HEAD - 1) // SENTENCES_IN_HEAD
+    owner, number = rows_and_places(blocks)
+    # in int32 a product of them would overflow
+    share = tf.cast(tf.gather(per_document, owner), tf.int64)
+    parts, number = tf.cast(tf.gather(blocks, owner), tf.int64), tf.cast(number, tf.int64)
+    place = tf.cast(share * number // parts, tf.int32)
+    end = tf.cast(share * (number + 1) // parts, tf.int32)
+
+    return tf.gather(tf.cumsum(per_document, exclusive=True), owner) + place, end - place, place
