@@ -1,5 +1,6 @@
 """The front door: verbs, help, exit statuses, and where things are printed."""
 
+import argparse
 import importlib
 import re
 import subprocess
@@ -10,7 +11,10 @@ import pytest
 import tfsum
 from tfsum.cli import main as front
 from tfsum.cli.main import VERBS, main
+from tfsum.cli.parser import Parser, add_options
 from tfsum.errors import Error, RecipeError, Stopped
+
+UNGROUPED = ("summarize",)  # its options are not yet one line each
 
 
 class Verb:
@@ -174,3 +178,20 @@ def test_every_verb_that_reads_something_is_tried_with_wrong_input():
 def test_a_wrong_option_shows_the_usage_of_the_verb(capsys, verb):
     assert main([verb, "--no-such-option"]) == 2
     assert capsys.readouterr().err.startswith(f"usage: tfsum {verb}")
+
+
+@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb not in UNGROUPED])
+def test_the_help_of_an_option_is_one_line(verb):
+    module = importlib.import_module(f"tfsum.cli.{verb}")
+    parsers = [Parser(prog=f"tfsum {verb}")]
+    if hasattr(module, "add_arguments"):
+        module.add_arguments(parsers[0])
+    else:
+        add_options(parsers[0], module.OPTIONS)
+
+    for parser in parsers:
+        for action in parser._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                parsers += action.choices.values()
+            else:
+                assert action.help and len(action.help) <= 90, action.option_strings

@@ -71,10 +71,7 @@ OPTIONS: Options = {
         },
         "--legacy": {
             "action": "store_true",
-            "help": (
-                "of an LSTM head: compute what the original computes, "
-                "whose scores depend on the batch (default: repaired)"
-            ),
+            "help": "an LSTM head computes what the original does, by which batches matter",
         },
     },
 }

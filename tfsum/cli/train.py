@@ -34,25 +34,18 @@ OPTIONS: Options = {
         "--list": {"action": "store_true", "help": "print the shipped recipes and what they train"},
         "--keys": {
             "action": "store_true",
-            "help": "print every key of such a recipe with its default and meaning, and train"
-            " nothing; RECIPE may also be a kind of model, such as transformer",
+            "help": "print the keys of a recipe, or of a kind such as transformer",
         },
         "--set": {
             "dest": "overrides",
             "action": "append",
             "default": [],
             "metavar": "SECTION.KEY=VALUE",
-            "help": (
-                "override a key of the recipe, or without VALUE take it out; may be given several"
-                " times"
-            ),
+            "help": "override a key of the recipe, or without VALUE take it out; can be repeated",
         },
         "--profile": {
             "metavar": "FIRST:LAST",
-            "help": (
-                "record these steps by TensorFlow's profiler, counted from 1 in this process, such"
-                " as 20:30; the files are in the run's folder, in profile/"
-            ),
+            "help": "steps for TensorFlow's profiler, from 1 in this process, such as 20:30",
         },
         "--local-workers": {
             "type": int,

@@ -32,12 +32,12 @@ OPTIONS: Options = {
         "at most one of: accents": {
             "--strip-accents": {
                 "action": "store_true",
-                "help": "drop accents (default with --lowercase)",
+                "help": "drop accents (default: with --lowercase)",
             },
             "--keep-accents": {
                 "dest": "strip_accents",
                 "action": "store_false",
-                "help": "keep accents (default with --cased)",
+                "help": "keep accents (default: with --cased)",
             },
         },
         "corpus": {
@@ -48,10 +48,7 @@ OPTIONS: Options = {
         "--columns": {
             "default": "text",
             "metavar": "A,B",
-            "help": (
-                "fields of a .jsonl, .csv or .tsv (default text); "
-                "numbers from 1 where there is no header line"
-            ),
+            "help": "fields of a .jsonl, .csv or .tsv (default: text), or numbers from 1",
         },
         "-o --output": {
             "required": True,
@@ -64,7 +61,7 @@ OPTIONS: Options = {
             "type": int,
             "default": 8000,
             "metavar": "N",
-            "help": "pieces of the vocabulary (default 8000)",
+            "help": "pieces of the vocabulary (default: 8000)",
         },
         "--plain": {
             "dest": "reversible",
@@ -76,7 +73,7 @@ OPTIONS: Options = {
         "--character-coverage": {
             "type": float,
             "metavar": "SHARE",
-            "help": "share of all characters in the alphabet (default 0.9995)",
+            "help": "share of all characters in the alphabet (default: 0.9995)",
         },
         "--min-frequency": {
             "type": int,
