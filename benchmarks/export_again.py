@@ -10,7 +10,6 @@ Prints whether the stored weights are the same, bit by bit.
 """
 
 import argparse
-import collections
 import itertools
 import os
 import pathlib
@@ -88,7 +87,7 @@ def word_piece_of(folder: pathlib.Path, text: dict) -> WordPiece:
 def frequent(word_piece: WordPiece, corpus: str) -> dict:
     """The frequent words of a corpus."""
     ids: list[np.ndarray] = []
-    documents = (document["text"] for document in read_corpus(corpus, counts=collections.Counter()))
+    documents = (document["text"] for document in read_corpus(corpus))
     while group := list(itertools.islice(documents, 100)):
         ids.append(word_piece.tokenize(group).flat_values.numpy())
     found = frequent_words(np.concatenate(ids), word_piece.vocabulary, word_piece.unk_id)

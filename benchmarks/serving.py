@@ -90,7 +90,7 @@ class Requests:
         from tfsum.inference.eager_model import load_model
 
         numbers = np.random.default_rng(0)
-        texts = [row["text"] for row in read_corpus(corpus, counts=collections.Counter())]
+        texts = [row["text"] for row in read_corpus(corpus)]
         sizes = np.exp(numbers.uniform(np.log(SMALL), np.log(largest), count)).astype(int)
         places = numbers.integers(0, len(texts) - 1, count)
         self.texts = [_of_size(texts, place, size) for place, size in zip(places, sizes)]

@@ -52,8 +52,6 @@ PROPERTIES = {
 # What is longer than a file or a function may be. No name is added here.
 LONG_FILES = {
     "cli/summarize.py",
-    "data/preparation.py",
-    "data/readers.py",
     "formats/model_folder.py",
     "serving/client.py",
     "serving/json_tensor.py",

@@ -13,8 +13,8 @@ from apache_beam.io.filesystems import FileSystems
 
 from tfsum.beam.rows import FailedDocument, failed, refusal
 from tfsum.beam.saved_model_handler import MAX_CHARACTERS
+from tfsum.data.rows import json_row, text_field
 from tfsum.errors import DataError
-from tfsum.json_text import parse_json
 
 LINE_BYTES = 1 << 26  # a longer line is skipped without reading it into memory
 CHARACTER_BYTES = 12  # of the longest escape of JSON, that of a surrogate pair
@@ -82,28 +82,27 @@ class _ReadFile(beam.DoFn):
 
         try:
             for number, line in enumerate(lines(path, self._longest), start=1):
+                place = f"{path}:{number}"
                 if line is None:
-                    yield _failure(
-                        f"{path}:{number}",
-                        f"{path}:{number}: longer than {self._longest} bytes; divide the "
-                        "document, or raise max_characters",
-                        "",
-                    )
+                    limit = f"longer than {self._longest} bytes"
+                    cure = "divide the document, or raise max_characters"
+                    yield _failure(place, f"{place}: {limit}; {cure}", "")
                 elif line.strip():
-                    yield self._document(f"{path}:{number}", line)
+                    yield self._document(place, line)
         except (OSError, EOFError, zlib.error, BeamIOError) as error:
-            yield _failure(
-                path,
-                f"{path}: cannot be read after line {number} ({error}); fetch it again, or look at"
-                " its rights",
-                "",
-            )
+            found = f"cannot be read after line {number} ({error})"
+            yield _failure(path, f"{path}: {found}; fetch it again, or look at its rights", "")
 
     def _document(self, place: str, line: bytes) -> Any:
+        key = place
         try:
-            row = json_row(place, line)
-            text = text_field(place, row, self._field)
-            key = place if self._id_field is None else _key(place, row, self._id_field)
+            row = json_row(place, line.decode("utf-8-sig"))
+            text = text_field(place, row, self._field, options="field")
+            if self._id_field is not None:
+                key = text_field(place, row, self._id_field, number=True, options="id_field")
+        except UnicodeDecodeError as error:
+            found = f"not UTF-8 ({error.reason} at byte {error.start + 1})"
+            return _failure(place, f"{place}: {found}; convert the file to UTF-8", line)
         except DataError as error:
             return _failure(place, str(error), line)
 
@@ -136,81 +135,6 @@ def lines(path: str, longest: int) -> Iterator[bytes | None]:
             yield line if len(line) <= longest else None
             while len(line) > longest and not line.endswith(b"\n"):  # skip its rest
                 line = file.readline(longest + 1)
-
-
-def json_row(place: str, line: bytes) -> dict[str, Any]:
-    """Parses a line as a JSON object.
-
-    Args:
-        place: File and number of the line, for error messages.
-        line: Line in UTF-8.
-
-    Returns:
-        Values by field.
-
-    Raises:
-        DataError: The line is not UTF-8, not JSON, or not an object.
-
-    Example:
-        >>> json_row("a.jsonl:1", b'{"text": "It rained."}')
-        {'text': 'It rained.'}
-    """
-    try:
-        row = parse_json(line.decode("utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise DataError(
-            f"{place}: not UTF-8 ({error.reason} at byte {error.start + 1}); convert the file to "
-            "UTF-8"
-        ) from None
-    except ValueError as error:
-        raise DataError(f"{place}: not JSON ({error}); expected one object a line") from None
-
-    if not isinstance(row, dict):
-        raise DataError(
-            f"{place}: found a {type(row).__name__}, expected an object with named fields"
-        )
-    return row
-
-
-def text_field(place: str, row: dict[str, Any], name: str) -> str:
-    """Selects the text in a field of a row.
-
-    Args:
-        place: File and number of the row, for error messages.
-        row: Values by field.
-        name: Name of the field.
-
-    Returns:
-        The text; the strings of a list are joined as lines.
-
-    Raises:
-        DataError: The field is missing, or is no text.
-
-    Example:
-        >>> text_field("a.jsonl:1", {"text": ["It rained.", "It is over."]}, "text")
-        'It rained.\\nIt is over.'
-    """
-    value = row.get(name)
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return "\n".join(value)
-    if isinstance(value, str):
-        return value
-
-    content = f"fields {', '.join(row)}"
-    if name in row:
-        content = f"{type(value).__name__} {value!r:.40}"
-    raise DataError(
-        f"{place}: field {name!r}: found {content}, expected a text; fill it in, or name another"
-        " field"
-    )
-
-
-def _key(place: str, row: dict[str, Any], name: str) -> str:
-    """Selects the key in a field of a row, a text or an integer."""
-    value = row.get(name)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    return text_field(place, row, name)
 
 
 def _failure(key: str, error: str, document: str | bytes) -> beam.pvalue.TaggedOutput:

@@ -76,7 +76,8 @@ def summarize_files(
     """
     transform = _transform(model, max_characters, options)
     with file_errors(pattern):
-        _check_input(pattern)
+        if not _matching(pattern):
+            raise DataError(f"{pattern}: no file matches; expected files of JSON lines")
     with file_errors(output):
         write = WriteAnswers(output, transform.row, output_format, shards)
         _clear(output, output_format, shards)
@@ -121,42 +122,27 @@ def _transform(
     return Generate(model, max_characters=max_characters)
 
 
-def _check_input(pattern: str) -> None:
-    (match,) = FileSystems.match([pattern], limits=[1])
-    if not match.metadata_list:
-        raise DataError(f"{pattern}: no file matches; expected files of JSON lines")
-
-
 def _clear(output: str, output_format: str, shards: int) -> None:
     """Removes `counts.json` and the files of a stopped run; rejects answers of other settings."""
     expected = {f"{ANSWERS}-{shard:05d}-of-{shards:05d}.{output_format}" for shard in range(shards)}
-    for path in _matching(output, f"{ANSWERS}-*"):
+    for path in _matching(FileSystems.join(output, f"{ANSWERS}-*")):
         if FileSystems.split(path)[1] not in expected:
             raise Error(
                 f"{path}: is of another run, with another number of shards or another format;"
                 f" choose another output, or remove {output}"
             )
 
-    _delete([FileSystems.join(output, COUNTS)])
     # Beam writes into folders of these names, and leaves them when it is killed.
-    parts = [
-        path for name in (ANSWERS, FAILED) for path in _matching(output, f"beam-temp-{name}-*/*")
-    ]
-    _delete(parts)
-    folders = {FileSystems.split(path)[0] for path in parts}
+    for name in (COUNTS, f"beam-temp-{ANSWERS}-*/*", f"beam-temp-{FAILED}-*/*"):
+        if paths := _matching(FileSystems.join(output, name)):
+            FileSystems.delete(paths)
     # Beam does not find empty folders, which only disks have.
-    for name in (ANSWERS, FAILED):
-        folders |= set(glob.glob(f"{glob.escape(output)}/beam-temp-{name}-*"))
-    _delete(sorted(folders))
+    for folder in glob.glob(f"{glob.escape(output)}/beam-temp-*"):
+        FileSystems.delete([folder])
 
 
-def _delete(paths: list[str]) -> None:
-    if existing := [path for path in paths if FileSystems.exists(path)]:
-        FileSystems.delete(existing)
-
-
-def _matching(output: str, pattern: str) -> list[str]:
-    (match,) = FileSystems.match([FileSystems.join(output, pattern)])
+def _matching(pattern: str) -> list[str]:
+    (match,) = FileSystems.match([pattern])
     return [file.path for file in match.metadata_list]
 
 

@@ -19,7 +19,8 @@ from tfsum.cli.parser import Options, number_or_auto, positive, printable, share
 from tfsum.cli.progress import documents_bar, large_text_bar
 from tfsum.errors import DataError, Error
 from tfsum.inference.compute import TYPES
-from tfsum.inputs.sources import Document, Source, find_sources, read_source
+from tfsum.inputs.document import Document
+from tfsum.inputs.sources import Source, find_sources, read_source
 from tfsum.tasks.bert_sum_ext.limits import QUERY_WEIGHT, Limits
 
 EXAMPLES = """examples:

@@ -7,11 +7,21 @@ import json
 import pathlib
 from typing import Any
 
+import pydantic
+
 from tfsum.atomic_files import remove_parts, write_atomically
 from tfsum.errors import DataError, Error
-from tfsum.json_text import parse_json
 
 FILE_NAME = "manifest.json"
+
+
+class _Content(pydantic.BaseModel):
+    """What is read of the file."""
+
+    settings: dict[str, Any]
+    shards: dict[str, dict[str, int]]
+    counts: dict[str, int] = {}
+    files: dict[str, list] = {}
 
 
 @dataclasses.dataclass
@@ -64,17 +74,14 @@ class Manifest:
         if not file.exists():
             return cls(folder, settings, {})
         try:
-            content = parse_json(file.read_text(encoding="utf-8"))
-            stored, shards = content["settings"], content["shards"]
-            rest = {name: content.get(name, {}) for name in ("counts", "files")}
-            for part in (stored, shards, *rest.values()):
-                if not isinstance(part, dict):
-                    raise TypeError(f"found a {type(part).__name__} in the place of an object")
-        except (ValueError, KeyError, TypeError) as error:
+            content = _Content.model_validate_json(file.read_bytes())
+        except pydantic.ValidationError as error:
             raise DataError(
-                f"{file}: not a manifest of tfsum prepare ({error}); remove it to start over"
+                f"{file}: not a manifest of tfsum prepare ({error.errors()[0]['msg']}); remove it"
+                " to start over"
             ) from error
 
+        stored = content.settings
         if names := sorted(n for n in settings | stored if settings.get(n) != stored.get(n)):
             changes = ", ".join(
                 f"{name} {stored.get(name)!r} (now {settings.get(name)!r})" for name in names
@@ -84,7 +91,7 @@ class Manifest:
                 "(of a recipe: --set data.records=FOLDER) or remove it"
             )
 
-        return cls(folder, settings, shards, **rest)
+        return cls(folder, settings, content.shards, content.counts, content.files)
 
     @property
     def settings_hash(self) -> str:

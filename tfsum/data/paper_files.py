@@ -6,9 +6,12 @@ Stories of CNN and the Daily Mail; JSON of tokens and shards of torch.save of Be
 import json
 import pathlib
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal
 
+import pydantic
+
+from tfsum.data.corpus_files import CORE_NLP, SHARD, TOKENS, open_text
 from tfsum.errors import CheckpointError, DataError
 from tfsum.formats.torch_file import read_torch_examples
 from tfsum.json_text import parse_json
@@ -26,6 +29,36 @@ _BRACKETS = {
 }
 _ESCAPED = re.compile("|".join(map(re.escape, _BRACKETS)), re.IGNORECASE)
 BREAK = "<q>"  # between the sentences of a summary in a shard
+_TEXT = pydantic.TypeAdapter(str)
+_SENTENCES = pydantic.TypeAdapter(list[str])
+_TOKENS = pydantic.TypeAdapter(list[list[str]])
+_LABELS = pydantic.TypeAdapter(list[Literal[0, 1]])
+
+
+def read_paper_file(path: pathlib.Path, kind: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Reads the documents of a file.
+
+    Args:
+        path: The file.
+        kind: What it holds, one of the kinds of `tfsum.data.corpus_files`.
+
+    Yields:
+        The document's place, for messages, and its fields.
+
+    Raises:
+        DataError: File cannot be read, or holds something else.
+    """
+    if kind == SHARD:
+        yield from read_shard(path)
+        return
+
+    with open_text(path, kind) as (file, _):
+        text = file.read()
+    if kind == TOKENS:
+        yield from read_token_examples(str(path), text)
+    else:  # a story has the name of its file
+        story = read_core_nlp(str(path), text) if kind == CORE_NLP else read_story(text)
+        yield str(path), {"id": path.name.split(".", 1)[0], **story}
 
 
 def read_story(text: str) -> dict[str, Any]:
@@ -142,7 +175,7 @@ def read_token_examples(place: str, text: str) -> Iterator[tuple[str, dict[str, 
             raise DataError(
                 f"{here} is a {type(document).__name__}, expected an object with src and tgt"
             )
-        sides = [_checked(here, document, name, _is_tokens, expected) for name in ("src", "tgt")]
+        sides = [_checked(here, document, name, _TOKENS, expected) for name in ("src", "tgt")]
         source, target = ([" ".join(tokens) for tokens in side] for side in sides)
         yield here, {"text": source, "summary": target}
 
@@ -172,10 +205,10 @@ def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
     for number, example in enumerate(examples, start=1):
         place = f"{path}: example {number}"
         name = "src_sent_labels" if "src_sent_labels" in example else "labels"
-        text = _checked(place, example, "src_txt", _is_strings, f"a list of sentences{again}")
-        labels = _checked(place, example, name, _is_labels, f"a list of 0 and 1{again}")
+        text = _checked(place, example, "src_txt", _SENTENCES, f"a list of sentences{again}")
+        labels = _checked(place, example, name, _LABELS, f"a list of 0 and 1{again}")
         wanted = f"the summary, its sentences parted by {BREAK}{again}"
-        summary = _checked(place, example, "tgt_txt", _is_string, wanted).split(BREAK)
+        summary = _checked(place, example, "tgt_txt", _TEXT, wanted).split(BREAK)
         yield (
             place,
             {
@@ -187,28 +220,13 @@ def read_shard(path: pathlib.Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _checked(
-    place: str, document: Mapping, name: str, fits: Callable[[Any], bool], expected: str
+    place: str, document: Mapping, name: str, kind: pydantic.TypeAdapter, expected: str
 ) -> Any:
     """The field of a document, which must be as expected."""
-    if fits(document.get(name)):
-        return document[name]
-    found = (
-        f"{document[name]!r:.40}" if name in document else f"fields {', '.join(map(str, document))}"
-    )
+    try:
+        return kind.validate_python(document.get(name), strict=True)
+    except pydantic.ValidationError:
+        found = f"fields {', '.join(map(str, document))}"
+    if name in document:
+        found = f"{document[name]!r:.40}"
     raise DataError(f"{place}: field {name!r}: found {found}, expected {expected}")
-
-
-def _is_string(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _is_strings(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_string, value))
-
-
-def _is_tokens(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_strings, value))
-
-
-def _is_labels(value: Any) -> bool:
-    return isinstance(value, list) and all(item in (0, 1) for item in value)

@@ -1,19 +1,10 @@
-"""A corpus as shards of records: in parallel, interruptible at any moment, and everything counted.
-
-No TensorFlow is loaded with this module: a worker process imports it before it settles how
-TensorFlow works.
-"""
+"""A corpus as shards of records: interruptible at any moment, and everything counted."""
 
 import collections
-import concurrent.futures
 import contextlib
-import dataclasses
 import functools
 import itertools
-import multiprocessing
-import os
 import pathlib
-import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -23,81 +14,14 @@ from filelock import FileLock, Timeout
 
 from tfsum.data.corpus_files import corpus_digest
 from tfsum.data.manifest import Manifest
+from tfsum.data.record_writer import RecordWriter
+from tfsum.data.shard_work import ShardRunner, ShardWork, run_shards
 from tfsum.errors import DataError, Error
 from tfsum.formats.piece_files import piece_file
 from tfsum.formats.text_settings import read_text_settings
-from tfsum.quiet_tensorflow import load_tensorflow
 from tfsum.terminal_size import bar_size
 
 LOCK = ".lock"  # of a folder of records that is being written
-
-
-class RecordWriter:
-    """Makes records of documents and writes them as shards; one a process.
-
-    A subclass gives `count_names` and `records`.
-
-    Args:
-        settings: Settings that the task's `prepare` collects; `lowercase` and `strip_accents` are
-            those of the tokenizers.
-        vocabularies: Files of their word pieces.
-
-    Attributes:
-        count_names: Names of the counts, in the order of the manifest.
-        settings: Settings of the preparation.
-        word_pieces: A tokenizer for each vocabulary.
-
-    Example:
-        >>> import tempfile
-        >>> class Bytes(RecordWriter):
-        ...     count_names = ("bytes",)
-        ...
-        ...     def records(self, name, documents, counts):
-        ...         for document in documents:
-        ...             counts["bytes"] += len(document)
-        ...             yield document
-        >>> writer = Bytes({"lowercase": True, "strip_accents": True}, [])
-        >>> writer.write(tempfile.mkdtemp() + "/a.tfrecord", [b"abc", b"d"])
-        {'bytes': 4, 'read': 2}
-    """
-
-    count_names: tuple[str, ...] = ()
-
-    def __init__(self, settings: Mapping[str, Any], vocabularies: Sequence[str]) -> None:
-        from tfsum.text.word_piece import WordPiece
-
-        self.settings = settings
-        case = {name: settings[name] for name in ("lowercase", "strip_accents")}
-        self.word_pieces = [WordPiece.from_file(file, **case) for file in vocabularies]
-
-    def records(
-        self, name: str, documents: Iterator[Any], counts: collections.Counter
-    ) -> Iterator[bytes]:
-        """Makes the records of a shard.
-
-        Args:
-            name: The file name of the shard.
-            documents: Documents of the shard.
-            counts: Counts to add to.
-
-        Yields:
-            Serialized records.
-        """
-        raise NotImplementedError
-
-    def write(self, path: str, documents: Iterable[Any]) -> dict[str, int]:
-        """Writes a shard whole; returns its counts, the documents as `read` among them."""
-        from tfsum.data.records import write_shard
-
-        counts = collections.Counter(dict.fromkeys((*self.count_names, "read"), 0))
-
-        def read() -> Iterator[Any]:
-            for document in documents:
-                counts["read"] += 1
-                yield document
-
-        write_shard(path, self.records(pathlib.Path(path).name, read(), counts))
-        return dict(counts)
 
 
 def batched(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -204,55 +128,6 @@ def shard_names(kind: str, shards: int) -> list[str]:
     return [f"{kind}-{shard:05d}-of-{shards:05d}.tfrecord" for shard in range(shards)]
 
 
-@dataclasses.dataclass(frozen=True)
-class ShardWork:
-    """The shards of a corpus that are still to be written.
-
-    Attributes:
-        folder: Directory of the shards.
-        settings_hash: Hash of everything that decides what the records hold.
-        names: The file names of all shards.
-        done: File names of the finished shards.
-        size: Number of documents.
-        documents: Reads the documents in order, and counts those left out.
-        make_writer: Makes the writer of a process.
-
-    Example:
-        >>> folder, read = pathlib.Path("records"), lambda left_out: iter("12345")
-        >>> work = ShardWork(folder, "", ["a", "b"], frozenset(), 5, read, None)
-        >>> [(name, list(documents)) for name, documents in work.parts()]
-        [('records/a', ['1', '2']), ('records/b', ['3', '4', '5'])]
-    """
-
-    folder: pathlib.Path
-    settings_hash: str
-    names: list[str]
-    done: frozenset[str]
-    size: int
-    documents: Callable[[collections.Counter], Iterator[Any]]
-    make_writer: Callable[[], RecordWriter]
-
-    def end(self, shard: int) -> int:
-        """Returns the number of documents in the shards up to this one.
-
-        Sizes differ by one at most.
-        """
-        return (shard + 1) * self.size // len(self.names)
-
-    def parts(self) -> Iterator[tuple[str, Iterator[Any]]]:
-        """The path and the documents of each shard, in order, to be read before the next one's."""
-        documents = self.documents(collections.Counter())
-        for shard, name in enumerate(self.names):
-            part = itertools.islice(documents, self.end(shard) - self.end(shard - 1))
-            if name not in self.done:
-                yield str(self.folder / name), part
-            collections.deque(part, maxlen=0)  # those of a shard that is finished are passed over
-
-
-ShardRunner = Callable[[ShardWork], Iterator[tuple[str, dict[str, int]]]]
-"""Writes shards; yields the path and the counts of each as it is done."""
-
-
 def write_records(
     out_dir: str | pathlib.Path,
     settings: dict[str, Any],
@@ -333,7 +208,7 @@ def write_records(
             total=size, unit=" documents", disable=not progress, file=sys.stderr, **bar_size()
         ) as bar:
             bar.update(sum(counts["read"] for counts in manifest.shards.values()))
-            for path, counts in run(work) if run else _run(work, processes):
+            for path, counts in (run or functools.partial(run_shards, processes=processes))(work):
                 manifest.add(pathlib.Path(path).name, counts)
                 bar.update(counts["read"])
         return manifest.finish(left_out)
@@ -363,63 +238,3 @@ def _locked(folder: pathlib.Path, progress: bool) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def _run(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]]:
-    """Writes the shards, in this process or in several; yields (path, counts) as each is done."""
-    if processes == 1:
-        writer = functools.cache(work.make_writer)
-        for path, documents in work.parts():
-            yield path, writer().write(path, documents)
-        return
-
-    pool = concurrent.futures.ProcessPoolExecutor(
-        processes, multiprocessing.get_context("spawn"), _start_process, (work.make_writer,)
-    )
-    waiting: dict[concurrent.futures.Future, str] = {}
-    try:
-        for path, documents in work.parts():
-            waiting[pool.submit(_write_in_process, path, list(documents))] = path
-            # One shard more than the busy ones is read ahead: the corpus is never in memory whole.
-            if len(waiting) > processes:
-                yield from _collect(waiting)
-        while waiting:
-            yield from _collect(waiting)
-    except concurrent.futures.process.BrokenProcessPool as error:
-        raise Error(
-            "prepare: a worker process died (out of memory, or killed); the finished shards are"
-            " kept: call again, with fewer processes or more shards"
-        ) from error
-    finally:
-        pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _collect(waiting: dict[concurrent.futures.Future, str]) -> Iterator[tuple[str, dict[str, int]]]:
-    """Waits for one shard or more, takes them out of `waiting` and yields their counts."""
-    done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
-    for future in done:
-        yield waiting.pop(future), future.result()
-
-
-_writer: Any = None  # how to make the writer of a worker process, cached
-
-
-def _start_process(make_writer: Callable[[], RecordWriter]) -> None:
-    """Prepares a worker process: one thread, as others share the machine; an interrupt ends it at
-    once.
-
-    Its writer is made with the first shard, so that an error in it reaches the caller as it is.
-    """
-    global _writer
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    load_tensorflow()
-    import tensorflow as tf
-
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
-    _writer = functools.cache(make_writer)
-
-
-def _write_in_process(path: str, documents: list[Any]) -> dict[str, int]:
-    return _writer().write(path, documents)

@@ -1,34 +1,16 @@
 """Corpus files of documents with summaries: JSON lines, tables, and files of the papers."""
 
-import collections
-import csv
 import hashlib
-import io
 import itertools
-import json
 import pathlib
-import re
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import IO, Any
+from typing import Any
 
-from tfsum.data.corpus_files import (
-    CORE_NLP,
-    KINDS,
-    SHARD,
-    STORY,
-    TOKENS,
-    corpus_files,
-    file_kind,
-    name_kind,
-    open_text,
-)
+from tfsum.data.corpus_files import KINDS, SHARD, STORY, TOKENS, corpus_files, file_kind, open_text
 from tfsum.data.documents.corpus_labels import corpus_labels
-from tfsum.data.paper_files import read_core_nlp, read_shard, read_story, read_token_examples
+from tfsum.data.paper_files import read_paper_file
+from tfsum.data.rows import file_rows, text_field
 from tfsum.errors import DataError
-from tfsum.json_text import parse_json
-
-MAX_ROW = 1 << 26  # characters of a JSON line; a file of 1 MB may be compressed from 1 GB
 
 Corpus = str | pathlib.Path | Iterable[Mapping[str, Any]]
 """A corpus: a file, several files (`tfsum.data.corpus_files`), or rows in memory, each a mapping of
@@ -51,7 +33,6 @@ def read_corpus(
     id: str = "id",
     text: str = "text",
     summary: str | None = "summary",
-    counts: collections.Counter | None = None,
     labels: str | None = None,
 ) -> Iterator[dict[str, Any]]:
     """Reads the documents of a corpus in order, one at a time.
@@ -71,8 +52,6 @@ def read_corpus(
         text: Name of the field with the document.
         summary: Name of the field with its summary; None for a corpus without summaries (they come
             out empty).
-        counts: Filled with `documents`, `empty` (no text but blanks), `without_summary` and
-            `duplicates` (text and summary seen before); such documents are counted, not left out.
         labels: Name of the field that says which sentences make the summary, see `corpus_labels`;
             the text is a list of sentences then, and the summary may be missing.
 
@@ -87,29 +66,16 @@ def read_corpus(
         >>> list(read_corpus([{"text": "It rained.", "summary": "Rain."}]))
         [{'id': '1', 'text': 'It rained.', 'summary': 'Rain.'}]
     """
-    counts = collections.Counter() if counts is None else counts
-    counts.update(documents=0, empty=0, without_summary=0, duplicates=0)
-    seen: set[bytes] = set()
-    for place, row in _rows(path):
+    for number, (place, row) in enumerate(_rows(path), start=1):
         document: dict[str, Any] = {
-            "id": _field(place, row, id, default=str(counts["documents"] + 1)),
-            "text": _field(place, row, text),
-            "summary": (
-                ""
-                if summary is None or (labels and summary not in row)
-                else _field(place, row, summary)
-            ),
+            "id": text_field(place, row, id, default=str(number), number=True),
+            "text": text_field(place, row, text),
+            "summary": "",
         }
+        if summary is not None and (summary in row or labels is None):
+            document["summary"] = text_field(place, row, summary)
         if labels is not None:
             document["sentences"], document["labels"] = corpus_labels(place, row, text, labels)
-        key = fingerprint(document["text"], document["summary"])
-        counts.update(
-            documents=1,
-            empty=not document["text"].strip(),
-            without_summary=not document["summary"].strip(),
-            duplicates=key in seen,
-        )
-        seen.add(key)
         yield document
 
 
@@ -140,7 +106,7 @@ def read_columns(
     """
     header = not all(name.isdecimal() for name in columns)
     for place, row in _rows(path, header):
-        yield tuple(_field(place, row, name, number=name in numbers) for name in columns)
+        yield tuple(text_field(place, row, name, number=name in numbers) for name in columns)
 
 
 def read_lines(path: str | pathlib.Path) -> Iterator[str]:
@@ -234,60 +200,6 @@ def read_texts(paths: Sequence[str | pathlib.Path], columns: Sequence[str]) -> I
             yield from read_lines(path)
 
 
-def read_rows(
-    text: str, name: str, field: str, id: str | None = None
-) -> Iterator[tuple[str, str | DataError]]:
-    """Reads one field of the rows of a text: JSON lines, or a table with a header line.
-
-    Args:
-        text: The content of a file.
-        name: Name of the file, for messages; `.tsv` is a table with tabs.
-        field: Name of the field.
-        id: Name of the field that names a row; None for the number of its line, from 1.
-
-    Yields:
-        The row's name, and the field: "" where it is null or NaN, or the error that names
-        the line, what was found and what was expected.
-
-    Raises:
-        DataError: The rows cannot be told apart.
-
-    Example:
-        >>> list(read_rows('{"text": "It rained."}', "a.jsonl", "text"))
-        [('1', 'It rained.')]
-    """
-    for line, row in _text_rows(text, name):
-        place = f"{name}:{line}"
-        value = row.get(field, "missing")
-        is_empty = value is None or value != value  # NaN
-        try:
-            label = str(line)
-            if id is not None:
-                label = _field(place, row, id, number=True, options="--id")
-            yield label, "" if is_empty else _field(place, row, field, options="--field")
-        except DataError as error:
-            yield str(line), error
-
-
-def first_fields(text: str, name: str) -> list[str]:
-    """The names of the first row's fields, see `read_rows`; none where it cannot be read.
-
-    Example:
-        >>> first_fields("id;text\\n1;It rained.", "a.csv")
-        ['id', 'text']
-    """
-    try:
-        return list(next(_text_rows(text, name))[1])
-    except (DataError, StopIteration):
-        return []
-
-
-def _text_rows(text: str, name: str) -> Iterator[tuple[int, dict]]:
-    path = pathlib.Path(name)
-    kind = ".jsonl" if text.lstrip().startswith("{") else name_kind(path)
-    return _table_rows(path, io.StringIO(text, newline=""), kind)
-
-
 def fingerprint(text: str, summary: str = "") -> bytes:
     """Hashes what makes two documents the same: text and summary, stripped.
 
@@ -324,132 +236,11 @@ def _file_rows(path: pathlib.Path, header: bool) -> Iterator[tuple[str, Mapping[
             f" {TOKENS} or {SHARD}; rename the file or convert it to JSON lines"
         )
 
-    if kind == SHARD:
-        yield from read_shard(path)
+    if kind not in KINDS:
+        yield from read_paper_file(path, kind)
         return
+
     with open_text(path, kind) as (file, read):
-        if kind == TOKENS:
-            yield from read_token_examples(str(path), file.read())
-        elif kind not in KINDS:  # a story has the name of its file
-            text = file.read()
-            story = read_core_nlp(str(path), text) if kind == CORE_NLP else read_story(text)
-            yield str(path), {"id": path.name.split(".", 1)[0], **story}
-        else:
-            for line, row in _table_rows(path, file, kind, header):
-                yield f"{path}:{line}", row
-                read.line = line
-
-
-def _table_rows(
-    path: pathlib.Path, file: IO[str], kind: str, header: bool = True
-) -> Iterator[tuple[int, dict]]:
-    """(number of the line, fields) of each row."""
-    if kind == ".jsonl":
-        return _json_rows(path, file)
-    return _csv_rows(path, file, kind, header)
-
-
-def _json_rows(path: pathlib.Path, file: IO[str]) -> Iterator[tuple[int, dict]]:
-    for line, content in enumerate(iter(lambda: file.readline(MAX_ROW), ""), start=1):
-        if not content.strip():
-            continue
-        if len(content) == MAX_ROW and not content.endswith("\n"):
-            raise DataError(
-                f"{path}:{line}: the line has more than {MAX_ROW} characters; expected a document"
-                " a line"
-            )
-        try:
-            row = parse_json(content)
-        except json.JSONDecodeError as error:
-            raise DataError(
-                f"{path}:{line}: not JSON ({error.msg} at column {error.colno}:"
-                f" {content[:60].rstrip()!r}); expected one object a line"
-            ) from error
-        if not isinstance(row, dict):
-            raise DataError(
-                f"{path}:{line}: found a {type(row).__name__}, expected an object with named fields"
-            )
-        yield line, row
-
-
-def _csv_rows(
-    path: pathlib.Path, file: IO[str], kind: str, header: bool
-) -> Iterator[tuple[int, dict]]:
-    # the library's own limit of 128 KB is below a long article's size
-    csv.field_size_limit(sys.maxsize)
-    begin = next(file, "")
-    plain = not header and kind != ".csv"
-    reader = csv.reader(
-        itertools.chain([begin], file),
-        delimiter="\t" if kind == ".tsv" else _delimiter(begin),
-        quoting=csv.QUOTE_NONE if plain else csv.QUOTE_MINIMAL,
-        strict=True,
-    )
-
-    try:
-        first = next(reader, [])
-        if not first:
-            raise DataError(
-                f"{path}:1: the file is empty, expected a "
-                + ("header line with the names of its columns" if header else "row of cells")
-            )
-        names = [name.strip() for name in first]
-        rows: Iterator[list[str]] = reader
-        if not header:
-            names = [str(i + 1) for i in range(len(first))]
-            rows = itertools.chain([first], reader)
-        for cells in filter(None, rows):
-            if len(cells) != len(names):
-                raise DataError(
-                    f"{path}:{reader.line_num}: found {len(cells)} cells, "
-                    f"expected {len(names)} ({', '.join(names)}); "
-                    "quote cells that hold the separator or a line break"
-                )
-            yield reader.line_num, dict(zip(names, cells))
-    except csv.Error as error:
-        raise DataError(
-            f"{path}:{reader.line_num}: {error}; quote cells, double the quotes in them"
-        ) from error
-
-
-def _delimiter(line: str) -> str:
-    """What parts the cells of a table's first line: a comma, unless there are more semicolons, tabs
-    or bars."""
-    bare = re.sub(r'"[^"]*"', "", line)
-    return max(",;\t|", key=bare.count)
-
-
-def _field(
-    place: str,
-    row: Mapping[str, Any],
-    name: str,
-    default: str | None = None,
-    number: bool = False,
-    options: str = "--text, --summary and the like, in a recipe [data] text, summary",
-) -> str:
-    """The field's string; a list of strings becomes lines; a whole number serves as a name or where
-    it may."""
-    value = row.get(name, default)
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        value = "\n".join(value)
-    if (number or default is not None) and isinstance(value, int):
-        return str(value)
-    if not isinstance(value, str):
-        problem = f"found fields {', '.join(row)}"
-        if name in row:
-            problem = f"found {type(value).__name__} {value!r:.40}"
-        raise DataError(
-            f"{place}: field {name!r}: {problem}, expected a string (or a list of"
-            f" strings{', or a whole number' if number else ''}); fill it in, or name the field"
-            f" that holds it ({options}; a number from 1 in a table without a header line)"
-        )
-
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError as error:  # JSON can say it: "\\ud800"
-        raise DataError(
-            f"{place}: field {name!r}: character {error.start + 1} is {value[error.start]!r}, half "
-            "of a pair that UTF-8 cannot hold; write the whole character, or take it out"
-        ) from None
-
-    return value
+        for line, row in file_rows(str(path), file, kind, header):
+            yield f"{path}:{line}", row
+            read.line = line

@@ -69,16 +69,15 @@ def make_record(
             f"{len(sentences)} sentences; expected one of each a sentence"
         )
 
-    features = {
-        "id": _bytes([id.encode()]),
-        "pieces": _ints([int(piece) for sentence in pieces for piece in sentence]),
-        "piece_counts": _ints([len(sentence) for sentence in pieces]),
-        "labels": tf.train.Feature(float_list=tf.train.FloatList(value=labels)),
-        "sentences": _bytes(sentences),
-        "summary": _bytes([summary.encode()]),
-        "summary_pieces": _ints(summary_pieces),
-    }
-    return _serialized(features)
+    return _serialized(
+        id=[id.encode()],
+        pieces=[int(piece) for sentence in pieces for piece in sentence],
+        piece_counts=[len(sentence) for sentence in pieces],
+        labels=labels,
+        sentences=sentences,
+        summary=[summary.encode()],
+        summary_pieces=summary_pieces,
+    )
 
 
 def make_pair_record(
@@ -94,12 +93,10 @@ def make_pair_record(
         [b'chat']
     """
     return _serialized(
-        {
-            "source": _ints(source),
-            "target": _ints(target),
-            "source_text": _bytes([source_text.encode()]),
-            "target_text": _bytes([target_text.encode()]),
-        }
+        source=source,
+        target=target,
+        source_text=[source_text.encode()],
+        target_text=[target_text.encode()],
     )
 
 
@@ -119,12 +116,9 @@ def make_sentence_pair_record(
         >>> tf.train.Example.FromString(record).features.feature["first_pieces"].int64_list.value
         [2]
     """
-    features = {
-        "pieces": pieces,
-        "first_pieces": [first_pieces],
-        "next_sentence_label": [next_sentence_label],
-    }
-    return _serialized({name: _ints(values) for name, values in features.items()})
+    return _serialized(
+        pieces=pieces, first_pieces=[first_pieces], next_sentence_label=[next_sentence_label]
+    )
 
 
 def write_shard(path: str | pathlib.Path, records: Iterable[bytes]) -> int:
@@ -262,15 +256,14 @@ def shard_paths(paths: Paths) -> list[pathlib.Path]:
     return files
 
 
-def _serialized(features: dict[str, tf.train.Feature]) -> bytes:
-    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString(
-        deterministic=True
-    )
-
-
-def _bytes(values: Sequence[bytes]) -> tf.train.Feature:
-    return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
-
-
-def _ints(values: Sequence[int]) -> tf.train.Feature:
-    return tf.train.Feature(int64_list=tf.train.Int64List(value=np.asarray(values, np.int64)))
+def _serialized(**features: Sequence[Any]) -> bytes:
+    example = tf.train.Example()
+    for name, values in features.items():
+        feature = example.features.feature[name]
+        if _FEATURES[name].dtype == tf.string:
+            feature.bytes_list.value.extend(values)
+        elif _FEATURES[name].dtype == tf.float32:
+            feature.float_list.value.extend(values)
+        else:
+            feature.int64_list.value.extend(np.asarray(values, np.int64))
+    return example.SerializeToString(deterministic=True)

@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 
 from tfsum.errors import DataError
+from tfsum.inputs.document import Document
 from tfsum.inputs.encoding import decode
 from tfsum.inputs.kinds import READ, WORDS, kind_of
 from tfsum.inputs.tables import without_tables
@@ -38,27 +39,6 @@ class Source:
 
     name: str
     folder: str | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Document:
-    """A text to be read.
-
-    Attributes:
-        name: Name of its source, with the row in it, such as "news.jsonl:3".
-        text: The text.
-        notes: Remarks for its reader, such as on its encoding.
-        error: What is wrong with a row, which has no text then.
-
-    Example:
-        >>> Document("a.txt", "It rained.", []).text
-        'It rained.'
-    """
-
-    name: str
-    text: str
-    notes: list[str]
-    error: DataError | None = None
 
 
 def find_sources(names: Sequence[str], recursive: bool = False) -> list[Source]:
@@ -161,12 +141,13 @@ def read_content(
         kind = kind_of(data, name.removesuffix(".gz"))
 
     if field is not None and kind in ("text", "rows"):
-        yield from _rows(data, name, field, encoding, id)
-    elif kind == "rows":
-        from tfsum.data.readers import first_fields
+        from tfsum.inputs.rows import row_documents
 
-        fields = ", ".join(first_fields(decode(data, name, encoding)[0], name))
-        found = f"the first has the fields {fields}" if fields else "the first cannot be read"
+        yield from row_documents(*decode(data, name, encoding), name, field, id)
+    elif kind == "rows":
+        from tfsum.inputs.rows import found_fields
+
+        found = found_fields(decode(data, name, encoding)[0], name)
         raise DataError(
             f"{name}: holds rows ({found}); `tfsum summarize --field text`"
             " reads them, where text is the field that holds it"
@@ -234,25 +215,3 @@ def _unpacked(data: bytes, name: str) -> bytes:
             " compressed file; decompress it and give the parts that you need"
         )
     return unpacked
-
-
-def _rows(
-    data: bytes, name: str, field: str, encoding: str | None, id: str | None
-) -> Iterator[Document]:
-    from tfsum.data.readers import read_rows
-
-    text, notes = decode(data, name, encoding)
-    if text.lstrip().startswith("["):
-        raise DataError(
-            f"{name}: holds one JSON array; expected JSON lines: an object a line, without brackets"
-            " and commas around them"
-        )
-
-    row = None
-    for row, value in read_rows(text, name, field, id):
-        if isinstance(value, DataError):
-            yield Document(f"{name}:{row}", "", [], value)
-        else:
-            yield Document(f"{name}:{row}", value, notes)
-    if row is None:
-        raise DataError(f"{name}: holds no row; expected JSON lines, or a table with a header line")

@@ -8,14 +8,14 @@ union is `|` and its size `bit_count()`.
 
 import itertools
 import math
+import operator
 from collections.abc import Callable, Sequence
 
 from tfsum.errors import DataError
 from tfsum.text.words import joined_words
 
-# An n-gram order of one document: the sentences' sets, the mask of the summary's bits and the
-# summary's size.
-_Sets = tuple[list[int], int, int]
+Extract = tuple[int, ...]
+"""Numbers of the sentences of an extract."""
 
 
 def greedy_labels(
@@ -47,23 +47,17 @@ def greedy_labels(
         ... )
         [0.0, 1.0, 0.0]
     """
-    unigrams, bigrams = _ngram_sets(sentences, summary, size, words)
-    labels = [0.0] * len(sentences)
-    union, best = (0, 0), 0.0
+    judge = _Judge(sentences, summary, size, words)
+    chosen: Extract = ()
+    best = 0.0
     for _ in range(size):
-        choice = None
-        for i in range(len(sentences)):
-            if labels[i]:
-                continue
-            candidate = (union[0] | unigrams[0][i], union[1] | bigrams[0][i])
-            score = _f1(candidate[0], unigrams) + _f1(candidate[1], bigrams)
-            if score > best:
-                best, choice, chosen_union = score, i, candidate
-        if choice is None:
+        grown = [(judge.score((*chosen, i)), (*chosen, i)) for i in judge.useful if i not in chosen]
+        score, extract = max(grown, key=operator.itemgetter(0), default=(0.0, ()))
+        if score <= best:
             break
-        labels[choice], union = 1.0, chosen_union
+        best, chosen = score, extract
 
-    return labels
+    return _labels(chosen, len(sentences))
 
 
 def combination_labels(
@@ -100,23 +94,11 @@ def combination_labels(
         ... )
         [0.0, 1.0, 0.0]
     """
-    unigrams, bigrams = _ngram_sets(sentences, summary, size, words)
-    useful, best = list(range(len(sentences))), 0.0
-    chosen: tuple[int, ...] = ()
-    for number in range(1, size + 1):
-        useless = set()
-        for extract in itertools.combinations(useful, number):
-            ones = twos = 0
-            for i in extract:
-                ones, twos = ones | unigrams[0][i], twos | bigrams[0][i]
-            score = _f1(ones, unigrams) + _f1(twos, bigrams)
-            if score > best:
-                best, chosen = score, extract
-            if number == 1 and score == 0:
-                useless.add(extract[0])
-        useful = [i for i in useful if i not in useless]
-
-    return [float(i in chosen) for i in range(len(sentences))]
+    judge = _Judge(sentences, summary, size, words)
+    extracts = itertools.chain.from_iterable(
+        itertools.combinations(judge.useful, number) for number in range(1, size + 1)
+    )
+    return _labels(max(extracts, key=judge.score, default=()), len(sentences))
 
 
 def soft_labels(
@@ -159,14 +141,10 @@ def soft_labels(
             " above 0 (for the single best extract use labels='greedy')"
         )
 
-    kept = _best_extracts(_ngram_sets(sentences, summary, size), size, width)
-    labels = [0.0] * len(sentences)
-    if not kept:
-        return labels
-
-    top = kept[0][0]
-    weights = [math.exp((score - top) / temperature) for score, _ in kept]
+    kept = _best_extracts(_Judge(sentences, summary, size), size, width)
+    weights = [math.exp((score - kept[0][0]) / temperature) for score, _ in kept]
     total = sum(weights)
+    labels = [0.0] * len(sentences)
     for weight, (_, extract) in zip(weights, kept):
         for i in extract:
             labels[i] += weight / total
@@ -174,76 +152,85 @@ def soft_labels(
     return [min(label, 1.0) for label in labels]
 
 
-def _best_extracts(
-    sets: tuple[_Sets, _Sets], size: int, width: int
-) -> list[tuple[float, tuple[int, ...]]]:
+def _best_extracts(judge: "_Judge", size: int, width: int) -> list[tuple[float, Extract]]:
     """The `width` best extracts that a beam search meets, best first: (score, sentence indexes in
     order)."""
-    unigrams, bigrams = sets
-    # A sentence without a word of the summary can only lower precision: it is in no best extract.
-    useful = [i for i, bits in enumerate(unigrams[0]) if bits & unigrams[1]]
-    beam: list[tuple[float, tuple[int, ...], int, int]] = [(0.0, (), 0, 0)]
-    kept: list[tuple[float, tuple[int, ...]]] = []
+    beam: list[tuple[float, Extract]] = [(0.0, ())]
+    kept: list[tuple[float, Extract]] = []
     for _ in range(size):
-        grown = {}
-        for _, extract, ones, twos in beam:
-            for i in useful:
-                if i in extract:
-                    continue
-                key = tuple(sorted((*extract, i)))
-                if key in grown:
-                    continue
-                one, two = ones | unigrams[0][i], twos | bigrams[0][i]
-                grown[key] = (_f1(one, unigrams) + _f1(two, bigrams), key, one, two)
-        beam = sorted(grown.values(), key=lambda item: (-item[0], item[1]))[:width]
-        kept.extend(item[:2] for item in beam)
+        grown = {
+            tuple(sorted((*extract, i)))
+            for _, extract in beam
+            for i in judge.useful
+            if i not in extract
+        }
+        scored = [(judge.score(extract), extract) for extract in grown]
+        beam = sorted(scored, key=lambda item: (-item[0], item[1]))[:width]
+        kept.extend(beam)
 
     return sorted(kept, key=lambda item: (-item[0], len(item[1]), item[1]))[:width]
 
 
-def _ngram_sets(
-    sentences: Sequence[str],
-    summary: str | Sequence[str],
-    size: int,
-    words: Callable[[str], list[str]] = joined_words,
-) -> tuple[_Sets, _Sets]:
-    """The unigram and the bigram sets of a document and its summary."""
-    if size < 1:
-        raise DataError(f"oracle: size {size} was given; an extract holds at least 1 sentence")
-
-    reference = words(summary if isinstance(summary, str) else " ".join(summary))
-    documents = [words(sentence) for sentence in sentences]
-    unigrams = _bit_sets(documents, reference)
-    pairs = [list(itertools.pairwise(document)) for document in documents]
-
-    return unigrams, _bit_sets(pairs, list(itertools.pairwise(reference)))
+def _labels(extract: Extract, sentences: int) -> list[float]:
+    return [float(i in extract) for i in range(sentences)]
 
 
-def _bit_sets(sentences: list[list], reference: list) -> _Sets:
-    """Numbers the n-grams, the summary's first, and turns each sentence into its set of bits."""
-    bits: dict = {}
-    for gram in reference:
-        bits.setdefault(gram, len(bits))
+class _Judge:
+    """Scores extracts of a document by its summary.
 
-    size = len(bits)
-    sets = []
-    for grams in sentences:
-        value = 0
-        for gram in grams:
-            value |= 1 << bits.setdefault(gram, len(bits))
-        sets.append(value)
+    Attributes:
+        useful: Sentences with a word of the summary; any other can only lower precision, and is in
+            no best extract.
+    """
 
-    return sets, (1 << size) - 1, size
+    def __init__(
+        self,
+        sentences: Sequence[str],
+        summary: str | Sequence[str],
+        size: int,
+        words: Callable[[str], list[str]] = joined_words,
+    ) -> None:
+        if size < 1:
+            raise DataError(f"oracle: size {size} was given; an extract holds at least 1 sentence")
+
+        reference = words(summary if isinstance(summary, str) else " ".join(summary))
+        documents = [words(sentence) for sentence in sentences]
+        pairs = [list(itertools.pairwise(document)) for document in documents]
+        self._unigrams = _GramSets(documents, reference)
+        self._bigrams = _GramSets(pairs, list(itertools.pairwise(reference)))
+        self.useful = [
+            i for i, bits in enumerate(self._unigrams.sets) if bits & self._unigrams.summary
+        ]
+
+    def score(self, extract: Extract) -> float:
+        """F of the words of an extract and F of its pairs of words, added."""
+        return self._unigrams.f1(extract) + self._bigrams.f1(extract)
 
 
-def _f1(candidate: int, sets: _Sets) -> float:
-    """F of a set of n-grams against the summary's, 0 when either is empty (`cal_rouge`)."""
-    _, mask, size = sets
-    count = candidate.bit_count()
-    if not count or not size:
-        return 0.0
+class _GramSets:
+    """The n-grams of one order: a set for each sentence and one for the summary, as bits."""
 
-    hits = (candidate & mask).bit_count()
-    precision, recall = hits / count, hits / size
+    def __init__(self, sentences: list[list], reference: list) -> None:
+        bits: dict = {}
+        for gram in reference:
+            bits.setdefault(gram, len(bits))
+        self.summary = (1 << len(bits)) - 1
 
-    return 2.0 * (precision * recall) / (precision + recall + 1e-8)
+        self.sets = []
+        for grams in sentences:
+            value = 0
+            for gram in grams:
+                value |= 1 << bits.setdefault(gram, len(bits))
+            self.sets.append(value)
+
+    def f1(self, extract: Extract) -> float:
+        """F of the n-grams of an extract, 0 when there are none (`cal_rouge`)."""
+        union = 0
+        for i in extract:
+            union |= self.sets[i]
+        hits = (union & self.summary).bit_count()
+        if not hits:
+            return 0.0
+
+        precision, recall = hits / union.bit_count(), hits / self.summary.bit_count()
+        return 2.0 * (precision * recall) / (precision + recall + 1e-8)

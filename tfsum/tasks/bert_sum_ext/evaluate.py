@@ -3,6 +3,7 @@
 import collections
 import itertools
 import sys
+from collections.abc import Iterator
 from typing import Literal, get_args
 
 from tfsum.data.documents.oracle import greedy_labels
@@ -15,6 +16,8 @@ from tfsum.tasks.bert_sum_ext.summarizer import Summarizer
 from tfsum.text.sentence_splitter import SentenceSplitter
 
 Selection = Literal["model", "bertsum", "bertsum_recall"]
+REASONS = {"empty": "text", "without_summary": "summary"}
+"""Why a document is left out: the field that is blank."""
 
 
 def evaluate(
@@ -132,19 +135,22 @@ def _original_systems(
 
 def _documents(corpus: Corpus, limit: int | None, text: str, summary: str) -> list[dict[str, str]]:
     """The documents that have a text and a summary; the others are counted on standard error."""
-    counts: collections.Counter = collections.Counter()
-    rows = read_corpus(corpus, text=text, summary=summary, counts=counts)
-    whole = (row for row in rows if row["text"].strip() and row["summary"].strip())
-    documents = list(itertools.islice(whole, limit))
+    left_out: collections.Counter[str] = collections.Counter()
 
+    def whole() -> Iterator[dict[str, str]]:
+        for row in read_corpus(corpus, text=text, summary=summary):
+            missing = [reason for reason, field in REASONS.items() if not row[field].strip()]
+            left_out.update(missing)
+            if not missing:
+                yield row
+
+    documents = list(itertools.islice(whole(), limit))
     name = corpus_name(corpus)
-    reasons = ("empty", "without_summary")
-    if left_out := {reason: counts[reason] for reason in reasons if counts[reason]}:
-        print(
-            f"tfsum: {name}: left out " + ", ".join(f"{n} {k}" for k, n in left_out.items()),
-            file=sys.stderr,
+    if left_out:
+        counted = ", ".join(
+            f"{left_out[reason]} {reason}" for reason in REASONS if left_out[reason]
         )
-
+        print(f"tfsum: {name}: left out {counted}", file=sys.stderr)
     if not documents:
         raise DataError(
             f"{name}: no document has a text and a summary in its fields {text} and {summary}; name"

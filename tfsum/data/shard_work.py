@@ -1,0 +1,141 @@
+"""The shards of a corpus that are still to be written, by this process or by several.
+
+No TensorFlow is loaded with this module: a worker process imports it before it settles how
+TensorFlow works.
+"""
+
+import collections
+import concurrent.futures
+import dataclasses
+import functools
+import itertools
+import multiprocessing
+import os
+import pathlib
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tfsum.data.record_writer import RecordWriter
+from tfsum.errors import Error
+from tfsum.quiet_tensorflow import load_tensorflow
+
+
+@dataclasses.dataclass(frozen=True)
+class ShardWork:
+    """The shards of a corpus that are still to be written.
+
+    Attributes:
+        folder: Directory of the shards.
+        settings_hash: Hash of everything that decides what the records hold.
+        names: The file names of all shards.
+        done: File names of the finished shards.
+        size: Number of documents.
+        documents: Reads the documents in order, and counts those left out.
+        make_writer: Makes the writer of a process.
+
+    Example:
+        >>> folder, read = pathlib.Path("records"), lambda left_out: iter("12345")
+        >>> work = ShardWork(folder, "", ["a", "b"], frozenset(), 5, read, None)
+        >>> [(name, list(documents)) for name, documents in work.parts()]
+        [('records/a', ['1', '2']), ('records/b', ['3', '4', '5'])]
+    """
+
+    folder: pathlib.Path
+    settings_hash: str
+    names: list[str]
+    done: frozenset[str]
+    size: int
+    documents: Callable[[collections.Counter], Iterator[Any]]
+    make_writer: Callable[[], RecordWriter]
+
+    def end(self, shard: int) -> int:
+        """Returns the number of documents in the shards up to this one.
+
+        Sizes differ by one at most.
+        """
+        return (shard + 1) * self.size // len(self.names)
+
+    def parts(self) -> Iterator[tuple[str, Iterator[Any]]]:
+        """The path and the documents of each shard, in order, to be read before the next one's."""
+        documents = self.documents(collections.Counter())
+        for shard, name in enumerate(self.names):
+            part = itertools.islice(documents, self.end(shard) - self.end(shard - 1))
+            if name not in self.done:
+                yield str(self.folder / name), part
+            collections.deque(part, maxlen=0)  # those of a shard that is finished are passed over
+
+
+ShardRunner = Callable[[ShardWork], Iterator[tuple[str, dict[str, int]]]]
+"""Writes shards; yields the path and the counts of each as it is done."""
+
+
+def run_shards(work: ShardWork, processes: int) -> Iterator[tuple[str, dict[str, int]]]:
+    """Writes the shards on this machine.
+
+    Args:
+        work: Shards to write.
+        processes: Number of processes that work at once; 1 works in this one.
+
+    Yields:
+        Path and counts of each shard, as it is done.
+
+    Raises:
+        Error: A process died; the finished shards are kept.
+    """
+    if processes == 1:
+        writer = functools.cache(work.make_writer)
+        for path, documents in work.parts():
+            yield path, writer().write(path, documents)
+        return
+
+    pool = concurrent.futures.ProcessPoolExecutor(
+        processes, multiprocessing.get_context("spawn"), _start_process, (work.make_writer,)
+    )
+    waiting: dict[concurrent.futures.Future, str] = {}
+    try:
+        for path, documents in work.parts():
+            waiting[pool.submit(_write_in_process, path, list(documents))] = path
+            # One shard more than the busy ones is read ahead: the corpus is never in memory whole.
+            if len(waiting) > processes:
+                yield from _collect(waiting)
+        while waiting:
+            yield from _collect(waiting)
+    except concurrent.futures.process.BrokenProcessPool as error:
+        raise Error(
+            "prepare: a worker process died (out of memory, or killed); the finished shards are"
+            " kept: call again, with fewer processes or more shards"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _collect(waiting: dict[concurrent.futures.Future, str]) -> Iterator[tuple[str, dict[str, int]]]:
+    """Waits for one shard or more, takes them out of `waiting` and yields their counts."""
+    done, _ = concurrent.futures.wait(waiting, return_when=concurrent.futures.FIRST_COMPLETED)
+    for future in done:
+        yield waiting.pop(future), future.result()
+
+
+_writer: Any = None  # how to make the writer of a worker process, cached
+
+
+def _start_process(make_writer: Callable[[], RecordWriter]) -> None:
+    """Prepares a worker process: one thread, as others share the machine; an interrupt ends it at
+    once.
+
+    Its writer is made with the first shard, so that an error in it reaches the caller as it is.
+    """
+    global _writer
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    load_tensorflow()
+    import tensorflow as tf
+
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    tf.config.threading.set_inter_op_parallelism_threads(1)
+    _writer = functools.cache(make_writer)
+
+
+def _write_in_process(path: str, documents: list[Any]) -> dict[str, int]:
+    return _writer().write(path, documents)
