@@ -16,7 +16,7 @@ from tfsum.cli.options import add_settings, read_settings
 from tfsum.cli.parser import Options, Parser, add_options, given_options
 from tfsum.errors import Stopped
 from tfsum.quiet_tensorflow import load_tensorflow
-from tfsum.tasks.recipes import section_class
+from tfsum.tasks.recipes import prepare_recipe, section_class
 from tfsum.training.shipped_recipes import is_recipe
 
 EXAMPLES = """examples:
@@ -159,6 +159,17 @@ def add_corpus_options(parser: Parser) -> None:
     add_options(parser, OPTIONS)
 
 
+@contextlib.contextmanager
+def _stopped_by_interrupt() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise Stopped(
+            "stopped; the finished shards are kept, run the same command to resume"
+        ) from None
+
+
+@_stopped_by_interrupt()
 def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | None = None) -> int:
     options = given_options(arguments)
     corpus, overrides = options.pop("corpus"), options.pop("overrides", [])
@@ -168,7 +179,10 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
                 f"{_flags(options)}: not with a recipe, which says it; use --set, such as "
                 "--set data.records=FOLDER"
             )
-        return _prepare_recipe(corpus, overrides)
+        load_tensorflow()
+        records = prepare_recipe(corpus, overrides)
+        print(records or "nothing to prepare: tfsum train reads these texts itself")
+        return 0
 
     if overrides:
         arguments.parser.error("--set: is for a recipe")
@@ -177,11 +191,10 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
     output, vocabulary = options.pop("output"), options.pop("vocabulary")
     name, form = options.pop("task", TASKS[0]), options.pop("format", "text")
     arguments.parser.require_paths(corpus, options.get("target_corpus", corpus))
-    files = dict.fromkeys(("train", "validation"), corpus)
-    data = read_settings(section_class(name, "data"), arguments, records=output, **files)
-    text = read_settings(section_class(name, "text"), arguments)
-    options |= {key: getattr(data, key) for key in options if key in data.model_fields_set}
-    options |= {key: getattr(text, key) for key in options if key in text.model_fields_set}
+    read_settings(
+        section_class(name, "data"), arguments, train=corpus, validation=corpus, records=output
+    )
+    read_settings(section_class(name, "text"), arguments)
 
     load_tensorflow()
     from tfsum.formats.hugging_face import PACKAGE, local_folder
@@ -196,34 +209,13 @@ def run(arguments: argparse.Namespace, prepare: Callable[..., dict[str, int]] | 
     if unknown := [option for option in options if option not in parameters]:
         arguments.parser.error(f"{_flags(unknown)}: no option of --task {name}")
 
-    with _stopped_by_interrupt():
-        counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, name, **options)
+    counts = (prepare or tfsum.prepare)(corpus, output, vocabulary, name, **options)
     print(json.dumps(counts) if form == "json" else as_text(counts))
     return 0
 
 
 def _flags(names: Iterable[str]) -> str:
     return ", ".join(f"--{name.replace('_', '-')}" for name in names)
-
-
-def _prepare_recipe(recipe: str, overrides: list[str]) -> int:
-    load_tensorflow()
-    from tfsum.tasks.recipes import prepare_recipe
-
-    with _stopped_by_interrupt():
-        records = prepare_recipe(recipe, overrides)
-    print(records or "nothing to prepare: tfsum train reads these texts itself")
-    return 0
-
-
-@contextlib.contextmanager
-def _stopped_by_interrupt() -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        raise Stopped(
-            "stopped; the finished shards are kept, run the same command to resume"
-        ) from None
 
 
 def as_text(counts: dict[str, int]) -> str:
