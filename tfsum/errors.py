@@ -1,5 +1,8 @@
 """The exceptions of tfsum: one base class and a subclass for each area."""
 
+import contextlib
+from collections.abc import Iterator
+
 
 class Error(Exception):
     """The base class of tfsum's errors.
@@ -30,6 +33,31 @@ def install_extra(extra: str) -> str:
         "pip install 'tfsum[plots]'"
     """
     return f"pip install 'tfsum[{extra}]'"
+
+
+@contextlib.contextmanager
+def needs_extra(extra: str, who: str) -> Iterator[None]:
+    """A block with imports of an extra's packages.
+
+    Args:
+        extra: Name of the extra; "" for none, whose packages are required anyway.
+        who: What needs them, for the message.
+
+    Raises:
+        Error: A package is not installed.
+
+    Example:
+        >>> with needs_extra("plots", "a figure"):
+        ...     import no_such_library
+        Traceback (most recent call last):
+        tfsum.errors.Error: a figure needs the package no_such_library; pip install 'tfsum[plots]'
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if not extra or str(error.name).startswith("tfsum"):
+            raise
+        raise Error(f"{who} needs the package {error.name}; {install_extra(extra)}") from None
 
 
 class DataError(Error):

@@ -6,13 +6,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tfsum.errors import Error, install_extra
+from tfsum.errors import needs_extra
 from tfsum.quiet_tensorflow import quiet
 
 
-def lazy_names(
-    package: str, modules: Mapping[str, str], extra: str = "", library: str = ""
-) -> Callable[[str], Any]:
+def lazy_names(package: str, modules: Mapping[str, str], extra: str = "") -> Callable[[str], Any]:
     """Makes the function `__getattr__` of a package.
 
     TensorFlow is loaded without the log lines of its libraries.
@@ -20,8 +18,7 @@ def lazy_names(
     Args:
         package: Name of the package.
         modules: Public name -> the module that holds it.
-        extra: Extra of tfsum that installs `library`.
-        library: Library that the package needs and tfsum does not.
+        extra: Extra of tfsum that the package needs.
 
     Returns:
         Function from a name to its value; the value becomes an attribute of the package.
@@ -35,13 +32,9 @@ def lazy_names(
         if name not in modules:
             known = ", ".join(modules)
             raise AttributeError(f"module {package!r} has no attribute {name!r}; it offers {known}")
-        try:
-            with contextlib.nullcontext() if "tensorflow" in sys.modules else quiet():
-                value = getattr(importlib.import_module(modules[name]), name)
-        except ModuleNotFoundError as error:
-            if str(error.name).partition(".")[0] != library:
-                raise
-            raise Error(f"{package} needs the package {library}; {install_extra(extra)}") from None
+        loading = contextlib.nullcontext() if "tensorflow" in sys.modules else quiet()
+        with needs_extra(extra, package), loading:
+            value = getattr(importlib.import_module(modules[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 

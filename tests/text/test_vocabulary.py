@@ -115,5 +115,5 @@ def test_what_cannot_be_is_named(texts, options, message):
 
 def test_without_the_library_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(Error, match=r"needs the library tokenizers .*pip install 'tfsum\[vocab\]'"):
+    with pytest.raises(Error, match=r"needs the package tokenizers; pip install 'tfsum\[vocab\]'"):
         learn_vocabulary(TEXTS, 300)

@@ -27,4 +27,4 @@ _LAZY = {
 }
 
 __all__ = [*_LAZY]
-__getattr__ = lazy_names(__name__, _LAZY, "beam", "apache_beam")
+__getattr__ = lazy_names(__name__, _LAZY, "beam")

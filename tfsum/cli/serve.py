@@ -8,7 +8,7 @@ import sys
 
 from tfsum.cli.options import add_settings, read_settings
 from tfsum.cli.parser import Options, Parser, add_options
-from tfsum.errors import Error, install_extra
+from tfsum.errors import Error, needs_extra
 from tfsum.inference.shipped import shipped_folder
 from tfsum.serving.settings import OTHERS, ServerSettings
 from tfsum.serving.version_folders import find_models
@@ -59,13 +59,9 @@ def run(arguments: argparse.Namespace) -> int:
         settings.port or "PORT",
     )
 
-    try:
+    with needs_extra("serve", "serving"):
         from tfsum.serving.predictor import flush
         from tfsum.serving.server import Server
-    except ModuleNotFoundError as error:
-        if error.name not in ("uvicorn", "starlette", "prometheus_client", "grpc"):
-            raise
-        raise Error(f"serving needs the package {error.name}; {install_extra('serve')}") from None
     answered = Server(folder, settings).run()
     flush()
     sys.stderr.flush()

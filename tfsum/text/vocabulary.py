@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import tensorflow as tf
 
 from tfsum.atomic_files import write_atomically
-from tfsum.errors import Error, install_extra
+from tfsum.errors import Error, needs_extra
 from tfsum.formats.text_settings import tokenizer_config
 from tfsum.text.escape import PIECES, Escape
 from tfsum.text.normalizer import load_code_point_map
@@ -189,13 +189,8 @@ def _train(
 ) -> list[str]:
     """Merges the most frequent pairs of pieces into new ones, after the pieces that come
     `first`."""
-    try:
+    with needs_extra("vocab", "learning a vocabulary"):
         from tokenizers import Tokenizer, models, pre_tokenizers, trainers
-    except ImportError as error:
-        raise Error(
-            f"learning a vocabulary needs the library tokenizers ({error}); run"
-            f" {install_extra('vocab')}"
-        ) from error
     tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
     # Given as "special", pieces have their ids before the library's hash tables decide on any.

@@ -28,7 +28,7 @@ _LAZY = {  # public name -> its module; the first use loads TensorFlow or matplo
 }
 
 __all__ = list(_LAZY)
-__getattr__ = lazy_names(__name__, _LAZY, "plots", "matplotlib")
+__getattr__ = lazy_names(__name__, _LAZY, "plots")
 
 
 def __dir__() -> list[str]:
