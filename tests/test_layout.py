@@ -44,7 +44,7 @@ PROPERTIES = {
     "test_packaging.py": "what pip takes along",
     "test_readme.py": "both READMEs",
     "test_release.py": "what a release is made of and says of itself",
-    "training/test_all_devices.py": "GPUs",
+    "trainer/test_all_devices.py": "GPUs",
     "training/test_lost_worker.py": "what the others do when a worker is lost",
     "training/test_same_training.py": "workers that would train different things",
 }

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from tfsum.errors import Error
 from tfsum.models.model import Model
 from tfsum.private_names import check_private_names
-from tfsum.training.exact_step import step_function, take_reduced_gradients, train_step
+from tfsum.trainer.exact_step import ExactTrainer, take_reduced_gradients
 from tfsum.training.optimizer import Adam
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -121,7 +121,7 @@ def compiled() -> Sum:
             "_clip_gradients",
             lambda: Adam(1e-3).build([keras.Variable(np.ones(2))]),
         ),
-        (keras.Model, "_maybe_symbolic_build", lambda: step_function(compiled(), train_step)),
+        (keras.Model, "_maybe_symbolic_build", lambda: ExactTrainer().train_function(compiled())),
     ],
     ids=["summing gradients", "clipping them", "building a model"],
 )

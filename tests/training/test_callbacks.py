@@ -88,9 +88,9 @@ def watched(total, done, tokens, positions):
     callback = Progress(total, done)
     callback.set_model(
         types.SimpleNamespace(
-            seconds_waiting=0.0,
-            last_tokens=tokens,
-            last_positions=positions,
+            trainer=types.SimpleNamespace(
+                seconds_waiting=0.0, last_tokens=tokens, last_positions=positions
+            ),
             optimizer=types.SimpleNamespace(learning_rate=1e-3),
         )
     )
@@ -102,7 +102,7 @@ def test_without_a_terminal_a_line_a_minute_and_the_last(clock, capsys):
     callback.on_epoch_begin(0)
     for _ in range(10):  # a step takes 20 seconds, 5 of which are waited for data
         clock[0] += 20
-        callback.model.seconds_waiting += 5.0
+        callback.model.trainer.seconds_waiting += 5.0
         callback.on_train_batch_end(0, {"loss": 2.5})
     callback.on_epoch_end(0)
     *lines, memory = capsys.readouterr().err.splitlines()

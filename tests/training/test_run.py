@@ -185,7 +185,7 @@ def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(
     """A checkpoint by time is checked by the thread that writes it, so that training waits for the
     copies alone."""
     run = PointRun(tmp_path, [1.0], 9, steps=9, checkpoint_minutes=1e-9, keep=9)
-    move, checked, check = run.average.on_train_batch_end, [], run._check_weights
+    move, checked, check = run.average.on_train_batch_end, [], run.guard.check_weights
 
     def spoil(batch, logs=None):
         move(batch, logs)
@@ -195,8 +195,8 @@ def test_broken_weights_are_found_beside_training_and_replace_no_checkpoint(
             run.model.place.assign(np.inf)
 
     monkeypatch.setattr(
-        run,
-        "_check_weights",
+        run.guard,
+        "check_weights",
         lambda step, weights: (
             checked.append((step, threading.current_thread().name)),
             check(step, weights),

@@ -2,7 +2,7 @@
 
 import functools
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import keras
 import numpy as np
@@ -11,6 +11,9 @@ from keras import ops
 from tfsum.errors import Error
 from tfsum.formats import model_folder
 from tfsum.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfsum.trainer.exact_step import ExactTrainer
 
 BACKENDS = ("tensorflow", "jax")
 
@@ -37,7 +40,7 @@ class Model(keras.Model):
 
     Subclasses implement the summed loss (`summed_loss`) and its divisor (`loss_weight`); with
     `loss_reduction` "sum" the sum is not divided. Under TensorFlow `fit` and `evaluate` use the
-    exact step of `tfsum.training.exact_step`: padding, replicas and micro-batches (`micro_batches`,
+    exact step of `tfsum.trainer.exact_step`: padding, replicas and micro-batches (`micro_batches`,
     set before `fit`) change neither losses nor gradients. Under JAX they use the trainer of Keras,
     without micro-batches; the loss of an epoch is the mean over its batches.
 
@@ -94,11 +97,8 @@ class Model(keras.Model):
     loss_terms: Sequence[keras.metrics.Mean] = ()
     measures: Sequence[keras.metrics.Mean] = ()
 
-    # Between a run (`tfsum.training.run`) and the exact step.
-    stop_requested: Any = None  # variable of this worker, which the step sums over all workers
-    seconds_waiting = 0.0  # for data, in all steps of `fit`
-    last_tokens: Any = 0.0  # of the sources of the last step's batch
-    last_positions: Any = 0.0  # the same, padding included
+    # What `fit` and `evaluate` do under TensorFlow; None is Keras's own trainer.
+    trainer: "ExactTrainer | None" = None
 
     def __init__(self, **kwargs: object):
         check_backend()
@@ -271,6 +271,7 @@ class Model(keras.Model):
         loss_weights=None,
         metrics=None,
         weighted_metrics=None,
+        trainer: "ExactTrainer | None" = None,
         **kwargs,
     ) -> None:
         """Keras's `compile`, with the model's own loss.
@@ -282,6 +283,7 @@ class Model(keras.Model):
             metrics: Metrics, as in Keras. They compare the real targets (no padding) with their
                 probabilities, which costs a second forward pass. TensorFlow's backend only.
             weighted_metrics: None; there are no sample weights.
+            trainer: What takes the steps under TensorFlow; by default a new `ExactTrainer`.
             **kwargs: Other arguments of Keras's `compile`.
 
         Raises:
@@ -308,12 +310,13 @@ class Model(keras.Model):
             )
 
         super().compile(optimizer=optimizer, metrics=metrics, **kwargs)
-        if _on_tensorflow() and self.optimizer is not None:
-            # The exact step is imported where TensorFlow needs it, so that other backends need
-            # none. This is the only import from models to training, which imports no model there.
-            from tfsum.training.exact_step import take_reduced_gradients
+        if _on_tensorflow():
+            # In here: the other backends do without TensorFlow.
+            from tfsum.trainer.exact_step import ExactTrainer, take_reduced_gradients
 
-            take_reduced_gradients(self.optimizer)
+            self.trainer = trainer or ExactTrainer()
+            if self.optimizer is not None:
+                take_reduced_gradients(self.optimizer)
 
     # Keras drops sample weights silently if the labels are among the inputs (y is None).
     @functools.wraps(keras.Model.fit)
@@ -362,22 +365,16 @@ class Model(keras.Model):
         )
 
     def make_train_function(self, force=False):
-        if not _on_tensorflow():
+        if self.trainer is None:
             return super().make_train_function(force)
         if self.train_function is None or force:
-            from tfsum.training.exact_step import step_function, train_step
-
-            self.train_function = step_function(self, train_step)
-        return self.train_function
+            self.train_function = self.trainer.train_function(self)
 
     def make_test_function(self, force=False):
-        if not _on_tensorflow():
+        if self.trainer is None:
             return super().make_test_function(force)
         if self.test_function is None or force:
-            from tfsum.training.exact_step import step_function, test_step
-
-            self.test_function = step_function(self, test_step)
-        return self.test_function
+            self.test_function = self.trainer.test_function(self)
 
     def _maybe_symbolic_build(self, iterator=None, data_batch=None):
         # Keras averages the first batch over the replicas, which fails if their shapes differ.

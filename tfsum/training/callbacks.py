@@ -107,8 +107,8 @@ class Progress(keras.callbacks.Callback):
         """Counts a step, and shows it if a line is due."""
         self._step += 1
         self._counted += 1
-        self._tokens += float(self.model.last_tokens)
-        self._positions += float(self.model.last_positions)
+        self._tokens += float(self.model.trainer.last_tokens)
+        self._positions += float(self.model.trainer.last_positions)
 
         shown = (
             f"loss {float(logs['loss']):.4f}"
@@ -145,7 +145,7 @@ class Progress(keras.callbacks.Callback):
 
     def _restart(self) -> None:
         self._counted, self._tokens, self._positions = 0, 0.0, 0.0
-        self._since, self._waited = time.monotonic(), self.model.seconds_waiting
+        self._since, self._waited = time.monotonic(), self.model.trainer.seconds_waiting
 
     def _time_left(self, now: float) -> str:
         if not self._counted:
@@ -156,7 +156,7 @@ class Progress(keras.callbacks.Callback):
     def _measured(self, seconds: float) -> str:
         """Speed, padding and waiting since the last validation."""
         padding = 1 - self._tokens / max(self._positions, 1.0)
-        waiting = (self.model.seconds_waiting - self._waited) / seconds
+        waiting = (self.model.trainer.seconds_waiting - self._waited) / seconds
         return (
             f"{self._tokens / seconds:,.0f} tokens/s  padding {padding:.0%}  waiting for data"
             f" {waiting:.0%}"

@@ -55,7 +55,7 @@ def format_scores(scores: Mapping[str, float]) -> str:
     return "  ".join(f"{name} {value:.2f}" for name, value in scores.items())
 
 
-def format_counts(counts: Mapping[str, int]) -> str:
+def format_counts(counts: Mapping[str, float]) -> str:
     """Formats counts for a line of the log.
 
     Args:

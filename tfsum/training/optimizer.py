@@ -249,20 +249,44 @@ class Adam(keras.optimizers.Adam):
         }
 
 
+def warm_up(
+    settings: OptimizerSettings, peak: float | None = None, warmup_steps: int | None = None
+) -> WarmUp:
+    """Makes the schedule of a recipe.
+
+    Args:
+        settings: Section [train] of the recipe; without a key `decay` the fall is linear.
+        peak: Peak rate; `learning_rate` by default.
+        warmup_steps: Steps of linear growth; those of the section by default.
+
+    Example:
+        >>> warm_up(OptimizerSettings(folder="runs/news", steps=1000)).total_steps
+        1000
+    """
+    return WarmUp(
+        settings.learning_rate if peak is None else peak,
+        settings.warmup_steps if warmup_steps is None else warmup_steps,
+        settings.steps if getattr(settings, "decay", "linear") == "linear" else None,
+    )
+
+
 def make_adam(
-    model: keras.Model, settings: OptimizerSettings, learning_rate: Any, **options: Any
+    model: keras.Model,
+    settings: OptimizerSettings,
+    learning_rate: PeakSchedule | None = None,
+    **options: Any,
 ) -> Adam:
     """Makes the optimizer of a recipe, under the strategy of the model.
 
     Args:
         model: Model to train.
         settings: Section [train] of the recipe.
-        learning_rate: Rate or schedule.
+        learning_rate: Schedule; `warm_up` of the section by default.
         **options: Further arguments of `Adam`.
     """
     with model.distribute_strategy.scope():
         return Adam(
-            learning_rate,
+            learning_rate or warm_up(settings),
             global_clipnorm=settings.clip_norm or None,
             weight_decay=settings.weight_decay or None,
             **options,

@@ -1,45 +1,49 @@
 """A training run in a folder, for any model: the order of its events."""
 
 import contextlib
-import json
-import math
 import pathlib
-import signal
-import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Generic, Protocol, TypeVar
 
 import keras
-import numpy as np
 import tensorflow as tf
 
-from tfsum.atomic_files import write_atomically
 from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.errors import Error, Stopped
 from tfsum.models.model import Model
+from tfsum.trainer.exact_step import ExactTrainer
 from tfsum.training.callbacks import Profile, Progress, WeightAverage
+from tfsum.training.checkpoint_policy import CheckpointPolicy
 from tfsum.training.checkpoints import Checkpoints
+from tfsum.training.guard import DivergenceError, FiniteGuard
+from tfsum.training.history import is_out_of_patience, write_history
 from tfsum.training.log import format_scores, log
 from tfsum.training.settings import RunSettings
+from tfsum.training.signals import deferred_signals
 from tfsum.training.workers import Workers
 
 AnyModel = TypeVar("AnyModel", bound=Model)
 AnySettings = TypeVar("AnySettings", bound=RunSettings)
-EXPLODED = 1e6  # times the first loss
-SHOWN = 20  # examples of a batch that a message names
 
 
-class DivergenceError(Error):
-    """A loss or a weight is not finite."""
+class Validation(Protocol):
+    """Measures a model on validation data."""
+
+    def scores(self) -> dict[str, float]:
+        """Returns the scores of the model as it is now."""
+
+    def selection_score(self, scores: dict[str, float]) -> float:
+        """Returns the score by which the best model is selected; higher is better."""
 
 
 class Run(Generic[AnyModel, AnySettings]):
     """A run in a folder: `checkpoints/`, `history.json`, and in `best/` the best model so far.
 
-    Subclasses set `batcher` and `validation` and implement `save_best`; in place of the attributes
-    they may override `batches`, `measure` and `selection_score`, and also `rows`. A run that was
-    stopped at any step and resumed is bit-identical to an uninterrupted one.
+    Subclasses set `batcher`, `validation`, `vocabularies` and `model_settings`; in place of the
+    attributes they may override `batches`, `measure`, `selection_score` and `save_best`, and also
+    `rows` and `measured`. A run that was stopped at any step and resumed is bit-identical to an
+    uninterrupted one.
 
     Args:
         model: Built model; one built under a `tf.distribute` strategy trains under it.
@@ -48,8 +52,10 @@ class Run(Generic[AnyModel, AnySettings]):
 
     Attributes:
         batcher: Training rows in token-budget batches.
-        validation: Object with `scores()`, which measures the model on the validation data, and
-            `selection_score(scores)`.
+        validation: Scores the model on the validation data.
+        vocabularies: Word pieces for the files of the model folder, in the order of the arguments
+            of the model's `save_pretrained`.
+        model_settings: Text settings, recipe and whatever else tfsum.json holds from the start.
         variables: Keras variables of the model, the optimizer and the average, which a checkpoint
             holds.
         state: What a checkpoint holds besides: `best` (step and scores), `seconds` of training,
@@ -62,12 +68,14 @@ class Run(Generic[AnyModel, AnySettings]):
     Example:
         See examples/keyword_tagging/keyword_tagging.py for a run of one's own.
 
-        >>> sorted(name for name in vars(Run) if not name.startswith("_"))
-        ['batches', 'fit', 'measure', 'rows', 'save_best', 'selection_score', 'steps_done']
+        >>> " ".join(name for name in vars(Run) if not name.startswith("_"))
+        'batches measure selection_score save_best measured rows steps_done fit'
     """
 
     batcher: TokenBudgetBatcher
-    validation: Any
+    validation: Validation
+    vocabularies: Sequence[list[str]]
+    model_settings: dict[str, Any]
 
     def __init__(
         self, model: AnyModel, optimizer: keras.optimizers.Optimizer, settings: AnySettings
@@ -83,10 +91,13 @@ class Run(Generic[AnyModel, AnySettings]):
             self.folder.mkdir(parents=True, exist_ok=True)
 
         model.micro_batches = settings.micro_batches
-        if self.workers.count > 1:  # before the graph of the step is traced
-            model.stop_requested = tf.Variable(0.0)
+        self._stop = tf.Variable(0.0) if self.workers.count > 1 else None
         with model.distribute_strategy.scope():
-            model.compile(optimizer=optimizer, jit_compile=settings.jit_compile)
+            model.compile(
+                optimizer=optimizer,
+                jit_compile=settings.jit_compile,
+                trainer=ExactTrainer(stop_requested=self._stop),
+            )
             optimizer.build(model.trainable_variables)
             self.average = WeightAverage(model, optimizer, settings.average_decay)
 
@@ -98,12 +109,12 @@ class Run(Generic[AnyModel, AnySettings]):
         self.variables = [variable for group in groups.values() for variable in group]
         self.state: dict[str, Any] = {"best": None, "seconds": 0.0, "history": []}
 
-        self._warned = False  # of a loss that explodes
+        self.guard = FiniteGuard(model, self.state, lambda step: self.rows(step), self.folder)
         self._checkpoints = Checkpoints(
             self.folder / "checkpoints",
             groups,
             settings.keep,
-            check=lambda step, copies: self._check_weights(step, copies["model"].items()),
+            check=lambda step, copies: self.guard.check_weights(step, copies["model"].items()),
         )
 
     def batches(self, done: int) -> SharedBatches:
@@ -120,7 +131,17 @@ class Run(Generic[AnyModel, AnySettings]):
 
     def save_best(self, folder: pathlib.Path) -> None:
         """Writes the model folder; `state["best"]` is this model's validation."""
-        raise NotImplementedError
+        settings = {
+            **self.model_settings,
+            **self.measured(),
+            "seconds": round(self.state["seconds"]),
+        }
+        save: Callable[..., None] = self.model.save_pretrained  # a Transformer has two vocabularies
+        save(folder, *self.vocabularies, settings=settings)
+
+    def measured(self) -> dict[str, Any]:
+        """The scores of the best model, for tfsum.json."""
+        return {"validation": self.state["best"]}
 
     def rows(self, step: int) -> list[str]:
         """Names the examples of a step's batch in messages: by default "document 5", from 1."""
@@ -155,7 +176,7 @@ class Run(Generic[AnyModel, AnySettings]):
         self._resume()
         steps, progress = self.settings.steps, Progress(self.settings.steps, self.steps_done)
         with (
-            _deferred_signals() as signals,
+            deferred_signals() as signals,
             self._last_checkpoint(),
             contextlib.closing(progress),
         ):
@@ -201,7 +222,7 @@ class Run(Generic[AnyModel, AnySettings]):
                     " dropout, which draws other numbers"
                 )
         self.state["layout"] = devices
-        self._saved, self._saved_at = done, time.monotonic()
+        self._policy = CheckpointPolicy(self.settings, done)
 
     def _callbacks(self, progress: Progress, signals: list[int]) -> list[keras.callbacks.Callback]:
         """The callbacks of `fit` in their order: the average is updated before a step is checked.
@@ -248,67 +269,32 @@ class Run(Generic[AnyModel, AnySettings]):
 
     def _end_step(self, logs: dict[str, Any], signals: list[int]) -> None:
         step = self.steps_done
-        self._check_loss(step, float(logs["loss"]))
-        if self.workers.is_chief and self._is_checkpoint_due(step):
+        self.guard.check_loss(step, float(logs["loss"]))
+        busy = self._checkpoints.writing or self._checkpoints.failed
+        if self.workers.is_chief and self._policy.is_due(step) and not busy:
             self._count_seconds()
             self._save(step)
 
         stop = bool(signals) or self._checkpoints.failed
-        if self.model.stop_requested is None:
+        if self._stop is None:
             self.model.stop_training = stop
         else:  # the next step's sum over the workers says it to all of them
             self.model.stop_training = float(logs["stop"]) > 0
-            self.model.stop_requested.assign(float(stop))
+            self._stop.assign(float(stop))
 
     def _end_interval(self, logs: dict[str, Any]) -> None:
         step = self.steps_done
         self._count_seconds()
-        self._check_weights(step, ((v.path, v.numpy()) for v in self.model.trainable_variables))
-        if self._is_validated(step):
+        weights = ((v.path, v.numpy()) for v in self.model.trainable_variables)
+        self.guard.check_weights(step, weights)
+        if self._policy.is_validated(step):
             logs.update({f"val_{name}": value for name, value in self._validate(step).items()})
         self.workers.by_chief(lambda: self._save(step))
-
-    def _check_loss(self, step: int, loss: float) -> None:
-        """Checks that the loss of a step is finite; warns once of a loss that explodes."""
-        if not math.isfinite(loss):
-            raise self._diverged(step, f"the loss of step {step} is {loss}")
-
-        first = self.state.setdefault("first_loss", abs(loss))
-        if abs(loss) > EXPLODED * first > 0 and not self._warned:
-            self._warned = True
-            log(
-                f"warning: the loss of step {step} is {loss:.3g}, and the first was {first:.3g};"
-                " lower train.learning_rate, or set train.clip_norm"
-            )
-
-    def _check_weights(self, step: int, weights: Iterable[tuple[str, np.ndarray]]) -> None:
-        """Checks that the trainable ones of weights are finite, by their paths, before they are
-        validated or written to a checkpoint."""
-        trained = {weight.path for weight in self.model.trainable_variables}
-        for path, weight in weights:
-            if path in trained and not np.isfinite(weight).all():
-                raise self._diverged(
-                    step, f"{path} holds numbers that are not finite after step {step}"
-                )
-
-    def _diverged(self, step: int, what: str) -> DivergenceError:
-        batch = ""
-        if rows := self.rows(step):
-            more = ", ..." if len(rows) > SHOWN else ""
-            batch = f" Its batch: {', '.join(rows[:SHOWN])}{more}."
-        return DivergenceError(
-            f"{what}; training stopped.{batch} The checkpoint before it and the best model so far"
-            f" are kept in {self.folder}. Look at these examples, lower train.learning_rate or"
-            " set train.clip_norm, and run the command again"
-        )
 
     def _count_seconds(self) -> None:
         now = time.monotonic()
         self.state["seconds"] += now - self._counted_from
         self._counted_from = now
-
-    def _is_validated(self, step: int) -> bool:
-        return step % self.settings.validate_every == 0 or step == self.settings.steps
 
     def _validate(self, step: int) -> dict[str, float]:
         """Validates the averaged weights, saves the best model, and writes history.json."""
@@ -322,39 +308,19 @@ class Run(Generic[AnyModel, AnySettings]):
                 self.state["best"] = {"step": step, **scores}
                 self.workers.by_chief(lambda: self.save_best(self.folder / "best"))
 
-        self.workers.by_chief(self._write_history)
+        self.workers.by_chief(
+            lambda: write_history(self.folder, self.state, self._is_out_of_patience())
+        )
         return scores
 
     def _is_out_of_patience(self) -> bool:
-        """Whether the last `patience` validations were no better than an earlier one."""
-        best, patience = self.state["best"], self.settings.patience
-        later = [row for row in self.state["history"] if best and row["step"] > best["step"]]
-        return 0 < patience <= len(later)
-
-    def _write_history(self) -> None:
-        file, seconds = self.folder / "history.json", round(self.state["seconds"])
-        history = {**self.state, "seconds": seconds, "ended_early": self._is_out_of_patience()}
-        try:
-            write_atomically(file, json.dumps(history, indent=1))
-        except OSError as error:
-            raise Error(
-                f"{file}: cannot be written ({error.strerror}); the last checkpoint is kept. Make"
-                " room, and run the command again to resume"
-            ) from None
-
-    def _is_checkpoint_due(self, step: int) -> bool:
-        """Whether a checkpoint by time is due; each validation is followed by one anyway."""
-        seconds = 60 * self.settings.checkpoint_minutes
-        if not seconds or time.monotonic() - self._saved_at < seconds:
-            return False
-        checkpoints = self._checkpoints
-        return not (checkpoints.writing or checkpoints.failed or self._is_validated(step))
+        return is_out_of_patience(self.state, self.settings.patience)
 
     def _save(self, step: int) -> None:
         """Begins to write a checkpoint, unless the step has one and nothing has changed since."""
-        if self._is_validated(step) or step != self._saved or self._checkpoints.failed:
+        if self._policy.is_new(step) or self._checkpoints.failed:
             self._checkpoints.save(step, self.state)
-            self._saved, self._saved_at = step, time.monotonic()
+            self._policy.begin(step)
 
     @contextlib.contextmanager
     def _last_checkpoint(self) -> Iterator[None]:
@@ -373,25 +339,3 @@ class Run(Generic[AnyModel, AnySettings]):
                 log(str(error))
             raise
         self.workers.by_chief(self._checkpoints.wait)
-
-
-@contextlib.contextmanager
-def _deferred_signals() -> Iterator[list[int]]:
-    """Collects SIGINT and SIGTERM in a list inside the block, so that no step is interrupted.
-
-    Python lets only the main thread handle signals: in another one the list stays empty.
-    """
-    received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
-
-    before = {
-        number: signal.signal(number, lambda number, frame: received.append(number))
-        for number in (signal.SIGINT, signal.SIGTERM)
-    }
-    try:
-        yield received
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

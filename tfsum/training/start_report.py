@@ -12,6 +12,7 @@ import tensorflow as tf
 import tfsum
 from tfsum.layers import dropout_step
 from tfsum.models.model import Model
+from tfsum.training.log import format_counts
 from tfsum.training.run import Run
 from tfsum.training.settings import Recipe
 
@@ -44,7 +45,8 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
         run: Run that is about to begin.
 
     Returns:
-        Lines: recipe and versions, strategy and devices, precision and batch, parameters, memory.
+        Lines: recipe and versions, strategy and devices, precision and batch, rows and tokens of
+        a pass, parameters, memory.
 
     Example:
         >>> for line in start_report(recipe, run):  # doctest: +SKIP
@@ -53,6 +55,7 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
         strategy one: 1 CPU
         precision float32; a batch of 512 tokens at the most, padding included (12.2 rows on
         average), in 1 part
+        one pass: 60 documents, 4 batches, 1630 tokens, 1745 padded_tokens; 6.6% are padding
         parameters: 4,880, of which 4,880 are trained
         memory of a device: about 0.16 MB: 0.04 MB for weights, gradients, optimizer and average,
         and about 0.12 MB for the activations of a part
@@ -74,12 +77,18 @@ def start_report(recipe: Recipe, run: Run) -> list[str]:
     if devices > 1:
         batch += f", shared among {devices} devices"
 
-    trained = [v for v in model.variables if v.trainable]
+    last, trained = (
+        run.batches(train.steps - 1).batcher,
+        [v for v in model.variables if v.trainable],
+    )
+    counts = last.report()
+    padding = counts.pop("padding")
     return [
         f"recipe {hashlib.blake2b(learned, digest_size=6).hexdigest()}; {versions}, Python"
         f" {platform.python_version()}",
         f"strategy {strategy}: {workers.layout}",
         f"precision {train.precision}; {batch}, in {parts} part" + "s" * (parts > 1),
+        f"one pass: {format_counts(counts)}; {padding:.1%} are padding",
         f"parameters: {_size(model.weights):,}, of which {_size(trained):,} are trained",
         _memory(run, trained),
     ]

@@ -20,6 +20,7 @@ from tfsum.formats.hugging_face import local_folder
 from tfsum.formats.int8_rows import quantize_rows
 from tfsum.models import Bert, BertSumExt
 from tfsum.tasks import recipes
+from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, TrainSettings
 from tfsum.tasks.bert_sum_ext.train import ExtractiveRun, PreparedDocuments, build_model
 from tfsum.tasks.bert_sum_ext.validation import ExtractiveValidation
 from tfsum.text.expected_rouge import expected_rouge_ranks, is_word
@@ -293,7 +294,13 @@ def test_validation_chooses_by_expected_rouge(material, documents):
     word_piece = WordPiece.from_file(material / "encoder" / "vocab.txt")
     model = make_model(material, head="classifier")
     validation = ExtractiveValidation(
-        model, material / "validation", 1, word_piece, 64, 2, "expected_rouge", False, documents
+        model,
+        material / "validation",
+        word_piece,
+        TrainSettings(folder="run", steps=1, tokens_per_batch=64),
+        EvaluateSettings(
+            sentences=2, selection="expected_rouge", block_trigrams=False, documents=documents
+        ),
     )
     random, chosen, references, scores = np.random.default_rng(1), [], [], []
     for record in read_records(
@@ -325,7 +332,7 @@ def test_validation_chooses_by_expected_rouge(material, documents):
     asked = min(documents or 24, 24)
     answers = [(each.tolist(), []) for each in scores[:asked]]
     assert validation.rouge(answers) == score_summaries(chosen[:asked], references[:asked])
-    with pytest.raises(RecipeError, match="selection: expected 'score' or 'expected_rouge'"):
+    with pytest.raises(RecipeError, match='selection="best": expected "score" or "expected_rouge"'):
         recipes.load_recipe(RECIPE, ["evaluate.selection=best"])
 
 

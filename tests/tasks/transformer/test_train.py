@@ -246,7 +246,7 @@ def trained(tmp_path_factory):
 
 def test_from_a_recipe_to_a_model_folder(trained):
     recipe, _, best, told = trained
-    assert "30 of these targets have more than 4 tokens" in told  # of four words and an end
+    assert "30 training targets have more than 4 tokens" in told  # of four words and an end
     text = json.loads((best / "tfsum.json").read_text())["text"]
     assert text == {
         "lowercase": False,

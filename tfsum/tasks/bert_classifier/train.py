@@ -1,7 +1,6 @@
 """Fine-tuning a BertClassifier on labelled texts, from an encoder to the best model folder."""
 
 import dataclasses
-import pathlib
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from tfsum.tasks.bert_classifier.settings import RecipeSettings, TrainSettings
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.encoder import check_segments, freeze, text_settings
 from tfsum.training.log import format_counts, log
-from tfsum.training.optimizer import NOT_DECAYED, WarmUp, make_adam
+from tfsum.training.optimizer import NOT_DECAYED, make_adam
 from tfsum.training.run import Run
 from tfsum.training.workers import Workers
 
@@ -179,7 +178,6 @@ class ClassificationRun(Run[BertClassifier, TrainSettings]):
         optimizer = make_adam(
             model,
             settings,
-            WarmUp(settings.learning_rate, settings.warmup_steps, settings.steps),
             factors={
                 "bert": settings.encoder_learning_rate / settings.learning_rate,
                 "pooler": 1.0,
@@ -189,29 +187,16 @@ class ClassificationRun(Run[BertClassifier, TrainSettings]):
         optimizer.exclude_from_weight_decay(var_names=NOT_DECAYED)
         super().__init__(model, optimizer, settings)
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
-        self._vocabulary = data.vocabulary
+        self.vocabularies = [data.vocabulary]
         self.batcher = TextBatcher(data.packed["train"], settings.tokens_per_batch)
         self.validation = ClassificationValidation(
             model, data.packed["validation"], settings.tokens_per_batch
         )
 
-    def save_best(self, folder: pathlib.Path) -> None:
-        """Writes the model folder, with its scores and their intervals."""
-        report = self.validation.report
-        validation = {
-            "step": self.state["best"]["step"],
-            "texts": report.texts,
-            **report.systems["model"],
-        }
-        self.model.save_pretrained(
-            folder,
-            self._vocabulary,
-            {
-                **self.model_settings,
-                "validation": validation,
-                "seconds": round(self.state["seconds"]),
-            },
-        )
+    def measured(self) -> dict[str, Any]:
+        """The scores of the best model, with their intervals."""
+        report, step = self.validation.report, self.state["best"]["step"]
+        return {"validation": {"step": step, "texts": report.texts, **report.systems["model"]}}
 
 
 make_run = ClassificationRun

@@ -281,7 +281,7 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
         model.next_sentence_weight = settings.next_sentence_weight
         super().__init__(model, optimizer, settings)
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
-        self._vocabulary = word_piece.vocabulary
+        self.vocabularies = [word_piece.vocabulary]
 
         batcher = functools.partial(
             SentencePairBatcher,
@@ -298,21 +298,15 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
         )
         self._pairs, *held_out = map(load_sentence_pairs, data.records.values())
         self.batcher = batcher(self._pairs, static_masks=settings.static_masks)
-        self.validation = PretrainingValidation(
+        self.validation: PretrainingValidation = PretrainingValidation(
             model, [batcher(pairs.some(recipe.evaluate.pairs)) for pairs in held_out]
         )
 
     def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs what a pass over the pairs holds, and what the most frequent
-        piece scores."""
-        report = self.batcher.report()
-        log(
-            f"one pass: {report['pairs']} pairs, {report['tokens']} tokens, {report['batches']}"
-            f" batches, padding {100 * report['padding']:.1f} %"
-        )
+        """See `Run.fit`; first logs what the most frequent piece scores."""
         guess = int(np.bincount(self._pairs.pieces).argmax())
         self.state["unigram"] = {
-            "piece": self._vocabulary[guess],
+            "piece": self.vocabularies[0][guess],
             "masked_lm_accuracy": self.validation.unigram_accuracy(guess),
         }
         log(
@@ -324,18 +318,9 @@ class PretrainingRun(Run[BertForPretraining, TrainSettings]):
         log(table(self.state["history"]))
         return best
 
-    def save_best(self, folder: pathlib.Path) -> None:
-        """Writes the model folder, with its scores beside the unigram guess's."""
-        self.model.save_pretrained(
-            folder,
-            self._vocabulary,
-            {
-                **self.model_settings,
-                "validation": self.state["best"],
-                "unigram": self.state["unigram"],
-                "seconds": round(self.state["seconds"]),
-            },
-        )
+    def measured(self) -> dict[str, Any]:
+        """The scores of the best model beside the unigram guess's."""
+        return {**super().measured(), "unigram": self.state["unigram"]}
 
 
 make_run = PretrainingRun

@@ -3,6 +3,7 @@ the best folder."""
 
 import functools
 import pathlib
+from typing import Any
 
 from tfsum.data.documents.summary_batches import Summaries, SummaryBatcher, load_summaries
 from tfsum.data.documents.windows import WindowedDocuments, load_windows
@@ -23,7 +24,7 @@ from tfsum.text.word_piece import Vocabulary, WordPiece
 from tfsum.training.documents import PreparedDocuments, prepare_documents
 from tfsum.training.encoder import freeze
 from tfsum.training.log import log
-from tfsum.training.optimizer import WarmUp, make_adam
+from tfsum.training.optimizer import make_adam, warm_up
 from tfsum.training.run import Run
 
 TOKENS = ("[unused0]", "[unused1]", "[unused2]")
@@ -151,21 +152,16 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumAbs) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        last = settings.steps if settings.decay == "linear" else None
-        optimizer = make_adam(
-            model,
-            settings,
-            WarmUp(settings.learning_rate, settings.warmup_steps, last),
-            groups={
-                "bert": WarmUp(settings.encoder_learning_rate, settings.encoder_warmup_steps, last)
-            },
-        )
-        super().__init__(model, optimizer, settings)
+        groups = {
+            "bert": warm_up(settings, settings.encoder_learning_rate, settings.encoder_warmup_steps)
+        }
+        super().__init__(model, make_adam(model, settings, groups=groups), settings)
 
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
         self._records, line_break = data.records, data.text["line_break"]
         case = {name: data.text[name] for name in ("lowercase", "strip_accents")}
         self._word_piece = WordPiece.from_file(data.folder / "vocab.txt", **case)
+        self.vocabularies = [self._word_piece.vocabulary]
         self._line_break = self._word_piece.vocabulary.index(line_break)
         budget = settings.tokens_per_batch
         if recipe.data.legacy:
@@ -255,29 +251,9 @@ class SummaryRun(Run[BertSumAbs, TrainSettings]):
             model.end_id,
         )
 
-    def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs the size of a pass."""
-        report = self.batcher.report()
-        log(
-            f"one pass: {report['documents']} documents, {report['batches']} batches,"
-            f" {report['target_tokens']} target tokens, padding {100 * report['padding']:.1f} %,"
-            f" {report['sentences_dropped']} sentences beyond max_windows, {report['targets_cut']}"
-            " summaries cut to max_length"
-        )
-        return super().fit()
-
-    def save_best(self, folder: pathlib.Path) -> None:
-        """Writes the model folder, with its scores."""
-        self.model.save_pretrained(
-            folder,
-            self._word_piece.vocabulary,
-            {
-                **self.model_settings,
-                "names": self._names,
-                "validation": self.state["best"],
-                "seconds": round(self.state["seconds"]),
-            },
-        )
+    def measured(self) -> dict[str, Any]:
+        """The scores of the best model, and the pieces of names."""
+        return {"names": self._names, **super().measured()}
 
 
 make_run = SummaryRun

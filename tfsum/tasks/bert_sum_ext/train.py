@@ -3,6 +3,7 @@
 import functools
 import json
 import pathlib
+from typing import Any
 
 from tfsum.data.batcher import SharedBatches, TokenBudgetBatcher
 from tfsum.data.documents.windows import DocumentBatcher, load_windows
@@ -22,7 +23,7 @@ from tfsum.text.word_piece import WordPiece
 from tfsum.training.documents import PreparedDocuments, prepare_documents
 from tfsum.training.encoder import freeze
 from tfsum.training.log import format_scores, log
-from tfsum.training.optimizer import WarmUp, make_adam
+from tfsum.training.optimizer import make_adam
 from tfsum.training.run import Run
 
 SHAPE = ("head", "pooling", "word_head", "length_input", "legacy")
@@ -133,7 +134,7 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
     """
 
     def __init__(self, recipe: RecipeSettings, data: PreparedDocuments, model: BertSumExt) -> None:
-        settings, evaluate, self._legacy = recipe.train, recipe.evaluate, recipe.data.legacy
+        settings, self._legacy = recipe.train, recipe.data.legacy
         if self._legacy and settings.max_windows > 1:
             raise RecipeError(
                 f"[train] max_windows is {settings.max_windows} and [data] legacy"
@@ -144,18 +145,13 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
                 f"[model] word_head is true and [data] legacy {self._legacy!r}: the batches of that"
                 " program hold no words of the summaries; leave one of them out"
             )
-        last = settings.steps if settings.decay == "linear" else None
-        optimizer = make_adam(
-            model,
-            settings,
-            WarmUp(settings.learning_rate, settings.warmup_steps, last),
-            factors={"bert": settings.encoder_learning_rate / settings.learning_rate},
-        )
-        super().__init__(model, optimizer, settings)
+        factors = {"bert": settings.encoder_learning_rate / settings.learning_rate}
+        super().__init__(model, make_adam(model, settings, factors=factors), settings)
 
         self._word_piece = WordPiece.from_file(data.folder / "vocab.txt")
         self._train_records = data.records["train"]
         ((pieces, _),) = load_columns(self._train_records, "pieces")
+        self.vocabularies = [self._word_piece.vocabulary]
         self.model_settings = {
             "text": data.text,
             "frequent": frequent_words(
@@ -166,26 +162,12 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
         # Read once for each of the two numbers of windows; the first is not needed after the second
         # is read.
         self._batcher = functools.lru_cache(maxsize=1)(self._make_batcher)
-        self.validation = ExtractiveValidation(
-            model,
-            data.records["validation"],
-            settings.max_windows,
-            self._word_piece,
-            settings.tokens_per_batch,
-            evaluate.sentences,
-            evaluate.selection,
-            evaluate.block_trigrams,
-            evaluate.documents,
+        self.validation: ExtractiveValidation = ExtractiveValidation(
+            model, data.records["validation"], self._word_piece, settings, recipe.evaluate
         )
 
     def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs the size of a pass and the scores of the lead baseline."""
-        report = self._batcher(self.settings.max_windows).report()
-        log(
-            f"one pass: {report['documents']} documents, {report['batches']} batches, padding"
-            f" {100 * report['padding']:.1f} %, {report['sentences_dropped']} sentences beyond"
-            f" max_windows, {report['sentences_cut']} cut"
-        )
+        """See `Run.fit`; first logs the scores of the lead baseline."""
         self.state["lead"] = self.validation.lead()
         log(f"lead: {format_scores(self.state['lead'])}")
         return super().fit()
@@ -228,26 +210,9 @@ class ExtractiveRun(Run[BertSumExt, TrainSettings]):
             for row in batches.batcher.rows_of(batches.skip, self.settings.seed)
         ]
 
-    def measure(self) -> dict[str, float]:
-        """ROUGE on the validation documents."""
-        return self.validation.rouge(self.validation.answers())
-
-    def selection_score(self, scores: dict[str, float]) -> float:
-        """The mean of the three ROUGEs."""
-        return sum(scores[name] for name in ("rouge1", "rouge2", "rougeLsum")) / 3
-
-    def save_best(self, folder: pathlib.Path) -> None:
-        """Writes the model folder, with its scores beside lead's."""
-        self.model.save_pretrained(
-            folder,
-            self._word_piece.vocabulary,
-            {
-                **self.model_settings,
-                "validation": self.state["best"],
-                "lead": self.state["lead"],
-                "seconds": round(self.state["seconds"]),
-            },
-        )
+    def measured(self) -> dict[str, Any]:
+        """The scores of the best model beside lead's."""
+        return {**super().measured(), "lead": self.state["lead"]}
 
 
 make_run = ExtractiveRun

@@ -9,8 +9,9 @@ from tfsum.data.documents.windows import DocumentBatcher, load_windows
 from tfsum.data.ragged import ragged_places
 from tfsum.data.records import Paths, read_records
 from tfsum.errors import DataError
-from tfsum.evaluation.rouge import score_summaries
+from tfsum.evaluation.rouge import METRICS, score_summaries
 from tfsum.models import BertSumExt
+from tfsum.tasks.bert_sum_ext.settings import EvaluateSettings, TrainSettings
 from tfsum.text.expected_rouge import is_word
 from tfsum.text.selection import select_sentences
 from tfsum.text.word_piece import WordPiece
@@ -28,30 +29,21 @@ class ExtractiveValidation:
     Args:
         model: A built `BertSumExt`.
         records: Folder of the records.
-        max_windows: Windows read of a document.
         word_piece: The tokenizer of the records.
-        tokens_per_batch: Padded tokens of a batch.
-        sentences: Sentences in a summary.
-        selection: Measure by which sentences are chosen: "score" (the papers') or
-            "expected_rouge" (`expected_rouge_ranks`).
-        block_trigrams: Whether a sentence that shares three words in a row with a chosen one is
-            passed over.
-        documents: Number of documents read, from the first; None is all.
+        train: Section [train] of the recipe, which says how the documents are read.
+        evaluate: Section [evaluate], which says how sentences are chosen from them.
     """
 
     def __init__(
         self,
         model: BertSumExt,
         records: Paths,
-        max_windows: int,
         word_piece: WordPiece,
-        tokens_per_batch: int,
-        sentences: int = 3,
-        selection: str = "score",
-        block_trigrams: bool = True,
-        documents: int | None = None,
+        train: TrainSettings,
+        evaluate: EvaluateSettings,
     ) -> None:
-        self._documents = load_windows(records, model.window_length, max_windows)
+        self._settings = evaluate
+        self._documents = load_windows(records, model.window_length, train.max_windows)
         self._texts, self._references = _texts(records)
         if len(self._texts) != len(self._documents):
             raise DataError(
@@ -60,11 +52,13 @@ class ExtractiveValidation:
             )
 
         self._batcher = DocumentBatcher(
-            self._documents, tokens_per_batch, cls_id=word_piece.cls_id, sep_id=word_piece.sep_id
+            self._documents,
+            train.tokens_per_batch,
+            cls_id=word_piece.cls_id,
+            sep_id=word_piece.sep_id,
         )
         self._words, self._word_head = is_word(word_piece.vocabulary), model.config["word_head"]
-        self._count = min(documents or len(self._texts), len(self._texts))
-        self.sentences, self.selection, self.block_trigrams = sentences, selection, block_trigrams
+        self._count = min(evaluate.documents or len(self._texts), len(self._texts))
         # Not Keras's `predict`, which under a strategy gives the answers of every replica.
         self._workers = Workers(model.distribute_strategy)
         self._predict = tf.function(
@@ -72,6 +66,14 @@ class ExtractiveValidation:
             input_signature=[self._batcher.signature],
             autograph=False,
         )
+
+    def scores(self) -> dict[str, float]:
+        """ROUGE on the validation documents."""
+        return self.rouge(self.answers())
+
+    def selection_score(self, scores: dict[str, float]) -> float:
+        """The mean of the three ROUGEs."""
+        return sum(scores[name] for name in METRICS) / 3
 
     def answers(self) -> list[Answer]:
         """What the model says of each document."""
@@ -98,7 +100,7 @@ class ExtractiveValidation:
         lengths = [len(s) for s in scores]
         texts = self._texts[: len(scores)]
         pieces = rates = None
-        if self.selection == "expected_rouge":
+        if self._settings.selection == "expected_rouge":
             first, counts = (
                 a[: every.first_sentence[len(scores)]]
                 for a in (every.first_piece, every.piece_counts)
@@ -113,9 +115,9 @@ class ExtractiveValidation:
         chosen, _ = select_sentences(
             tf.RaggedTensor.from_row_lengths(np.concatenate(scores), lengths),
             tf.ragged.constant(texts, ragged_rank=1),
-            tf.fill([len(scores)], self.sentences),
-            tf.fill([len(scores)], self.block_trigrams),
-            self.sentences,
+            tf.fill([len(scores)], self._settings.sentences),
+            tf.fill([len(scores)], self._settings.block_trigrams),
+            self._settings.sentences,
             pieces,
             self._words,
             None if rates is None else tf.constant(rates, tf.float32),
@@ -130,7 +132,7 @@ class ExtractiveValidation:
     def lead(self) -> dict[str, float]:
         """ROUGE F of the first sentences of each document."""
         first = [
-            [text.decode(errors="replace") for text in texts[: self.sentences]]
+            [text.decode(errors="replace") for text in texts[: self._settings.sentences]]
             for texts in self._texts
         ]
         return score_summaries(first[: self._count], self._references[: self._count])

@@ -17,7 +17,7 @@ from tfsum.tasks.transformer.vocabularies import pair_vocabularies
 from tfsum.text.detokenizer import Detokenizer
 from tfsum.text.word_piece import WordPiece
 from tfsum.training.log import format_counts, log
-from tfsum.training.optimizer import WarmUp, make_adam
+from tfsum.training.optimizer import make_adam
 from tfsum.training.run import Run
 
 # What a folder's weights depend on; dropout and the like may differ.
@@ -198,11 +198,9 @@ class PairRun(Run[Transformer, TrainSettings]):
 
     def __init__(self, recipe: RecipeSettings, data: PairData, model: Transformer) -> None:
         settings, evaluate = recipe.train, recipe.evaluate
-        last = settings.steps if settings.decay == "linear" else None
         optimizer = make_adam(
             model,
             settings,
-            WarmUp(settings.learning_rate, settings.warmup_steps, last),
             beta_1=settings.beta_1,
             beta_2=settings.beta_2,
             epsilon=settings.epsilon,
@@ -210,7 +208,8 @@ class PairRun(Run[Transformer, TrainSettings]):
         super().__init__(model, optimizer, settings)
 
         self.model_settings = {"text": data.text, "recipe": recipe.without_folders()}
-        self._vocabularies = [tokenizer.vocabulary for tokenizer in data.tokenizers]
+        source, target = (tokenizer.vocabulary for tokenizer in data.tokenizers)
+        self.vocabularies = [source] if source == target else [source, target]
         self._pairs = load_pairs(data.records["train"])
         if settings.shuffle_sources:
             self._pairs = self._pairs.with_shuffled_sources(settings.seed)
@@ -221,28 +220,22 @@ class PairRun(Run[Transformer, TrainSettings]):
             for pairs in (self._pairs, load_pairs(data.records["validation"]))
         )
         texts = itertools.islice(pair_texts(data.records["validation"]), evaluate.documents)
-        self.validation = AnswerValidation(
+        self.validation: AnswerValidation = AnswerValidation(
             model,
             validation,
             [target for _, target in texts],
-            Detokenizer(self._vocabularies[1]),
+            Detokenizer(target),
             evaluate.metric,
             evaluate.tokenize,
             evaluate.words,
         )
 
     def fit(self) -> pathlib.Path:
-        """See `Run.fit`; first logs the size of one pass over the pairs."""
-        report = self.batcher.report()
-        log(
-            f"one pass: {report['pairs']} pairs, {report['batches']} batches,"
-            f" {report['source_tokens']} source and {report['target_tokens']} target tokens,"
-            f" padding {100 * report['padding']:.1f} %"
-        )
+        """See `Run.fit`; first logs how many targets are longer than answers will be."""
         most = self.model.max_length
         if beyond := int((self._pairs.target_counts + 1 > most).sum()):
             log(
-                f"{beyond} of these targets have more than {most} tokens, the [model] max_length at"
+                f"{beyond} training targets have more than {most} tokens, the [model] max_length at"
                 " which answers stop"
             )
         return super().fit()
@@ -255,18 +248,10 @@ class PairRun(Run[Transformer, TrainSettings]):
             log(f"BLEU is {self.validation.signature}")
         return scores
 
-    def save_best(self, folder: pathlib.Path) -> None:
-        """Writes the model folder, with its scores."""
-        source, target = self._vocabularies
-        measured = {"validation": self.state["best"], "seconds": round(self.state["seconds"])}
-        if "signature" in self.state:
-            measured["signature"] = self.state["signature"]
-        self.model.save_pretrained(
-            folder,
-            source,
-            None if source == target else target,
-            {**self.model_settings, **measured},
-        )
+    def measured(self) -> dict[str, Any]:
+        """The scores of the best model, and what its BLEU is."""
+        signature = {name: self.state[name] for name in ("signature",) if name in self.state}
+        return super().measured() | signature
 
 
 make_run = PairRun

@@ -6,12 +6,12 @@ real targets of the global batch, divided by their number before the backward pa
 made dense and summed over micro-batches and replicas; and only then does the optimizer clip and
 apply them.
 
-`tfsum.models.model.Model` calls these functions in `fit` and `evaluate` under TensorFlow. So this
-module imports no model: `model` stands for any `tfsum.models.model.Model`.
+An `ExactTrainer` is given to `compile` of a `tfsum.models.model.Model`, which takes one of its own
+under TensorFlow. This module imports no model: `model` stands for any `Model`.
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -27,6 +27,13 @@ NOT_SUPPORTED = (
     tf.distribute.experimental.CentralStorageStrategy,
 )
 SUM = tf.distribute.ReduceOp.SUM
+
+Inputs = dict[str, tf.Tensor]
+Batch = Inputs | tuple[Inputs, tf.Tensor]
+"""Rows: a dict of tensors, or (dict, labels); dimension 0 is the batch."""
+Step = Callable[[keras.Model, Batch], dict[str, tf.Tensor]]
+StepFunction = Callable[[Iterator], dict[str, tf.Tensor]]
+"""What `fit` and `evaluate` call for each batch: data iterator in, logs out."""
 
 
 def take_reduced_gradients(optimizer: keras.optimizers.Optimizer) -> None:
@@ -44,12 +51,12 @@ def take_reduced_gradients(optimizer: keras.optimizers.Optimizer) -> None:
     inner._all_reduce_sum_gradients = list
 
 
-def train_step(model: keras.Model, data: Any) -> dict[str, tf.Tensor]:
+def train_step(model: keras.Model, data: Batch) -> dict[str, tf.Tensor]:
     """Takes one optimizer step inside a replica.
 
     Args:
         model: Compiled model.
-        data: Rows of this replica: a dict of tensors, or (dict, labels); dimension 0 is the batch.
+        data: Rows of this replica.
 
     Returns:
         Numbers to be summed over replicas: `loss_sum`, `weight`, and `tokens` and `positions`
@@ -75,13 +82,17 @@ def train_step(model: keras.Model, data: Any) -> dict[str, tf.Tensor]:
         "tokens": tf.math.count_nonzero(ids, dtype=tf.float32),
         "positions": tf.cast(tf.size(ids), tf.float32),
     }
-    if model.stop_requested is not None:
-        sums["stop"] = tf.convert_to_tensor(model.stop_requested)
+    if model.trainer.stop_requested is not None:
+        sums["stop"] = tf.convert_to_tensor(model.trainer.stop_requested)
     return sums
 
 
 def _gradients(
-    model: keras.Model, x: Any, y: Any, scale: tf.Tensor, context: Any
+    model: keras.Model,
+    x: Inputs,
+    y: tf.Tensor | None,
+    scale: tf.Tensor,
+    context: tf.distribute.ReplicaContext,
 ) -> tuple[tf.Tensor, list[tf.Tensor]]:
     """Returns the summed loss of this replica's rows and its dense gradients."""
     variables = [v.value for v in model.trainable_variables]
@@ -90,7 +101,7 @@ def _gradients(
     step = tf.cast(model.optimizer.iterations.value, tf.int64)
     first_seed = (step * context.num_replicas_in_sync + replica) * parts
 
-    def part(i: tf.Tensor, xs: Any, ys: Any) -> tuple[tf.Tensor, list[tf.Tensor]]:
+    def part(i: tf.Tensor, xs: Inputs, ys: tf.Tensor | None) -> tuple[tf.Tensor, list[tf.Tensor]]:
         with tf.GradientTape() as tape, dropout_step(first_seed + tf.cast(i, tf.int64)):
             loss_sum = model.summed_loss(xs, ys, training=True)
             loss = tf.reduce_sum(loss_sum * scale)  # inside the tape
@@ -140,7 +151,7 @@ def _is_compiled_whole(model: keras.Model, replicas: int) -> bool:
     return replicas == 1 and model.micro_batches == 1
 
 
-def test_step(model: keras.Model, data: Any) -> dict[str, tf.Tensor]:
+def test_step(model: keras.Model, data: Batch) -> dict[str, tf.Tensor]:
     """Measures a batch inside a replica.
 
     Args:
@@ -155,14 +166,14 @@ def test_step(model: keras.Model, data: Any) -> dict[str, tf.Tensor]:
     return {"loss_sum": model.summed_loss(x, y, training=False), "weight": model.loss_weight(x, y)}
 
 
-def _unpack(model: keras.Model, data: Any) -> tuple[Any, Any]:
+def _unpack(model: keras.Model, data: Batch) -> tuple[Inputs, tf.Tensor | None]:
     x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(data)
     model.refuse_weights(sample_weight=sample_weight)
     model.check_inputs(x, y)
     return x, y
 
 
-def _update_metrics(model: keras.Model, x: Any, y: Any) -> None:
+def _update_metrics(model: keras.Model, x: Inputs, y: tf.Tensor | None) -> None:
     """Updates the metrics given to `compile`, on the real targets of this replica's rows."""
     metrics = model._compile_metrics
     if metrics is None:
@@ -176,19 +187,85 @@ def _update_metrics(model: keras.Model, x: Any, y: Any) -> None:
     metrics.update_state(labels, predicted)
 
 
-def step_function(model: keras.Model, step: Callable) -> Callable:
-    """Makes the function that `fit` or `evaluate` calls for each batch: data iterator in, logs out.
+class ExactTrainer:
+    """Takes the exact steps of a model in `fit` and `evaluate`, and tells how the last one went.
 
     Args:
-        model: Compiled model.
-        step: `train_step` or `test_step`.
+        stop_requested: Variable of this worker, which the step sums over all workers as `stop` of
+            its logs; None if there is one worker.
 
-    Raises:
-        Error: The model was built under a strategy that is not supported.
+    Attributes:
+        seconds_waiting: Seconds for which all steps of `fit` have waited for data.
+        last_tokens: Tokens of the sources of the last step's batch.
+        last_positions: Tokens of these sources, padding included.
+
+    Example:
+        >>> ExactTrainer().seconds_waiting
+        0.0
     """
+
+    def __init__(self, stop_requested: tf.Variable | None = None) -> None:
+        self.stop_requested = stop_requested
+        self.seconds_waiting = 0.0
+        self.last_tokens: Any = 0.0
+        self.last_positions: Any = 0.0
+
+    def train_function(self, model: keras.Model) -> StepFunction:
+        """Makes the function that `fit` calls for each batch."""
+        return self._function(model, train_step)
+
+    def test_function(self, model: keras.Model) -> StepFunction:
+        """Makes the function that `evaluate` calls for each batch."""
+        return self._function(model, test_step)
+
+    def _function(self, model: keras.Model, step: Step) -> StepFunction:
+        """Makes the function of a compiled model: data iterator in, logs out.
+
+        Raises:
+            Error: The model was built under a strategy that is not supported.
+        """
+        call, traced = _step_of_all_replicas(model, step), None
+
+        def function(iterator: Iterator) -> dict[str, tf.Tensor]:
+            nonlocal traced
+            spec = getattr(iterator, "element_spec", traced)  # train_on_batch has a plain generator
+
+            logs: Any = None
+            for _ in range(model.steps_per_execution):
+                begin = time.perf_counter()
+                try:
+                    data = next(iterator)
+                except StopIteration:
+                    if logs is None:
+                        raise
+                    break
+                self.seconds_waiting += time.perf_counter() - begin
+
+                try:
+                    if not model.run_eagerly and spec != traced:
+                        # Trace for the declared shapes of the data set, not for its first batch's:
+                        # a resumed run, whose first batch differs, would use another graph with
+                        # other rounding.
+                        call.get_concrete_function(spec)
+                        traced = spec
+                    logs = call(data)
+                except Exception:
+                    # A tf.function whose first trace fails can never create its variables.
+                    model.train_function = model.test_function = None
+                    raise
+                self.last_tokens = logs.pop("tokens", 0.0)
+                self.last_positions = logs.pop("positions", 0.0)
+            return logs
+
+        return function
+
+
+def _step_of_all_replicas(model: keras.Model, step: Step) -> Any:
+    """The step under the model's strategy, from a distributed batch to its logs, as a graph unless
+    the model runs eagerly."""
     check_private_names("keras", keras.Model, "_maybe_symbolic_build")  # which `Model` overrides
     check_private_names("keras", model, "_compile_metrics", "_loss_tracker")
-    strategy, tracker = model.distribute_strategy, model._loss_tracker
+    strategy = model.distribute_strategy
     if isinstance(strategy, NOT_SUPPORTED):
         raise Error(
             f"{type(strategy).__name__}: training under it is not supported; expected one device,"
@@ -196,60 +273,30 @@ def step_function(model: keras.Model, step: Callable) -> Callable:
             " one of these"
         )
 
-    def run(data: Any) -> dict[str, tf.Tensor]:
+    def run(data: Batch) -> dict[str, tf.Tensor]:
         sums = strategy.run(lambda batch: step(model, batch), args=(data,))
-        logs = {k: strategy.reduce(SUM, v, axis=None) for k, v in sums.items()}
-        loss_sum, weight = logs.pop("loss_sum"), logs.pop("weight")
-        terms = loss_sum * model.loss_scale(weight)
+        return _logs(model, {k: strategy.reduce(SUM, v, axis=None) for k, v in sums.items()})
 
-        if model.loss_terms:
-            model.follow_terms(terms, weight)
-            tracker.reset_state()  # the loss is the sum of the terms' means
-            tracker.update_state(tf.add_n([mean.result() for mean in model.loss_terms]))
-        else:
-            is_mean = model.loss_reduction == "mean"
-            tracker.update_state(terms, sample_weight=weight if is_mean else tf.ones_like(weight))
+    if model.run_eagerly:
+        return run
+    jit = model.jit_compile and _is_compiled_whole(model, strategy.num_replicas_in_sync)
+    return tf.function(run, autograph=False, reduce_retracing=True, jit_compile=jit)
 
-        measures = {m.name: m.result() for m in [*model.loss_terms, *model.measures]}
-        if model._compile_metrics is not None:
-            measures |= model._compile_metrics.result()
-        return {"loss": tracker.result(), **measures, **logs}
 
-    call: Any = run
-    if not model.run_eagerly:
-        jit = model.jit_compile and _is_compiled_whole(model, strategy.num_replicas_in_sync)
-        call = tf.function(run, autograph=False, reduce_retracing=True, jit_compile=jit)
-    traced: Any = None
+def _logs(model: keras.Model, sums: dict[str, tf.Tensor]) -> dict[str, tf.Tensor]:
+    """The logs of a step, from its sums over all replicas; the means of the epoch are updated."""
+    loss_sum, weight, tracker = sums.pop("loss_sum"), sums.pop("weight"), model._loss_tracker
+    terms = loss_sum * model.loss_scale(weight)
 
-    def function(iterator: Any) -> dict[str, tf.Tensor]:
-        nonlocal traced
-        spec = getattr(iterator, "element_spec", traced)  # train_on_batch has a plain generator
+    if model.loss_terms:
+        model.follow_terms(terms, weight)
+        tracker.reset_state()  # the loss is the sum of the terms' means
+        tracker.update_state(tf.add_n([mean.result() for mean in model.loss_terms]))
+    else:
+        is_mean = model.loss_reduction == "mean"
+        tracker.update_state(terms, sample_weight=weight if is_mean else tf.ones_like(weight))
 
-        logs: Any = None
-        for _ in range(model.steps_per_execution):
-            begin = time.perf_counter()
-            try:
-                data = next(iterator)
-            except StopIteration:
-                if logs is None:
-                    raise
-                break
-            model.seconds_waiting += time.perf_counter() - begin
-
-            try:
-                if not model.run_eagerly and spec != traced:
-                    # Trace for the declared shapes of the data set, not for its first batch's: a
-                    # resumed run, whose first batch differs, would use another graph with other
-                    # rounding.
-                    call.get_concrete_function(spec)
-                    traced = spec
-                logs = call(data)
-            except Exception:
-                # A tf.function whose first trace fails can never create its variables.
-                model.train_function = model.test_function = None
-                raise
-            model.last_tokens = logs.pop("tokens", 0.0)
-            model.last_positions = logs.pop("positions", 0.0)
-        return logs
-
-    return function
+    measures = {m.name: m.result() for m in [*model.loss_terms, *model.measures]}
+    if model._compile_metrics is not None:
+        measures |= model._compile_metrics.result()
+    return {"loss": tracker.result(), **measures, **sums}

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from tfsum.errors import Error
 from tfsum.models.model import Model
-from tfsum.training import exact_step
+from tfsum.trainer import exact_step
 
 SCRIPT = pathlib.Path(__file__).with_name("two_devices.py")
 NO_GRADIENT = "attention.key.bias"

@@ -1,0 +1,1 @@
+"""What `fit` and `evaluate` of the models do under TensorFlow."""
